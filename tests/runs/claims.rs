@@ -7,62 +7,62 @@ use serde_json::Value;
 
 use super::command::orrery;
 
-const PAPER: &str = r#"
-title = "A paper"
-source = "arXiv 0"
-
+/// A claim with a rule that four steps of a small model decide.
+fn claim(id: &str, title: &str, rule: &str) -> String {
+    format!(
+        r#"
 [[claim]]
-id = "X1"
-title = "twins begin alike"
-quote = "At initialisation they are identical."
+id = "{id}"
+title = "{title}"
+quote = "It is said that {title}."
 place = "section 1"
-number = "0"
+number = ""
 tier = "exact"
-counter = "they share a seed"
-turns = "any difference"
+counter = "another reading"
+turns = "another number"
 
 [claim.rule]
 base = "fast_slow"
 steps = 4
 seeds = 2
-read = "held_out_loss of coupled"
+{rule}
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
+"#
+    )
+}
+
+fn paper() -> String {
+    let twins = r#"read = "held_out_loss of coupled"
 beside = "held_out_loss of frozen"
 at = 0
 statistic = "paired_difference"
 published = 0.0
-stands = { above = -1e-6, below = 1e-6 }
-
-[claim.rule.set]
-"model.d_model" = 16
-"train.window" = 32
-"train.batch" = 2
-"run.eval_every" = 2
-
-[[claim]]
-id = "X3"
-title = "one direction explains something"
-quote = "It explains something."
-place = "section 1"
-number = ""
-tier = "proxy"
-counter = "any direction explains something"
-turns = "a share of 0"
-
-[claim.rule]
-base = "fast_slow"
-steps = 4
-seeds = 2
-ask = "staircase"
+stands = { above = -1e-6, below = 1e-6 }"#;
+    let explained = r#"ask = "staircase"
 read = "explained of coupled"
 statistic = "mean"
-stands = { above = 0.0 }
-
-[claim.rule.set]
-"model.d_model" = 16
-"train.window" = 32
-"train.batch" = 2
-"run.eval_every" = 2
-
+stands = { above = 0.0 }"#;
+    let timed = r#"read = "time/step_ms of coupled"
+beside = "time/step_ms of coupled or frozen"
+over_steps = "median"
+statistic = "ratio"
+stands = { below = 1.1 }"#;
+    let every = r#"read = "held_out_loss of coupled"
+over_steps = "every"
+statistic = "count"
+counted = { above = 0.0 }
+stands = { above = 0.1 }"#;
+    let along = r#"ask = "attention_statistics"
+read = "layers.effective_rank of coupled"
+along = "layers.top_share"
+statistic = "rank_correlation"
+stands = { above = -0.9, below = 0.9 }"#;
+    let scaled = r#"
 [[claim]]
 id = "X2"
 title = "it scales"
@@ -71,90 +71,23 @@ place = "section 2"
 number = "1B"
 tier = "scaled"
 needs = "a GPU"
-
-[[claim]]
-id = "X4"
-title = "a step takes time"
-quote = "A step takes time."
-place = "section 3"
-number = ""
-tier = "proxy"
-counter = "none"
-turns = "anything"
-
-[claim.rule]
-base = "fast_slow"
-steps = 4
-seeds = 2
-read = "time/step_ms of coupled"
-beside = "time/step_ms of coupled or frozen"
-over_steps = "median"
-statistic = "ratio"
-stands = { below = 1.1 }
-
-[claim.rule.set]
-"model.d_model" = 16
-"train.window" = 32
-"train.batch" = 2
-"run.eval_every" = 2
-
-[[claim]]
-id = "X5"
-title = "no loss is below zero"
-quote = "No loss is below zero."
-place = "section 3"
-number = ""
-tier = "proxy"
-counter = "none"
-turns = "anything"
-
-[claim.rule]
-base = "fast_slow"
-steps = 4
-seeds = 2
-read = "held_out_loss of coupled"
-over_steps = "every"
-statistic = "count"
-counted = { above = 0.0 }
-stands = { above = 0.1 }
-
-[claim.rule.set]
-"model.d_model" = 16
-"train.window" = 32
-"train.batch" = 2
-"run.eval_every" = 2
-
-[[claim]]
-id = "X6"
-title = "rank does not know the top share"
-quote = "Rank does not know the top share."
-place = "section 3"
-number = ""
-tier = "proxy"
-counter = "none"
-turns = "anything"
-
-[claim.rule]
-base = "fast_slow"
-steps = 4
-seeds = 2
-ask = "attention_statistics"
-read = "layers.effective_rank of coupled"
-along = "layers.top_share"
-statistic = "rank_correlation"
-stands = { above = -0.9, below = 0.9 }
-
-[claim.rule.set]
-"model.d_model" = 16
-"train.window" = 32
-"train.batch" = 2
-"run.eval_every" = 2
 "#;
+    [
+        "title = \"A paper\"\nsource = \"arXiv 0\"\n",
+        &claim("X1", "twins begin alike", twins),
+        &claim("X3", "one direction explains something", explained),
+        scaled,
+        &claim("X4", "a step takes time", timed),
+        &claim("X5", "no loss is below zero", every),
+        &claim("X6", "rank does not know the top share", along),
+    ]
+    .concat()
+}
 
 fn with_claims() -> tempfile::TempDir {
     let here = tempfile::tempdir().unwrap();
     fs::create_dir(here.path().join("ledger")).unwrap();
-    fs::write(here.path().join("ledger/paper.toml"), PAPER).unwrap();
+    fs::write(here.path().join("ledger/paper.toml"), paper()).unwrap();
     here
 }
 
@@ -250,7 +183,7 @@ fn a_claim_is_run_judged_and_checked() {
     fs::write(&path, &text).unwrap();
 
     // and so is an edited rule, which nothing mends but a run
-    fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("below = 1e-6", "below = 1e-3")).unwrap();
+    fs::write(here.path().join("ledger/paper.toml"), paper().replace("below = 1e-6", "below = 1e-3")).unwrap();
     let (code, said) = orrery(here.path(), "claims check --from ledger --write");
     assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
     let listed = done(here.path(), "claims --from ledger");
@@ -271,7 +204,7 @@ fn a_rule_may_ask_a_probe_of_the_same_runs() {
         assert!(explained > 0.0 && explained <= 1.0, "{result}");
     }
     done(here.path(), "claims check --from ledger");
-    fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("explained of", "explaned of")).unwrap();
+    fs::write(here.path().join("ledger/paper.toml"), paper().replace("explained of", "explaned of")).unwrap();
     let (code, said) = orrery(here.path(), "claims run X3 --from ledger");
     assert!(code == Some(1) && said.contains("did you mean `explained`?"), "{said}");
 }
@@ -288,7 +221,7 @@ fn a_rule_that_no_lab_can_follow_is_refused() {
         ("ask = \"staircase\"", "ask = \"staircas\"", "staircase"),
         ("ask = \"staircase\"", "ask = \"staircase\"\nsteeps = 3", "steeps"),
     ] {
-        fs::write(&file, PAPER.replace(good, bad)).unwrap();
+        fs::write(&file, paper().replace(good, bad)).unwrap();
         let (code, said) = orrery(here.path(), "claims --from ledger");
         assert!(code == Some(2) && said.contains(meant), "{bad}: {said}");
     }

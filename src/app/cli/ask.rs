@@ -2,6 +2,7 @@
 //! window, and prints the answer as JSON or CSV or draws it.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -97,14 +98,20 @@ pub fn check(id: &str, question: &Args) -> Result<(), Failure> {
     typed(id, question).map(|_| ())
 }
 
-/// The answer of one variant of a run folder, by the weights of its newest checkpoint.
+/// The answers of variants of a run folder, by the weights of its newest checkpoint; the folder is opened once.
 ///
 /// # Errors
 /// If the run or the probe cannot be asked.
-pub fn answer(run: &Path, id: &str, question: &Args, variant: &str) -> Result<Vec<Sample>, Failure> {
+pub fn answers_by_variant<'v>(
+    run: &Path,
+    id: &str,
+    question: &Args,
+    variants: impl IntoIterator<Item = &'v str>,
+) -> Result<BTreeMap<&'v str, Vec<Sample>>, Failure> {
     let (probe, question) = typed(id, question)?;
     let mut asked = OpenedRun::from_folder(run.to_owned(), &AskArgs::default())?;
-    asked.ask(probe, &question, Some(variant))
+    let of_each = |variant: &'v str| Ok((variant, asked.ask(probe, &question, Some(variant))?));
+    variants.into_iter().map(of_each).collect()
 }
 
 /// A probe with arguments that are checked against its own.

@@ -20,9 +20,9 @@ use crate::{
             result::{PointNumbers, SeedNumbers, StepValues},
             rule::{OverSteps, Read, Rule},
         },
-        series::{self, RunNumbers},
+        series::{self, NumberSeries, RunNumbers},
     },
-    telemetry::table,
+    telemetry::table::{self, Cell},
 };
 
 /// The numbers of the runs that have ended.
@@ -99,17 +99,18 @@ impl NumbersCache {
 
 impl RunPoint {
     fn read(folder: &Path, rule: &Rule) -> Result<Self, Failure> {
-        let run = series::read(folder, |_| true).map_err(Failure::wrong)?;
-        let value = |key: &str, group: &str| match &rule.ask {
-            Some(probe) => Ok(mean(&answered(folder, probe, rule, key, group)?)),
-            None => Ok(recorded(&run, rule, rule.at, key, group)),
-        };
+        // a probe's answer has no need of what was recorded, but for the time
+        let keeps: fn(&str) -> bool = if rule.ask.is_some() { |_| false } else { |_| true };
+        let run = series::read(folder, keeps).map_err(Failure::wrong)?;
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);
-        let numbers = match (&rule.ask, &rule.along) {
-            (Some(probe), Some(along)) => along_field(folder, probe, rule, along)?,
-            _ => numbers(rule, value)?.into_iter().collect(),
+        let (numbers, steps) = match &rule.ask {
+            Some(probe) => (Answers::ask(folder, probe, rule)?.points(rule)?, BTreeMap::new()),
+            None => {
+                let value = |key: &str, group: &str| Ok(recorded(&run, rule, key, group));
+                (numbers(rule, value)?.into_iter().collect(), steps(&run, rule)?)
+            }
         };
-        Ok(Self { numbers, steps: steps(&run, rule)?, seconds })
+        Ok(Self { numbers, steps, seconds })
     }
 }
 
@@ -118,16 +119,33 @@ fn steps(run: &RunNumbers, rule: &Rule) -> Result<BTreeMap<u64, PointNumbers>, F
     if !rule.has_curve() {
         return Ok(BTreeMap::new());
     }
-    let (first, _) = rule.numbers().map_err(Failure::usage)?;
-    let series = run.numbers.iter().find(|s| s.key == first.key && first.groups.contains(&s.group.as_str()));
-    let mut all = BTreeMap::new();
-    for point in series.map(|series| series.points.as_slice()).unwrap_or_default() {
-        let step = point[0] as u64;
-        if let Some(numbers) = numbers(rule, |key, group| Ok(recorded(run, rule, Some(step), key, group)))? {
-            all.insert(step, numbers);
-        }
-    }
-    Ok(all)
+    let finite = |key: &str, group: &str| -> BTreeMap<u64, f64> {
+        let points = series_of(run, key, group).map(|series| series.points.as_slice()).unwrap_or_default();
+        points.iter().filter(|point| point[1].is_finite()).map(|point| (point[0] as u64, point[1])).collect()
+    };
+    // of several variants the largest, at steps that all of them have
+    let largest = |read: &Read| {
+        let all = read.groups.iter().map(|group| finite(read.key, group));
+        let larger = |largest: BTreeMap<u64, f64>, other: BTreeMap<u64, f64>| -> BTreeMap<u64, f64> {
+            let both = largest.into_iter().filter_map(|(step, value)| Some((step, value.max(*other.get(&step)?))));
+            both.collect()
+        };
+        all.reduce(larger).unwrap_or_default()
+    };
+    let (first, second) = rule.numbers().map_err(Failure::usage)?;
+    let second = second.map(|read| largest(&read));
+    let point = |(step, number): (u64, f64)| {
+        let beside = match &second {
+            Some(second) => Some(*second.get(&step)?),
+            None => None,
+        };
+        Some((step, PointNumbers { at: None, number, beside }))
+    };
+    Ok(largest(&first).into_iter().filter_map(point).collect())
+}
+
+fn series_of<'a>(run: &'a RunNumbers, key: &str, group: &str) -> Option<&'a NumberSeries> {
+    run.numbers.iter().find(|series| series.key == key && series.group == group)
 }
 
 /// The number of a rule, and the one beside it; `None` where a run has none, or one that is not finite.
@@ -148,10 +166,10 @@ fn numbers(
 }
 
 /// A number of a run, at its end, at a step, or over its steps.
-fn recorded(run: &RunNumbers, rule: &Rule, at: Option<u64>, key: &str, group: &str) -> Option<f64> {
-    let series = run.numbers.iter().find(|s| s.key == key && s.group == group)?;
+fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64> {
+    let series = series_of(run, key, group)?;
     let mut values = series.points.iter().map(|point| point[1]);
-    match (at, rule.over_steps) {
+    match (rule.at, rule.over_steps) {
         (Some(step), _) => series.points.iter().find(|[at, ..]| *at == step as f64).map(|point| point[1]),
         (None, None) => values.next_back(),
         (None, Some(OverSteps::Median)) => {
@@ -166,45 +184,64 @@ fn recorded(run: &RunNumbers, rule: &Rule, at: Option<u64>, key: &str, group: &s
     }
 }
 
-/// The values of a field of a probe's answer along those of another.
-fn along_field(run: &Path, probe: &str, rule: &Rule, along: &str) -> Result<Vec<PointNumbers>, Failure> {
-    let (read, _) = rule.numbers().map_err(Failure::usage)?;
-    let mut points = vec![];
-    for group in &read.groups {
-        let numbers = answered(run, probe, rule, read.key, group)?;
-        let along = answered(run, probe, rule, along, group)?;
-        if numbers.len() != along.len() {
-            let (n, m) = (numbers.len(), along.len());
-            return Err(Failure::run(format!("the answer of `{probe}` has {n} values of {} along {m}", read.key)));
+/// The answers of a run's variants to the probe of a rule, each asked once, as the values of their fields.
+struct Answers<'a> {
+    probe: &'a str,
+    cells: BTreeMap<&'a str, Vec<Cell>>,
+}
+
+impl<'a> Answers<'a> {
+    fn ask(run: &Path, probe: &'a str, rule: &'a Rule) -> Result<Self, Failure> {
+        let (first, second) = rule.numbers().map_err(Failure::usage)?;
+        let groups: BTreeSet<&str> = [Some(first), second].into_iter().flatten().flat_map(|read| read.groups).collect();
+        let mut cells = BTreeMap::<&str, Vec<Cell>>::new();
+        for (group, samples) in ask::answers_by_variant(run, probe, &rule.args, groups)? {
+            for sample in samples {
+                cells.entry(group).or_default().extend(table::cells(&sample.payload).map_err(Failure::failed)?);
+            }
         }
-        let pairs = numbers.into_iter().zip(along).filter(|(number, at)| number.is_finite() && at.is_finite());
-        points.extend(pairs.map(|(number, at)| PointNumbers { at: Some(at), number, beside: None }));
+        Ok(Self { probe, cells })
     }
-    Ok(points)
+
+    /// The numbers of the rule, or those of a field along another.
+    fn points(&self, rule: &Rule) -> Result<Vec<PointNumbers>, Failure> {
+        let Some(along) = &rule.along else {
+            return Ok(numbers(rule, |key, group| Ok(mean(&self.values(key, group)?)))?.into_iter().collect());
+        };
+        let (read, _) = rule.numbers().map_err(Failure::usage)?;
+        let mut points = vec![];
+        for group in &read.groups {
+            let (numbers, along) = (self.values(read.key, group)?, self.values(along, group)?);
+            if numbers.len() != along.len() {
+                let (n, m) = (numbers.len(), along.len());
+                let why = format!("the answer of `{}` has {n} values of {} along {m}", self.probe, read.key);
+                return Err(Failure::run(why));
+            }
+            let pairs = numbers.into_iter().zip(along).filter(|(number, at)| number.is_finite() && at.is_finite());
+            points.extend(pairs.map(|(number, at)| PointNumbers { at: Some(at), number, beside: None }));
+        }
+        Ok(points)
+    }
+
+    /// The values of a field whose place begins as it is asked.
+    fn values(&self, key: &str, group: &str) -> Result<Vec<f64>, Failure> {
+        let (field, place) = key.split_once('@').unwrap_or((key, ""));
+        let places: Vec<&str> = place.split_whitespace().collect();
+        let cells = self.cells.get(group).map(Vec::as_slice).unwrap_or_default();
+        let fields: BTreeSet<&str> = cells.iter().map(|cell| cell.field.as_str()).collect();
+        if !fields.contains(field) {
+            let near = nearest(field, fields.into_iter());
+            let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(Failure::run(format!("the answer of `{}` has no field `{field}`{meant}", self.probe)));
+        }
+        let is_meant = |cell: &&Cell| {
+            let same = places.iter().zip(&cell.index).filter(|(asked, i)| **asked == i.to_string()).count();
+            cell.field == field && same == places.len()
+        };
+        Ok(cells.iter().filter(is_meant).filter_map(|cell| cell.value.parse().ok()).collect())
+    }
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The values of a field of a probe's answer whose place begins as it is asked.
-fn answered(run: &Path, probe: &str, rule: &Rule, key: &str, group: &str) -> Result<Vec<f64>, Failure> {
-    let (field, place) = key.split_once('@').unwrap_or((key, ""));
-    let places: Vec<&str> = place.split_whitespace().collect();
-    let (mut values, mut fields) = (vec![], BTreeSet::new());
-    for sample in ask::answer(run, probe, &rule.args, group)? {
-        for cell in table::cells(&sample.payload).map_err(Failure::failed)? {
-            let is_meant = places.iter().zip(&cell.index).filter(|(asked, i)| **asked == i.to_string()).count();
-            if cell.field == field && is_meant == places.len() {
-                values.extend(cell.value.parse::<f64>().ok());
-            }
-            fields.insert(cell.field);
-        }
-    }
-    if !fields.contains(field) {
-        let near = nearest(field, fields.iter().map(String::as_str));
-        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        return Err(Failure::run(format!("the answer of `{probe}` has no field `{field}`{meant}")));
-    }
-    Ok(values)
 }

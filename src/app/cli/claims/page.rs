@@ -50,12 +50,7 @@ const STEPS_HEIGHT: f64 = 60.0;
 fn steps_picture(row: &Row, judged: &Judgement) -> String {
     let Some(rule) = &row.claim.rule else { return String::new() };
     let (Some(first), Some(last)) = (judged.curve.first(), judged.curve.last()) else { return String::new() };
-    let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
-    let all = judged.curve.iter().flat_map(|p| [p.interval.0, p.interval.1]).chain(bounds).filter(|v| v.is_finite());
-    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    if low >= high || first.step >= last.step {
-        return String::new();
-    }
+    let Some((low, high)) = judged.curve_extent(rule) else { return String::new() };
     let x = |step: u64| (step - first.step) as f64 / (last.step - first.step) as f64 * (WIDTH - 4.0) + 2.0;
     let y = |value: f64| (high - value) / (high - low) * (STEPS_HEIGHT - 4.0) + 2.0;
     let turns = rule.turns_label(&judged.curve);

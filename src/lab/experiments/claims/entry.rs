@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{
     claim::Claim,
     criterion::{Statistic, Verdict},
-    ledger::{Judgement, Ledger, Paper, Row, Standing},
+    ledger::{Judgement, Ledger, Paper, Problem, Row, Standing},
     result::Made,
     rule::Rule,
 };
@@ -100,12 +100,24 @@ impl Judgement {
     pub fn extent(&self, rule: &Rule) -> Option<(f64, f64)> {
         let interval = self.outcome.map(|outcome| [outcome.interval.0, outcome.interval.1]);
         let marks = [rule.stands.above, rule.stands.below, rule.published].into_iter().flatten();
-        let all = self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks);
-        let finite = all.filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        let room = MARGIN * (high - low);
-        (low < high).then_some((low - room, high + room))
+        padded(self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks))
     }
+
+    /// The ends of an axis with the intervals over steps and the region in which the claim stands; `None` where they are no
+    /// range, or there are fewer than two steps.
+    pub fn curve_extent(&self, rule: &Rule) -> Option<(f64, f64)> {
+        let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
+        let ends = self.curve.iter().flat_map(|point| [point.interval.0, point.interval.1]);
+        padded(ends.chain(bounds)).filter(|_| self.curve.len() > 1)
+    }
+}
+
+/// The range of the finite values, with room at both ends; `None` where they are no range.
+fn padded(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let room = MARGIN * (high - low);
+    (low < high).then_some((low - room, high + room))
 }
 
 impl Standing {
@@ -121,15 +133,15 @@ impl Standing {
 }
 
 impl ClaimEntry {
-    fn new(row: &Row, ledger: &Ledger, problems: &[String]) -> Self {
+    fn new(row: &Row, ledger: &Ledger, problems: &[Problem]) -> Self {
         let (claim, result) = (row.claim, ledger.results.get(&row.claim.id));
-        let start = format!("{}: ", claim.id);
+        let own = problems.iter().filter(|problem| problem.claim == claim.id);
         let first = claim.rule.as_ref().and_then(|rule| rule.first_run().ok());
         Self {
             claim: claim.clone(),
             standing: row.standing.clone(),
             made: result.map(|result| result.made.clone()),
-            problems: problems.iter().filter_map(|words| Some(words.strip_prefix(&start)?.to_owned())).collect(),
+            problems: own.map(|problem| problem.words.clone()).collect(),
             missing: result.map(|result| result.missing.clone()).unwrap_or_default(),
             hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
             run_hash: result.map(|result| result.rule.clone()),
@@ -166,7 +178,8 @@ impl ClaimEntry {
 impl Ledger {
     /// All papers with their claims, each verdict made from its numbers.
     pub fn entries(&self) -> Vec<PaperEntry> {
-        let (rows, problems) = (self.rows(), self.problems());
+        let rows = self.rows();
+        let problems = self.problems_of(&rows);
         let entries = |id: &str| {
             let rows = rows.iter().filter(|row| row.paper.id == id);
             rows.map(|row| ClaimEntry::new(row, self, &problems)).collect()

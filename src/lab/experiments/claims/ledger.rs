@@ -184,35 +184,49 @@ impl Ledger {
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
-        let (mut found, rows) = (vec![], self.rows());
+        self.problems_of(&self.rows()).into_iter().map(|Problem { claim, words }| format!("{claim}: {words}")).collect()
+    }
+
+    /// The same of rows that are made already, by claim.
+    pub(super) fn problems_of(&self, rows: &[Row]) -> Vec<Problem> {
+        let mut found = vec![];
         for (id, stored) in &self.results {
+            let mut tell = |words: String| found.push(Problem { claim: id.clone(), words });
             let Some((_, claim)) = self.claims().find(|(_, claim)| claim.id == *id) else {
-                found.push(format!("{id}: there is a result, and no such claim"));
+                tell("there is a result, and no such claim".to_owned());
                 continue;
             };
             let Some(rule) = &claim.rule else {
-                found.push(format!("{id}: there is a result, and no rule"));
+                tell("there is a result, and no rule".to_owned());
                 continue;
             };
             if stored.claim != *id {
-                found.push(format!("{id}: the result says that it is of {}", stored.claim));
+                tell(format!("the result says that it is of {}", stored.claim));
             }
             if stored.rule != rule.hash() {
-                found.push(format!("{id}: rule changed after the run"));
+                tell("rule changed after the run".to_owned());
             }
-            found.extend(rule.curve_problem(&stored.curve, &stored.seeds).map(|words| format!("{id}: {words}")));
-            let now = stored.judged(&rows);
+            if let Some(words) = rule.curve_problem(&stored.curve, &stored.seeds) {
+                tell(words);
+            }
+            let now = stored.judged(rows);
             if now.verdict != stored.verdict {
                 let (was, is) = (stored.verdict.label(), now.verdict.label());
-                found.push(format!("{id}: the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}"));
+                tell(format!("the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}"));
             }
             let numbers = |r: &ClaimResult| [r.effect, r.interval.map(|i| i.0), r.interval.map(|i| i.1), r.p];
             if !numbers(&now).iter().zip(numbers(stored)).all(|(now, stored)| is_same(*now, stored)) {
-                found.push(format!("{id}: effect, interval or p are not those of its numbers"));
+                tell("effect, interval or p are not those of its numbers".to_owned());
             }
         }
         found
     }
+}
+
+/// A place where a result and the rule of its claim part.
+pub(super) struct Problem {
+    pub claim: String,
+    pub words: String,
 }
 
 impl ClaimResult {

@@ -16,13 +16,11 @@ const HEIGHT: f32 = 112.0;
 const LEFT: f32 = 76.0;
 const BELOW: f32 = 20.0;
 const RADIUS: f32 = 2.5;
-/// Room above and below the values, as a share of them.
-const MARGIN: f64 = 0.08;
 
 /// Draws it; nothing where the result has fewer than two steps.
 pub fn curve_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let (Some(first), Some(last)) = (judged.curve.first(), judged.curve.last()) else { return };
-    let Some((low, high)) = range(rule, &judged.curve).filter(|_| first.step < last.step) else { return };
+    let Some((low, high)) = judged.curve_extent(rule) else { return };
     let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let name = format!("effect over steps: {}", rule.turns_label(&judged.curve));
@@ -67,14 +65,4 @@ pub fn curve_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
 fn point_label(point: &StepEffect) -> String {
     let (low, high) = point.interval;
     format!("step {}: {} [{}, {}]", grouped(point.step), short(point.effect), short(low), short(high))
-}
-
-/// The values of intervals and bounds, with some room; `None` where they are no range.
-fn range(rule: &Rule, curve: &[StepEffect]) -> Option<(f64, f64)> {
-    let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
-    let all = curve.iter().flat_map(|point| [point.interval.0, point.interval.1, point.effect]).chain(bounds);
-    let finite = all.filter(|value| value.is_finite());
-    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    let room = MARGIN * (high - low);
-    (low < high).then_some((low - room, high + room))
 }

@@ -100,7 +100,7 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     match &entry.standing {
         Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
         Standing::Open(why) => facts.push(("a rule would take", why.clone())),
-        _ => {}
+        Standing::Needs(_) | Standing::NotRun | Standing::Judged(_) => {}
     }
     if let Some(needs) = &claim.needs {
         facts.push(("needs", needs.clone()));

@@ -13,7 +13,7 @@ pub fn colour(theme: &Theme, state: ClaimState) -> Color32 {
         ClaimState::Stands => theme.series(0),
         ClaimState::DoesNotStand => theme.series(1),
         ClaimState::Outdated => theme.error,
-        _ => theme.secondary,
+        ClaimState::CannotBeTold | ClaimState::NotRun | ClaimState::Needs | ClaimState::Open => theme.secondary,
     }
 }
 
