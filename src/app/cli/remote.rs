@@ -2,6 +2,7 @@
 //! which is followed like any other. After a cut it goes on where the folder ends. No port is opened and nothing is installed.
 
 use std::{
+    fmt,
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
@@ -14,6 +15,7 @@ use std::{
 
 use super::{
     failure::Failure,
+    shell::quoted,
     stream::{Frame, Have, LOGS, MARK, MOST, VERSION, WHOLE},
     terminal::notice,
 };
@@ -72,11 +74,6 @@ impl Address {
         format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
     }
 
-    fn text(&self) -> String {
-        let port = self.port.map_or(String::new(), |port| format!(":{port}"));
-        format!("ssh://{}{port}/{}\n", self.host, self.path)
-    }
-
     /// The system's ssh with the command that streams the folder.
     fn command(&self, have: &[Have]) -> Command {
         let mut command = Command::new("ssh");
@@ -92,9 +89,16 @@ impl Address {
     }
 }
 
-/// One word for a POSIX shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
+/// What [`Address::parse`] reads.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ssh://{}", self.host)?;
+        if let Some(port) = self.port {
+            write!(f, ":{port}")?;
+        }
+        let home = if self.path.starts_with('/') { "" } else { "/~/" };
+        write!(f, "{home}{}", self.path)
+    }
 }
 
 /// A copy that is being written. Dropped, it ends `ssh`.
@@ -134,16 +138,15 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", folder.display()));
     files::make_folders(&folder).map_err(|e| failed(&e))?;
     match read_text_inside(&folder, SOURCE, LONGEST_LINE) {
-        Ok(source) if source == address.text() => {}
+        Ok(source) if source.trim_end() == address.to_string() => {}
         Err(e) if e.is_missing() && files::entries(&folder).is_ok_and(|mut all| all.next().is_none()) => {
             let mut file = create_inside(&folder, SOURCE).map_err(|e| failed(&e))?;
-            file.write_all(address.text().as_bytes()).map_err(|e| failed(&e))?;
+            writeln!(file, "{address}").map_err(|e| failed(&e))?;
         }
         _ => {
-            let (shown, address) = (folder.display(), address.text());
+            let shown = folder.display();
             return Err(Failure::usage(format!(
-                "{shown} is no copy of {}: move it away, or give another place by --out",
-                address.trim()
+                "{shown} is no copy of {address}: move it away, or give another place by --out"
             )));
         }
     }
@@ -193,7 +196,7 @@ impl Copy {
             }
             has_answered |= answered;
             if !has_answered {
-                return Err(format!("{}: {end}", address.text().trim()));
+                return Err(format!("{address}: {end}"));
             }
             if answered || begun.elapsed() > LONGEST_PAUSE {
                 pause = Duration::from_secs(1);
@@ -338,6 +341,9 @@ mod tests {
         );
         assert_eq!(address.name(), "a_b-at-me_box");
         assert_eq!(parsed("ssh://box/~/runs/a").unwrap().path, "runs/a");
+        for text in ["ssh://me@box:2222/data/runs/a b", "ssh://box/~/runs/a"] {
+            assert_eq!(parsed(text).unwrap().to_string(), text);
+        }
         for wrong in [
             "ssh://",
             "ssh://box",

@@ -22,10 +22,10 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::StopSweep(folder) => app.host.stop_sweep(folder),
         RunsAction::ListClaims => {
             let claims = &mut app.claims;
-            match app.open.and_then(|lab| app.pages.get_mut(lab)) {
-                Some(page) if claims.has_arrived() => page.claims = claims.count_for_lab(page.lab.id),
-                _ if claims.begins_to_read() => app.host.list_claims(),
-                _ => {}
+            if claims.begins_to_read() {
+                app.host.list_claims();
+            } else if let Some(page) = app.open.and_then(|lab| app.pages.get_mut(lab)) {
+                page.claims = claims.count_for_lab(page.lab.id);
             }
         }
         RunsAction::ReadClaim(claim) => app.host.read_claim(claim),
