@@ -59,3 +59,4 @@ mod truth;
 mod ui;
 mod views;
 mod waiting;
+mod walk;

@@ -1,0 +1,137 @@
+//! The walk of the README, "One lab in five lines", to the letter: the real application, its host and examples, a real
+//! run of the preset it names. Needs no graphics adapter.
+
+use std::time::Duration;
+
+use eframe::egui::{Key, Modifiers, accesskit::Role, pos2};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    telemetry::{Measurement, channels, measurements::Causality},
+    ui::app::{App, Start},
+};
+
+use crate::waiting::until_within;
+
+/// Within a minute the gate opens: what the README promises of two cores, and room for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+struct Walk {
+    app: Harness<'static, App>,
+    _folder: tempfile::TempDir,
+}
+
+impl Walk {
+    fn begin() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
+        let app =
+            Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, Start::default()));
+        Self { app, _folder: folder }
+    }
+
+    fn until<R>(&mut self, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
+        until_within(PATIENCE, &mut self.app, what, found)
+    }
+
+    fn click(&mut self, label: &str) {
+        self.app.get_by_label(label).click();
+        self.app.run_steps(4);
+    }
+
+    fn press(&mut self, key: Key, modifiers: Modifiers) {
+        self.app.key_press_modifiers(modifiers, key);
+        self.app.run_steps(4);
+    }
+
+    fn shows(&self, words: &str) -> bool {
+        self.app.query_all_by_label_contains(words).next().is_some()
+    }
+
+    /// The newest value of a curve of this variant.
+    fn newest(app: &App, variant: &str, channel: &str) -> Option<f64> {
+        let mirror = &app.page()?.run.as_ref()?.mirror;
+        let variant = mirror.variants().iter().position(|v| v.id == variant)?;
+        mirror.curve(variant, channel)?.value_at(mirror.step)
+    }
+
+    /// The answer of *Causality*, of whichever variant is in focus.
+    fn causality(app: &App) -> Option<&Causality> {
+        let mirror = &app.page()?.run.as_ref()?.mirror;
+        (0..mirror.variants().len()).find_map(|v| mirror.answer(v, Causality::CHANNEL)?.measurement())
+    }
+}
+
+#[test]
+fn one_lab_in_five_lines_is_as_the_readme_says() {
+    let mut walk = Walk::begin();
+    walk.app.run_steps(3);
+
+    // 1. Fast-slow gate in the gallery, the preset Needed, Space.
+    walk.app.get_by_label("Open Fast-slow gate").click();
+    walk.until("its example", |app| app.page().filter(|page| page.newest() > 0).map(|_| ()));
+    walk.app.get_by_role_and_label(Role::ComboBox, "preset").click();
+    walk.app.run_steps(3);
+    walk.click("Needed");
+    walk.until("the models are ready", |app| (app.page()?.run.as_ref()?.state_label() == "ready").then_some(()));
+    assert_eq!(walk.app.state().page().unwrap().config.preset, "fast_slow_needed");
+    walk.press(Key::Space, Modifiers::NONE);
+
+    // 2. The gate of coupled opens and its accuracy goes up; frozen stays shut and guesses.
+    let accurate = |variant: &'static str| move |app: &App| Walk::newest(app, variant, channels::ACCURACY);
+    walk.until("the coupled model answers", |app| accurate("coupled")(app).filter(|share| *share > 0.9));
+    let app = walk.app.state();
+    assert!(Walk::newest(app, "coupled", channels::GATE).unwrap().abs() > 0.1, "the gate is open");
+    assert_eq!(Walk::newest(app, "frozen", channels::GATE).unwrap_or(0.0), 0.0, "its twin's stays shut");
+    assert!(accurate("frozen")(app).unwrap() < 0.5, "the twin guesses");
+
+    // 3. Causality: another token, s = 10: nothing before the change moves; with the wrong upsample the future leaks.
+    walk.app.get_by_label_contains("  Causality").click();
+    walk.until("the model answers", |app| Walk::causality(app).map(|_| ()));
+    walk.app.run_steps(3);
+    let strip = walk.app.get_all_by_label_contains("tokens: ").next().unwrap().rect();
+    let at = pos2(strip.left() + 0.6 * strip.width(), strip.top() + 6.0);
+    walk.app.hover_at(at);
+    walk.app.drag_at(at);
+    walk.app.drop_at(at);
+    let position = walk.until("the token that was clicked", |app| app.page()?.selection.token);
+    walk.until("its answer", |app| Walk::causality(app).filter(|c| c.position == position).map(|_| ()));
+    let gate = Walk::causality(walk.app.state()).unwrap().effective_gate;
+    walk.app.get_by_role_and_label(Role::Slider, "s").set_value_accesskit(10.0);
+    walk.until("its answer at ten times the gate", |app| {
+        Walk::causality(app).filter(|c| c.effective_gate.abs() > 5.0 * gate.abs()).map(|_| ())
+    });
+    let asked = Walk::causality(walk.app.state()).unwrap();
+    assert_eq!(asked.before_max, 0.0, "nothing before the change moves");
+    assert!(asked.delta.iter().any(|d| *d > 0.0), "the change itself is seen");
+    walk.click("wrong upsample");
+    let leak = walk.until("the answer with the wrong upsample", |app| {
+        Walk::causality(app)?.leaky_upsample.as_ref().map(|leaky| (leaky.pool, leaky.before_max))
+    });
+    // The first token of a block has no earlier one that reads it.
+    assert_eq!(leak.1 > 0.0, !position.is_multiple_of(leak.0), "token {position}: the future leaks");
+
+    // 4. The scrubber: the views show that step while training goes on.
+    let newest = walk.app.state().page().unwrap().newest();
+    walk.app.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(50.0);
+    walk.until("step 50 is shown", |app| app.page().filter(|page| page.shown_step() == 50).map(|_| ()));
+    walk.app.run_steps(3);
+    assert!(walk.shows("step 50"), "the views say so");
+    walk.until("training went on or had ended", |app| {
+        let page = app.page()?;
+        (page.newest() > newest || page.newest() == page.total()).then_some(())
+    });
+
+    // 5. F follows again, ? shows all keys, Ctrl P finds everything, D is dark or light.
+    walk.press(Key::F, Modifiers::NONE);
+    assert_eq!(walk.app.state().page().unwrap().scrub, None);
+    walk.press(Key::Questionmark, Modifiers::NONE);
+    assert!(walk.shows("Keys and gestures"));
+    walk.press(Key::Escape, Modifiers::NONE);
+    walk.press(Key::P, Modifiers::COMMAND);
+    assert!(walk.app.query_by_label("Command").is_some());
+    walk.press(Key::Escape, Modifiers::NONE);
+    let dark = walk.app.state().theme().dark;
+    walk.press(Key::D, Modifiers::NONE);
+    assert_ne!(walk.app.state().theme().dark, dark);
+}
