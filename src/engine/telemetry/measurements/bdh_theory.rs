@@ -1,30 +1,27 @@
 //! Claims of the BDH paper's theory as curves.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::measurement;
 use crate::config::{arguments, choices};
 use crate::telemetry::number::Numbers;
 
-/// One claim tried on numbers that are drawn, without a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BdhTheory {
-    /// Id of the claim, as in the question.
-    pub claim: String,
-    /// Values of the axis: the rank d, the dimension n, a cosine, alpha, or tokens.
-    pub x: Numbers,
-    /// The curves over it.
-    pub curves: Vec<TheoryCurve>,
-}
+measurement! {
+    /// One claim tried on numbers that are drawn, without a model.
+    pub struct BdhTheory in "bdh.theory" answers BdhTheoryArgs {
+        /// Id of the claim, as in the question.
+        pub claim: String,
+        /// Values of the axis: the rank d, the dimension n, a cosine, alpha, or tokens.
+        pub x: Numbers,
+        /// The curves over it.
+        pub curves: Vec<TheoryCurve>,
+    }
 
-/// One curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TheoryCurve {
-    /// Name for a legend.
-    pub name: String,
-    /// A value for each of the axis.
-    pub y: Numbers,
+    /// One curve.
+    pub struct TheoryCurve {
+        /// Name for a legend.
+        pub name: String,
+        /// A value for each of the axis.
+        pub y: Numbers,
+    }
 }
 
 choices! {
@@ -55,5 +52,3 @@ arguments! {
         neurons: usize = 256,
     }
 }
-
-measurement!(BdhTheory, channel: "bdh.theory", asked: BdhTheoryArgs);
