@@ -1,9 +1,12 @@
 //! The load-balancing loss of sparse units: how evenly top-k selects them. It does not select.
 
-use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
+use candle_core::{D, Result, Shape, Tensor};
 use pulp::{Simd, WithSimd};
 
-use super::storage;
+use super::{
+    custom_op::{FusedOp, Op, like},
+    storage,
+};
 use crate::host;
 use crate::{arch::arch, buffers::build_vec, reduce::TASK_ROWS, simd, threads};
 
@@ -18,7 +21,7 @@ pub fn balance(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     }
     let scale = f as f32 / ((z.elem_count() / f).pow(2) * k.max(1)) as f32;
     let shares = host::to_f32(counts)?.iter().map(|c| c * scale).collect();
-    z.apply_op1(BalanceLoss { shares })
+    z.apply_op1(Op(BalanceLoss { shares }))
 }
 
 /// The reference form in plain candle, with the arguments of [`balance`].
@@ -88,31 +91,28 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-impl CustomOp1 for BalanceLoss {
-    fn name(&self) -> &'static str {
-        "balance"
-    }
+impl FusedOp<1> for BalanceLoss {
+    const NAME: &'static str = "balance";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (z, piece) = (storage::values(storage, layout)?, TASK_ROWS * self.shares.len());
+    fn forward(&self, [z]: [&[f32]; 1], _: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let piece = TASK_ROWS * self.shares.len();
         let mut sums = vec![0f64; z.len().div_ceil(piece)];
         threads::run_chunks(&mut sums, 1, |i, sum| {
             let z = &z[i * piece..z.len().min((i + 1) * piece)];
             sum[0] = arch().dispatch(Forward { z, shares: &self.shares });
         });
-        Ok((CpuStorage::F32(vec![sums.iter().sum::<f64>() as f32]), ().into()))
+        Ok((vec![sums.iter().sum::<f64>() as f32], ().into()))
     }
 
-    fn bwd(&self, z: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let by = storage::read(grad, |g| Ok(g[0]))?;
+    fn backward(&self, [z]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let piece = TASK_ROWS * self.shares.len();
-        let dz = storage::read(z, |z| {
+        let dz = storage::read_all(&[grad, z], |[grad, z]| {
             Ok(build_vec(z.len(), |out| {
                 threads::run_chunks(out, piece, |i, out| {
-                    arch().dispatch(Backward { z: &z[i * piece..], shares: &self.shares, by, out });
+                    arch().dispatch(Backward { z: &z[i * piece..], shares: &self.shares, by: grad[0], out });
                 });
             }))
         })?;
-        Tensor::from_vec(dz, z.shape(), z.device()).map(Some)
+        like([dz], [z])
     }
 }

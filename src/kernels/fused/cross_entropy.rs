@@ -7,12 +7,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use candle_core::{CpuStorage, CustomOp1, CustomOp2, D, DType, Layout, Result, Shape, Tensor, bail};
+use candle_core::{D, DType, Result, Shape, Tensor, bail};
 use pulp::{Simd, WithSimd};
 
 use crate::{IGNORE, host};
 
-use super::{linear, storage};
+use super::{
+    custom_op::{FusedOp, Op, like},
+    linear, storage,
+};
 use crate::{
     arch::arch,
     matrix::View,
@@ -38,7 +41,7 @@ pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result
     if x.dim(D::Minus1)? != d {
         bail!("cross-entropy: x has {} channels, and the head has {d}", x.dim(D::Minus1)?);
     }
-    x.apply_op2(head, Head { counted, rows, v, d, tracked, grads: Mutex::default() })
+    x.apply_op2(head, Op(Head { counted, rows, v, d, tracked, grads: Mutex::default() }))
 }
 
 /// logits `(.., V)`, targets u32 of as many rows -> scalar.
@@ -48,7 +51,7 @@ pub fn cross_entropy(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
     }
     let v = logits.dim(D::Minus1)?;
     let counted = CountedRows::new(targets, logits.elem_count() / v, v)?;
-    logits.apply_op1(Logits { counted, v })
+    logits.apply_op1(Op(Logits { counted, v }))
 }
 
 /// The reference form in plain candle, with the arguments of [`cross_entropy`].
@@ -206,13 +209,10 @@ impl Head {
     }
 }
 
-impl CustomOp2 for Head {
-    fn name(&self) -> &'static str {
-        "head-cross-entropy"
-    }
+impl FusedOp<2> for Head {
+    const NAME: &'static str = "head-cross-entropy";
 
-    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (x, head) = (storage::values(s1, l1)?, storage::values(s2, l2)?);
+    fn forward(&self, [x, head]: [&[f32]; 2], _: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
         let mut groups: Vec<RowGroup> = self.counted.groups();
         let size = self.counted.group();
         let head = View::new(head, self.v, self.d);
@@ -225,10 +225,10 @@ impl CustomOp2 for Head {
         if self.tracked != (false, false) {
             *self.grads.lock().unwrap_or_else(PoisonError::into_inner) = self.gather(&groups);
         }
-        Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
+        Ok((vec![loss as f32], ().into()))
     }
 
-    fn bwd(&self, x: &Tensor, head: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, head]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
         let scaled = |of: &[f32], like: &Tensor| {
@@ -237,7 +237,7 @@ impl CustomOp2 for Head {
             }
             Tensor::from_vec(of.iter().map(|g| g * by).collect::<Vec<_>>(), like.shape(), like.device()).map(Some)
         };
-        Ok((scaled(&grads.x, x)?, scaled(&grads.head, head)?))
+        Ok([scaled(&grads.x, x)?, scaled(&grads.head, head)?])
     }
 }
 
@@ -267,18 +267,16 @@ impl Logits {
     }
 }
 
-impl CustomOp1 for Logits {
-    fn name(&self) -> &'static str {
-        "cross-entropy"
-    }
+impl FusedOp<1> for Logits {
+    const NAME: &'static str = "cross-entropy";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let groups = self.groups(storage::values(storage, layout)?, 1.0);
+    fn forward(&self, [logits]: [&[f32]; 1], _: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let groups = self.groups(logits, 1.0);
         let loss = groups.iter().map(|g| g.0).sum::<f64>() * self.counted.share();
-        Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
+        Ok((vec![loss as f32], ().into()))
     }
 
-    fn bwd(&self, logits: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [logits]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let groups = storage::read(logits, |logits| Ok(self.groups(logits, by)))?;
         let v = self.v;
@@ -287,6 +285,6 @@ impl CustomOp1 for Logits {
         for (&(row, _), part) in self.counted.0.iter().zip(parts) {
             out[row * v..][..v].copy_from_slice(part);
         }
-        Ok(Some(Tensor::from_vec(out, logits.shape(), logits.device())?))
+        like([out], [logits])
     }
 }

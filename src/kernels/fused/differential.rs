@@ -3,7 +3,11 @@
 
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{norm::rms_norm_reference, storage};
+use super::{
+    custom_op::{self, Op},
+    norm::rms_norm_reference,
+    storage,
+};
 
 mod difference;
 mod halves;
@@ -19,7 +23,7 @@ pub fn halve_queries(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     if !storage::readable(&[&qkv]) {
         return halve_queries_reference(&qkv, heads);
     }
-    qkv.apply_op1(halves::SplitHalves { heads, head_dim: wide / 3 / heads })
+    qkv.apply_op1(Op(halves::SplitHalves { heads, head_dim: wide / 3 / heads }))
 }
 
 /// The reference form in plain candle, with the arguments of [`halve_queries`].
@@ -44,7 +48,7 @@ pub fn normalised_difference(y: &Tensor, lambda: &Tensor, eps: f64) -> Result<Te
     if !storage::readable(&[&y, &lambda]) {
         return normalised_difference_reference(&y, &lambda, eps);
     }
-    y.apply_op2(&lambda, difference::Difference { eps: eps as f32 })
+    y.apply_op2(&lambda, Op(difference::Difference { eps: eps as f32 }))
 }
 
 /// The reference form in plain candle, with the arguments of [`normalised_difference`].

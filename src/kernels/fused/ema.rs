@@ -1,9 +1,12 @@
 //! Exponential moving averages along time, with coefficients by channel or by channel and time.
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Shape, Tensor, bail};
 use pulp::{Simd, WithSimd};
 
-use super::storage;
+use super::{
+    custom_op::{FusedOp, Op, like},
+    storage,
+};
 use crate::{arch::arch, buffers::build_vec, reduce, threads};
 
 /// h_t = (1 - a_t) h_{t-1} + a_t x_t. x `(B, T, D)`, a `(D)` or as x, `start` `(B, D)` is h_{-1}, zero
@@ -24,7 +27,7 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     if !storage::readable(&[&x, &a, &zero]) {
         return reference(&x, &a, start);
     }
-    x.apply_op3(&a, &zero, EmaOp)
+    x.apply_op3(&a, &zero, Op(EmaOp))
 }
 
 /// Computes the sums by doubling: after the step of size s, row t has summed the last 2s inputs.
@@ -124,67 +127,39 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-impl CustomOp3 for EmaOp {
-    fn name(&self) -> &'static str {
-        "ema"
-    }
+impl FusedOp<3> for EmaOp {
+    const NAME: &'static str = "ema";
 
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        lx: &Layout,
-        a: &CpuStorage,
-        la: &Layout,
-        start: &CpuStorage,
-        ls: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (_, t, d) = lx.shape().dims3()?;
-        let given = [storage::values(x, lx)?, storage::values(a, la)?, storage::values(start, ls)?];
+    fn forward(&self, given: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        let (_, t, d) = shape.dims3()?;
         let out = build_vec(given[0].len(), |out| {
             threads::run_chunks(out, t * d, |i, out| {
                 arch().dispatch(Forward { row: EmaRow::new(i, (t, d), given), out })
             });
         });
-        Ok((CpuStorage::F32(out), lx.shape().clone()))
+        Ok((out, shape.clone()))
     }
 
-    fn bwd(
-        &self,
-        x: &Tensor,
-        a: &Tensor,
-        start: &Tensor,
-        h: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, a, start]: [&Tensor; 3], h: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let (b, t, d) = x.dims3()?;
         let own = a.rank() == 3;
         let width = if own { t * d } else { d };
         let mut dstart = vec![0f32; b * d];
         let mut da = vec![0f32; b * width];
-        let dx = storage::read(grad, |grad| {
-            storage::read(h, |h| {
-                storage::read(x, |x| {
-                    storage::read(a, |a| {
-                        storage::read(start, |start| {
-                            Ok(build_vec(x.len(), |dx| {
-                                let buffers = [
-                                    threads::Chunks { values: dx, size: t * d },
-                                    threads::Chunks { values: &mut da, size: width },
-                                    threads::Chunks { values: &mut dstart, size: d },
-                                ];
-                                threads::run_all_chunks(buffers, |i, out| {
-                                    let (row, here) =
-                                        (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
-                                    arch().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
-                                });
-                            }))
-                        })
-                    })
-                })
-            })
+        let dx = storage::read_all(&[grad, h, x, a, start], |[grad, h, x, a, start]| {
+            Ok(build_vec(x.len(), |dx| {
+                let buffers = [
+                    threads::Chunks { values: dx, size: t * d },
+                    threads::Chunks { values: &mut da, size: width },
+                    threads::Chunks { values: &mut dstart, size: d },
+                ];
+                threads::run_all_chunks(buffers, |i, out| {
+                    let (row, here) = (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
+                    arch().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
+                });
+            }))
         })?;
         let da = if own { da } else { reduce::sum_rows(&da, d) };
-        let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device()).map(Some);
-        Ok((made(dx, x)?, made(da, a)?, made(dstart, start)?))
+        like([dx, da, dstart], [x, a, start])
     }
 }

@@ -4,6 +4,7 @@
 use candle_core::{D, Result, Tensor, bail};
 
 use super::{
+    custom_op::Op,
     mlp::{self, Act},
     storage,
 };
@@ -48,7 +49,7 @@ pub fn evolve(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: EvolutionSizes) -> R
     if !storage::readable(&[&qkv, &f, tau]) {
         return reference(&qkv, &f, tau, spec);
     }
-    qkv.apply_op3(&f, tau, cpu::Evolution { spec })
+    qkv.apply_op3(&f, tau, Op(cpu::Evolution { spec }))
 }
 
 /// The reference form in plain candle, with the arguments of [`coupled`].

@@ -10,6 +10,7 @@ pub mod attention;
 pub mod axpy;
 pub mod balance;
 pub mod cross_entropy;
+mod custom_op;
 pub mod differential;
 pub mod ema;
 pub mod embedding;

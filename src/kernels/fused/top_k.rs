@@ -2,10 +2,13 @@
 
 use std::sync::Mutex;
 
-use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail};
+use candle_core::{D, Result, Shape, Tensor, bail};
 use pulp::{Simd, WithSimd};
 
-use super::storage;
+use super::{
+    custom_op::{FusedOp, Op},
+    storage,
+};
 use crate::{
     arch::arch,
     buffers::build_vec,
@@ -31,7 +34,7 @@ pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
     let f = z.dim(D::Minus1)?;
     let (saved, counts) = storage::read(&z, |z| Ok(select(z, f, k)))?;
     let counts = Tensor::from_vec(counts, f, z.device())?;
-    Ok(TopK { selected: z.apply_op1(StraightThrough(Mutex::new(Some(saved))))?, counts })
+    Ok(TopK { selected: z.apply_op1(Op(StraightThrough(Mutex::new(Some(saved)))))?, counts })
 }
 
 /// The reference form in plain candle, with the arguments of [`top_k`].
@@ -129,20 +132,18 @@ fn at_least(keys: &[u32], least: u32) -> usize {
 /// Selected values that are computed already; the gradient is passed through (straight-through estimator).
 struct StraightThrough(Mutex<Option<Vec<f32>>>);
 
-impl CustomOp1 for StraightThrough {
-    fn name(&self) -> &'static str {
-        "top-k"
-    }
+impl FusedOp<1> for StraightThrough {
+    const NAME: &'static str = "top-k";
 
-    fn cpu_fwd(&self, _: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+    fn forward(&self, _: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
         let values = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match values {
-            Some(values) => Ok((CpuStorage::F32(values), layout.shape().clone())),
+            Some(values) => Ok((values, shape.clone())),
             None => bail!("top-k can run forward only once"),
         }
     }
 
-    fn bwd(&self, _: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        Ok(Some(grad.clone()))
+    fn backward(&self, _: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
+        Ok([Some(grad.clone())])
     }
 }

@@ -1,9 +1,12 @@
 //! The normalised difference of what two maps read, on the CPU in f32.
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Shape, Tensor};
 use pulp::{Simd, WithSimd};
 
-use super::storage;
+use super::{
+    custom_op::{FusedOp, like},
+    storage,
+};
 use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, simd, threads};
 
 pub(super) struct Difference {
@@ -87,14 +90,11 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-impl CustomOp2 for Difference {
-    fn name(&self) -> &'static str {
-        "normalised-difference"
-    }
+impl FusedOp<2> for Difference {
+    const NAME: &'static str = "normalised-difference";
 
-    fn cpu_fwd(&self, y: &CpuStorage, ly: &Layout, lambda: &CpuStorage, ll: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (y, lambda) = (storage::values(y, ly)?, storage::values(lambda, ll)?);
-        let mut dims = ly.dims().to_vec();
+    fn forward(&self, [y, lambda]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let mut dims = shape.dims().to_vec();
         let mut wide = 0;
         dims.iter_mut().rev().take(1).for_each(|last| {
             *last /= 2;
@@ -107,12 +107,12 @@ impl CustomOp2 for Difference {
                 arch().dispatch(Forward { rows: rows(y), out });
             });
         });
-        Ok((CpuStorage::F32(out), Shape::from(dims)))
+        Ok((out, Shape::from(dims)))
     }
 
-    fn bwd(&self, y: &Tensor, lambda: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [y, lambda]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let wide = grad.dim(candle_core::D::Minus1)?;
-        let (dy, dlambda) = storage::read_all(&[y, lambda, grad], |[y, lambda, grad]| {
+        let gradients = storage::read_all(&[y, lambda, grad], |[y, lambda, grad]| {
             let heads = lambda.len();
             let rows = |y| HeadRows { y, lambda, d: wide / heads, eps: self.eps };
             let mut sums = vec![0f32; y.len().div_ceil(POSITIONS * 2 * wide) * heads];
@@ -129,9 +129,8 @@ impl CustomOp2 for Difference {
                     },
                 );
             });
-            Ok((dy, sum_rows(&sums, heads)))
+            Ok([dy, sum_rows(&sums, heads)])
         })?;
-        let made = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
-        Ok((made(dy, y)?, made(dlambda, lambda)?))
+        like(gradients, [y, lambda])
     }
 }
