@@ -241,7 +241,7 @@ fn rows(all: &[Vec<f64>]) -> Dense<f64> {
 
 fn array(m: &Dense<f64>) -> Result<Array> {
     let values = m.data.iter().map(|v| *v as f32).collect();
-    Array::new([m.rows, m.cols], values).map_err(candle_core::Error::wrap)
+    Ok(Array::new([m.rows, m.cols], values)?)
 }
 
 /// Every check with its error and bound by token, as shares of the largest value compared; and Claim 3's

@@ -11,7 +11,7 @@ use crate::{
         Trainable,
         capabilities::{CouplingModel, CouplingSettings},
     },
-    nn::{Device, Error, Result, Tap, Tensor, host, pooling::Upsample},
+    nn::{Device, Result, Tap, Tensor, host, pooling::Upsample},
     telemetry::measurements::{self, CausalityArgs, LeakyUpsample, Predictions},
 };
 
@@ -86,7 +86,7 @@ impl TokenEdit {
                 let around = passage.ids[position..].iter().chain(&passage.ids);
                 around.copied().find(|id| *id != here).unwrap_or(if here == 0 { 1 } else { here - 1 })
             }
-            text => match corpus.encode_typed(text).map_err(Error::wrap)?.first() {
+            text => match corpus.encode_typed(text)?.first() {
                 Some(id) => *id,
                 None => candle_core::bail!("`{text}` is no token of this corpus; type another replacement"),
             },

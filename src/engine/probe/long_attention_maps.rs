@@ -57,7 +57,7 @@ fn thumbnail(whole: &AttentionLayer) -> Result<AttentionLayer> {
             }));
         }
     }
-    let weights = Array::new([heads, side, side], means).map_err(candle_core::Error::wrap)?.half_precision();
+    let weights = Array::new([heads, side, side], means)?.half_precision();
     Ok(AttentionLayer { weights, tokens_per_position: whole.tokens_per_position * block, ..whole.without_weights() })
 }
 

@@ -15,6 +15,7 @@ pub mod flow;
 mod gate_entropy;
 mod generator;
 mod generator_distance;
+mod held_out;
 mod layer_readout;
 mod long_attention_maps;
 pub mod neuron_graph;
@@ -34,21 +35,36 @@ mod streaming;
 mod subject;
 pub mod synapses;
 mod tapped;
+#[cfg(test)]
+mod testing;
 mod token_baselines;
 mod token_residuals;
 mod trace_reading;
 mod unit_usage;
 
 use crate::{
-    config::{Arguments, Knob, nearest},
-    corpus::Corpus,
+    analysis::{generator::GeneratorError, graph::InvalidEdge},
+    config::{Arguments, ConfigError, Knob, nearest},
+    corpus::{Corpus, CorpusError},
     models::Trainable,
     nn::{Device, Error, Result},
-    telemetry::{Args, Measurement, Payload},
+    telemetry::{Args, Measurement, Payload, ShapeError},
 };
 
 pub use progress::Progress;
 pub use subject::FromModel;
+
+/// Errors of what a probe uses are its own.
+macro_rules! errors {
+    ($($error:ty),+) => { $(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Error::wrap(error)
+            }
+        }
+    )+ };
+}
+errors!(ConfigError, CorpusError, GeneratorError, InvalidEdge, ShapeError);
 
 /// A measurement with what it was measured on.
 pub struct Answer {
@@ -169,7 +185,7 @@ impl<P: Probe> AnyProbe for P {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
-        let args = P::Args::from_args(cx.args).map_err(|e| Error::Msg(e.to_string()))?;
+        let args = P::Args::from_args(cx.args)?;
         let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
         let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
         P::subject(cx.model).map_or(Ok(vec![]), |subject| P::ask(subject, &args, &inputs))

@@ -3,7 +3,7 @@
 use super::ProbeInputs;
 use crate::{
     corpus::Corpus,
-    nn::{Device, Error, Result, Tensor},
+    nn::{Device, Result, Tensor},
     telemetry::measurements::LikelyToken,
 };
 
@@ -25,7 +25,7 @@ impl Prompt {
         let corpus = cx.corpus;
         let (mut ids, what) = match text {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
-            text => (corpus.encode_typed(text).map_err(Error::wrap)?, "typed text".to_owned()),
+            text => (corpus.encode_typed(text)?, "typed text".to_owned()),
         };
         if ids.is_empty() {
             candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");

@@ -25,7 +25,7 @@ impl Probe for Residual {
     type Subject<'m> = RefiningModel<'m>;
 
     fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::msg)?;
+        let windows = cx.corpus.held_out(args.windows, args.window)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
         let injected = model.injections(&tokens)?;

@@ -8,7 +8,7 @@ use crate::{
         Model, Trainable,
         capabilities::{Capabilities, TwoTimescales},
     },
-    nn::{Result, Tap, Tensor, host},
+    nn::{Result, Tap, host},
     telemetry::measurements::{self, StaircaseArgs},
 };
 
@@ -80,8 +80,7 @@ struct StateRows {
 
 impl StateRows {
     fn read(tap: &Tap, path: &str) -> Result<Self> {
-        let Some(found) = tap.get(path) else { candle_core::bail!("the model offers no activation `{path}`") };
-        let found: &Tensor = found; // (1,T,D)
+        let found = tap.need(path)?; // (1,T,D)
         Ok(Self { values: host::to_f32(found)?, dims: found.dim(2)? })
     }
 

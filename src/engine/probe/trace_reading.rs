@@ -110,17 +110,13 @@ fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
 }
 
 fn read_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
-    let values = |part: &str| -> Result<Vec<f32>> {
-        let path = sizes.tap_path(block, part);
-        let found = tap.get(&path);
-        host::to_f32(found.ok_or_else(|| candle_core::Error::Msg(format!("the model gave nothing at {path}")))?)
-    };
+    let values = |part: &str| host::to_f32(tap.need(&sizes.tap_path(block, part))?);
     let width = sizes.channels;
     let trace = |part: &str| -> Result<(Array, Vec<f64>)> {
         let all = values(part)?;
         let shown = width.min(CHANNELS);
         let kept: Vec<f32> = all.chunks(width).flat_map(|token| &token[..shown]).copied().collect();
-        let array = Array::new([all.len() / width, shown], kept).map_err(candle_core::Error::wrap)?;
+        let array = Array::new([all.len() / width, shown], kept)?;
         Ok((array.half_precision(), lengths(&all, width)))
     };
     let [fast, medium, slow] = TraceBlocks::TRACES;

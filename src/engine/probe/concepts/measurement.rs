@@ -3,7 +3,7 @@
 use super::{ConceptQuestion, ConceptVerdict, FoundSynapse, SearchResult, SentenceOrigin, Strength};
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
-    nn::{Error, Result},
+    nn::Result,
     telemetry::{
         Array,
         measurements::{
@@ -67,6 +67,6 @@ fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool
         languages: question.languages.iter().enumerate().map(language).collect(),
         significant_languages: s.significant_languages(),
         confirmed,
-        by_noun: Array::new([by_noun.len()], by_noun).map_err(Error::wrap)?,
+        by_noun: by_noun.into(),
     })
 }

@@ -55,7 +55,7 @@ impl Probe for TopContextsProbe {
         });
         let mut next = || {
             let (from, ids) = read.get();
-            let chunk = cx.corpus.chunk(span, from).map_err(|e| Error::Msg(e.to_string()))?;
+            let chunk = cx.corpus.chunk(span, from)?;
             Ok(chunk.map(|chunk| {
                 read.set((chunk.end, ids + chunk.ids.len()));
                 chunk.ids

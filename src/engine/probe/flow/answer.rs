@@ -110,7 +110,7 @@ fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor])
     let shape = [places.len(), times.len(), basis.components.len()];
     Ok(FlowPaths {
         taus: times.to_vec().into(),
-        places: Array::new(shape, places.concat()).map_err(candle_core::Error::wrap)?,
+        places: Array::new(shape, places.concat())?,
         explained: basis.components.iter().map(|c| c.explained).collect(),
     })
 }

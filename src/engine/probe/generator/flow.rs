@@ -71,7 +71,7 @@ fn curves(of: &Relaxation) -> RelaxationCurves {
 
 fn distributions(flow: &Relaxation, n: usize) -> Result<Array> {
     let all: Vec<f32> = flow.states.iter().flatten().map(|p| *p as f32).collect();
-    Array::new([flow.states.len(), n], all).map_err(candle_core::Error::wrap)
+    Ok(Array::new([flow.states.len(), n], all)?)
 }
 
 /// The largest difference between the share of the particles in a state and its probability, by step.

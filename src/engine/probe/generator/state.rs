@@ -36,7 +36,7 @@ impl Probe for GeneratorProbe {
         let state = GeneratorState {
             control: asked.control.clone().into(),
             is_edited: asked.is_edited,
-            matrix: Array::new([n, n], matrix).map_err(candle_core::Error::wrap)?,
+            matrix: Array::new([n, n], matrix)?,
             step_bound: a.step_bound(),
             classes: classes
                 .into_iter()

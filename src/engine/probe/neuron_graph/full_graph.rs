@@ -84,7 +84,7 @@ impl CutGraph {
     fn neurons(&self, seed: u64) -> Result<measurements::NeuronGraph> {
         let Self { question, factors, entries, found, compact, .. } = self;
         let communities = compact.communities(question.restarts, None, seed)?;
-        let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
+        let csr = Csr::new(compact.neurons.len(), &compact.edges, true)?;
         let core = coreness(&csr);
         let ids = || compact.neurons.iter().map(|v| *v as usize);
         let heads: Vec<u32> = ids().map(|v| factors.head(v) as u32).collect();

@@ -98,7 +98,7 @@ impl CompactGraph {
 
     /// Best of `restarts` searches, each perturbed so often; neurons without edges would change nothing.
     fn communities(&self, restarts: usize, perturbations: Option<usize>, seed: u64) -> Result<Communities> {
-        let graph = Graph::new(self.neurons.len(), &self.edges, true).map_err(candle_core::Error::wrap)?;
+        let graph = Graph::new(self.neurons.len(), &self.edges, true)?;
         Ok(communities(&graph, Search { seed, restarts, perturbations, ..Search::default() }))
     }
 }

@@ -20,8 +20,7 @@ impl Probe for Activity {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows =
-            cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let windows = cx.corpus.held_out(args.windows, args.window)?;
         let trained = shares(model, &windows.inputs, windows.len, cx)?;
         let random = random(model, cx)?;
         let random_weights = shares(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;

@@ -54,7 +54,7 @@ impl Probe for LogitLensProbe {
                 likely.push(tokens);
             }
         }
-        let array = |values: Vec<f32>| Array::new([layers + 1, positions], values).map_err(candle_core::Error::wrap);
+        let array = |values: Vec<f32>| Array::new([layers + 1, positions], values);
         let measured = LogitLens {
             is_typed: !args.text.is_empty(),
             layers,

@@ -36,7 +36,7 @@ impl Probe for Merging {
         }
         let (count, len) = (args.windows, args.window);
         let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
-        let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let texts = texts(cx.corpus, count, len)?;
         let losses = |name: &str, model: &dyn SynapseModel| -> Result<ModelLosses> {
             let neurons = model.shape().neurons;
             Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
@@ -56,7 +56,7 @@ impl Probe for Merging {
 /// The loss of each text, nats a token. `texts`: names and windows.
 fn losses(model: &dyn Trainable, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
-    Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)
+    Ok(losses.collect::<Result<Vec<_>>>()?.into())
 }
 
 /// Names and held-out windows of the texts; the run's own comes first.

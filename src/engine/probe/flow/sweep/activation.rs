@@ -11,7 +11,7 @@ use super::{
 use crate::{
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
     models::capabilities::LanguageFlow,
-    nn::{Error, Result, Tensor, fused::cross_entropy::cross_entropy, host},
+    nn::{Result, Tensor, fused::cross_entropy::cross_entropy, host},
     ode::{self, Method, SolverOptions},
     probe::ProbeInputs,
     telemetry::measurements::{FlowSweepActivation, SteeringCurves},
@@ -98,7 +98,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     let unsteered = |tokens: Tensor| -> Result<Unsteered> { Ok(Unsteered { end: solved.end(&tokens, 0.0)?, tokens }) };
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let prompts: Vec<Unsteered> = held_out.into_iter().map(|g| unsteered(g.tokens)).collect::<Result<_>>()?;
-    let text = cx.corpus.held_out(WINDOWS, model.positions()).map_err(Error::msg)?;
+    let text = cx.corpus.held_out(WINDOWS, model.positions())?;
     let windows = unsteered(Tensor::from_slice(&text.inputs, (text.rows, text.len), cx.device)?)?;
     let targets = Tensor::from_slice(&text.targets, (text.rows, text.len), cx.device)?;
     let ids = class_ids(classes, cx);
