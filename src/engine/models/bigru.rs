@@ -9,6 +9,7 @@ use super::{
     capabilities::{Capabilities, SequenceTagger},
     step_memory::{StepMemory, StepSizes},
 };
+use crate::config::defaults;
 use crate::nn::{
     Batch, IGNORE, Params, Tap,
     dropout::Dropout,
@@ -33,23 +34,17 @@ pub enum WordInput {
     OneHot,
 }
 
-/// Sizes of a bidirectional GRU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BiGruSpec {
-    /// The encoding of words at the input.
-    pub input: WordInput,
-    /// Units of each direction.
-    pub hidden: usize,
-    /// The number of tags.
-    pub tags: usize,
-    /// Share of the states before the head that training sets to 0.
-    pub dropout: f64,
-}
-
-impl Default for BiGruSpec {
-    fn default() -> Self {
-        Self { input: WordInput::Embedding { width: 64, std: 1.0 }, hidden: 256, tags: 20, dropout: 0.0 }
+defaults! {
+    /// Sizes of a bidirectional GRU.
+    pub struct BiGruSpec {
+        /// The encoding of words at the input.
+        pub input: WordInput = WordInput::Embedding { width: 64, std: 1.0 },
+        /// Units of each direction.
+        pub hidden: usize = 256,
+        /// The number of tags.
+        pub tags: usize = 20,
+        /// Share of the states before the head that training sets to 0.
+        pub dropout: f64 = 0.0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sizes and switches of BDH-GPU: plain data.
 
-use crate::config::{Choice, choices};
+use crate::config::{Choice, choices, defaults};
 use std::{path::PathBuf, sync::Arc};
 
 use candle_core::{Result, bail};
@@ -82,60 +82,39 @@ pub struct Carry {
     pub every: u64,
 }
 
-/// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BdhSpec {
-    /// D
-    pub d_model: usize,
-    /// nh
-    pub heads: usize,
-    /// n = nh N, of all heads together.
-    pub neurons: usize,
-    /// L; all share one set of weights.
-    pub layers: usize,
-    /// The state transition U.
-    pub position: Position,
-    /// The form of the equations.
-    pub form: Form,
-    /// True if gradients reach keys and values (backpropagation through time).
-    pub through_past: bool,
-    /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
-    /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
-    pub gated: bool,
-    /// The state that is carried from window to window; `None` begins every window with an empty state.
-    pub carry: Option<Carry>,
-    /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
-    pub dropout: f64,
-    /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
-    pub frequencies: Option<Arc<[f32]>>,
-    /// The neurons of each head of a merged model, by the model that they come from, in order.
-    #[serde(alias = "heritage")]
-    pub provenance: Vec<usize>,
-    /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
-    pub weights: Option<PathBuf>,
-    /// True to build two of these side by side, as the target of a merge; weights are drawn.
-    pub twofold: bool,
-}
-
-impl Default for BdhSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 64,
-            heads: 4,
-            neurons: 2048,
-            layers: 4,
-            position: Position::Rope,
-            form: Form::Code,
-            through_past: true,
-            gated: false,
-            carry: None,
-            dropout: 0.0,
-            frequencies: None,
-            provenance: vec![],
-            weights: None,
-            twofold: false,
-        }
+defaults! {
+    /// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
+    pub struct BdhSpec {
+        /// D
+        pub d_model: usize = 64,
+        /// nh
+        pub heads: usize = 4,
+        /// n = nh N, of all heads together.
+        pub neurons: usize = 2048,
+        /// L; all share one set of weights.
+        pub layers: usize = 4,
+        /// The state transition U.
+        pub position: Position = Position::Rope,
+        /// The form of the equations.
+        pub form: Form = Form::Code,
+        /// True if gradients reach keys and values (backpropagation through time).
+        pub through_past: bool = true,
+        /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
+        /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
+        pub gated: bool = false,
+        /// The state that is carried from window to window; `None` begins every window with an empty state.
+        pub carry: Option<Carry> = None,
+        /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
+        pub dropout: f64 = 0.0,
+        /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
+        pub frequencies: Option<Arc<[f32]>> = None,
+        /// The neurons of each head of a merged model, by the model that they come from, in order.
+        #[serde(alias = "heritage")]
+        pub provenance: Vec<usize> = vec![],
+        /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
+        pub weights: Option<PathBuf> = None,
+        /// True to build two of these side by side, as the target of a merge; weights are drawn.
+        pub twofold: bool = false,
     }
 }
 
