@@ -50,16 +50,16 @@ pub static ALL: &[Headline] = &[
 
 /// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "largest_share",
-        label: "error over bound",
-        view: "bdh_checks",
-        meaning: Meaning::Limits {
+    LargeNumber::new(
+        "largest_share",
+        "error over bound",
+        "bdh_checks",
+        Meaning::Limits {
             below: &[(1.0 + f64::EPSILON, "rounding explains it")],
             otherwise: "more than rounding explains",
         },
-    },
-    LargeNumber { key: "agreement", label: "letters agreed on", view: "bdh_rules", meaning: Meaning::None },
+    ),
+    LargeNumber::new("agreement", "letters agreed on", "bdh_rules", Meaning::None),
     large::common::LOSS,
 ];
 

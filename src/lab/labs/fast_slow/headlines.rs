@@ -78,12 +78,12 @@ pub static ALL: &[Headline] = &[
 /// Below the first limit the paper calls a gate closed: its own stay within 0.01 of zero. Below the second the slow stream
 /// adds at most a tenth of what it would through a gate wide open.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "gate",
-        label: "gate",
-        view: "gate",
-        meaning: Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
-    },
+    LargeNumber::new(
+        "gate",
+        "gate",
+        "gate",
+        Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
+    ),
     large::common::ACCURACY,
     large::common::LOSS,
 ];

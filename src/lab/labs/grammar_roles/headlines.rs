@@ -50,9 +50,9 @@ pub static ALL: &[Headline] = &[
 
 /// A share by itself has no word: how many words have the most common role depends on the sentences.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber { key: "within", label: "roles named, within", view: "role_accuracy", meaning: Meaning::None },
-    LargeNumber { key: "transfer", label: "in the other vocabulary", view: "role_accuracy", meaning: Meaning::None },
-    LargeNumber { key: "deep", label: "in relative clauses", view: "role_accuracy", meaning: Meaning::None },
+    LargeNumber::new("within", "roles named, within", "role_accuracy", Meaning::None),
+    LargeNumber::new("transfer", "in the other vocabulary", "role_accuracy", Meaning::None),
+    LargeNumber::new("deep", "in relative clauses", "role_accuracy", Meaning::None),
 ];
 
 /// The share of right answers of a tagger itself, or read from activation and traces of the lowest level.

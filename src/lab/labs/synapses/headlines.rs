@@ -4,7 +4,7 @@ use crate::{
     labs::headline::{
         Better, Digits, Headline, any_origin,
         common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
+        large::{self, LargeNumber, Meaning},
         measured,
     },
     telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
@@ -96,24 +96,14 @@ pub static ALL: &[Headline] = &[
 /// Shares that fire are compared with those of random weights of the same sizes on the same text. The concept's null is
 /// the largest of a few random models, which chance may move, so that it is only named.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "firing_x",
-        label: "x that fires",
-        view: "activity",
-        meaning: Meaning::Beside { reference: Reference::Headline("firing_x_random"), name: "random weights" },
-    },
-    LargeNumber {
-        key: "firing_y",
-        label: "y that fires",
-        view: "activity",
-        meaning: Meaning::Beside { reference: Reference::Headline("firing_y_random"), name: "random weights" },
-    },
-    LargeNumber {
-        key: "concept_effect",
-        label: "concept correlation",
-        view: "concepts",
-        meaning: Meaning::Given { reference: Reference::Headline("concept_effect_random"), name: "random weights" },
-    },
+    LargeNumber::new("firing_x", "x that fires", "activity", Meaning::beside("firing_x_random", "random weights")),
+    LargeNumber::new("firing_y", "y that fires", "activity", Meaning::beside("firing_y_random", "random weights")),
+    LargeNumber::new(
+        "concept_effect",
+        "concept correlation",
+        "concepts",
+        Meaning::given("concept_effect_random", "random weights"),
+    ),
     large::common::LOSS,
 ];
 

@@ -4,7 +4,7 @@ use crate::{
     labs::headline::{
         Better, Digits, Headline,
         common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
+        large::{self, LargeNumber, Meaning},
         measured,
     },
     telemetry::measurements::Recoverability,
@@ -52,18 +52,18 @@ pub static ALL: &[Headline] = &[
 /// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an
 /// accuracy by itself is only named beside that token's share.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "reach",
-        label: "reach",
-        view: "recoverability",
-        meaning: Meaning::Limits { below: &[(1.0, "not even one back")], otherwise: "recovered this far back" },
-    },
-    LargeNumber {
-        key: "accuracy@k=16",
-        label: "accuracy 16 back",
-        view: "recoverability",
-        meaning: Meaning::Given { reference: Reference::Headline("most_common"), name: "most common" },
-    },
+    LargeNumber::new(
+        "reach",
+        "reach",
+        "recoverability",
+        Meaning::Limits { below: &[(1.0, "not even one back")], otherwise: "recovered this far back" },
+    ),
+    LargeNumber::new(
+        "accuracy@k=16",
+        "accuracy 16 back",
+        "recoverability",
+        Meaning::given("most_common", "most common"),
+    ),
     large::common::LOSS,
 ];
 

@@ -3,7 +3,7 @@
 use crate::{
     labs::headline::{
         Better, Digits, Headline,
-        large::{LargeNumber, Meaning, Reference},
+        large::{LargeNumber, Meaning},
         measured,
     },
     telemetry::measurements::TrainedBdh,
@@ -33,9 +33,5 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The loss is compared with that of the tokens' frequencies on the same windows.
-pub static LARGE: &[LargeNumber] = &[LargeNumber {
-    key: "loss",
-    label: "loss",
-    view: "trained_bdh",
-    meaning: Meaning::Beside { reference: Reference::Headline("frequency_loss"), name: "frequencies" },
-}];
+pub static LARGE: &[LargeNumber] =
+    &[LargeNumber::new("loss", "loss", "trained_bdh", Meaning::beside("frequency_loss", "frequencies"))];
