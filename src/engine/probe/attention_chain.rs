@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
+use super::tapped::AttendingModel;
 use crate::{
     analysis::{
         markov_chain::{
@@ -15,11 +15,8 @@ use crate::{
         statistics::mean_sd,
     },
     models::capabilities::AttentionLayer,
-    nn::{Result, host},
-    telemetry::{
-        Array,
-        measurements::{self, AttentionChainArgs, ChainLumping, ChainProperties, NullError},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{AttentionChainArgs, ChainLumping, ChainProperties, NullError},
 };
 
 /// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.

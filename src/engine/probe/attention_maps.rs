@@ -1,15 +1,12 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
+use super::tapped::AttendingModel;
 use crate::{
     analysis::attention_rows::Rows,
     models::capabilities,
-    nn::{Result, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{self, AttentionLayer, AttentionMapsArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{AttentionLayer, AttentionMapsArgs},
 };
 
 /// Makes [`measurements::AttentionMaps`].

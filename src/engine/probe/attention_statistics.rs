@@ -3,15 +3,15 @@
 
 use rayon::prelude::*;
 
-use super::{Answer, Probe, ProbeInputs, Progress, attention_maps::rows_of, tapped::AttendingModel};
+use super::{attention_maps::rows_of, tapped::AttendingModel};
 use crate::{
     analysis::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     },
     models::capabilities::AttentionLayer,
-    nn::{Result, Tensor, host},
-    telemetry::measurements::{self, AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
+    probe::prelude::*,
+    telemetry::measurements::{AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
 };
 
 /// Makes [`measurements::AttentionStatistics`].

@@ -1,9 +1,9 @@
 //! Correlation of the blocks' input with its own past, and what the traces keep of that past.
 
-use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
+use super::tapped::TraceModel;
 use crate::{
     models::capabilities::TraceBlocks,
-    nn::{Result, Tap, Tensor, host},
+    probe::prelude::*,
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs, BlockAutocorrelation},
 };
 

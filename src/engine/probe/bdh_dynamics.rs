@@ -1,22 +1,17 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Discrepancy, Drift, Normfree, Weights,
         checks::{self, Model as Physical},
         pulse,
     },
-    corpus::Corpus,
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Result, Tap, fused::linear_attention::decays, host},
-    telemetry::{
-        Array,
-        measurements::{
-            BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken,
-            SynapseDrift,
-        },
+    nn::fused::linear_attention::decays,
+    probe::prelude::*,
+    telemetry::measurements::{
+        BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken,
+        SynapseDrift,
     },
 };
 

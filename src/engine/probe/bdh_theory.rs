@@ -1,12 +1,10 @@
 //! The claims of the BDH paper's theory, tried on numbers that are drawn from a seed.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::bdh_theory::{block_model, capacity, hashing, l1_amplification, markov, sparse_state},
     config::Choice,
-    models::capabilities::SynapseModel,
-    nn::Result,
-    telemetry::measurements::{self, BdhTheoryArgs, TheoryClaim, TheoryCurve},
+    probe::prelude::*,
+    telemetry::measurements::{BdhTheoryArgs, TheoryClaim, TheoryCurve},
 };
 
 /// Makes a [`measurements::BdhTheory`].

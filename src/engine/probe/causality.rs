@@ -1,18 +1,11 @@
 //! The causality probe: change one token and see which logits hear of it. Nothing before the change
 //! may.
 
-use super::{
-    Answer, FromModel, Probe, ProbeInputs,
-    prompt::{Prompt, likely_tokens},
-};
 use crate::{
-    corpus::Corpus,
-    models::{
-        Trainable,
-        capabilities::{CouplingModel, CouplingSettings},
-    },
-    nn::{Device, Result, Tap, Tensor, host, pooling::Upsample},
-    telemetry::measurements::{self, CausalityArgs, LeakyUpsample, Predictions},
+    models::capabilities::{CouplingModel, CouplingSettings},
+    nn::pooling::Upsample,
+    probe::prelude::*,
+    telemetry::measurements::{CausalityArgs, LeakyUpsample, Predictions},
 };
 
 /// Makes a [`measurements::Causality`].

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::unigram_mixture::{Counts, UnigramMixture, counts, loss},
-    corpus::{Corpus, Position},
-    models::Trainable,
-    nn::Result,
-    telemetry::measurements::{self, DomainCoherenceArgs},
+    corpus::Position,
+    probe::prelude::*,
+    telemetry::measurements::DomainCoherenceArgs,
 };
 
 /// Makes a [`measurements::DomainCoherence`].

@@ -5,20 +5,15 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    Answer, FromModel, Probe, ProbeInputs,
     attention_maps::rows_of,
-    held_out::WindowBatch,
     position_losses::token_losses,
     token_residuals::{by_token, counted, with_gate_shut},
 };
 use crate::{
     analysis::rank_correlation::shift_test,
-    models::{
-        Trainable,
-        capabilities::{AttentionLayer, Capabilities, CouplingModel, TwoTimescales},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{self, GateEntropyArgs},
+    models::capabilities::{AttentionLayer, CouplingModel, TwoTimescales},
+    probe::prelude::*,
+    telemetry::measurements::GateEntropyArgs,
 };
 
 /// Makes a [`measurements::GateEntropy`].

@@ -4,15 +4,11 @@ use nalgebra::DMatrix;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, FromModel, Probe, ProbeInputs};
 use crate::{
     analysis::linear_readout::{Rows, explained},
-    models::{
-        Model, Trainable,
-        capabilities::{Capabilities, ResidualLayers},
-    },
-    nn::{Result, Tap, host},
-    telemetry::measurements::{self, LayerReadoutArgs},
+    models::capabilities::ResidualLayers,
+    probe::prelude::*,
+    telemetry::measurements::LayerReadoutArgs,
 };
 
 /// Makes a [`measurements::LayerReadout`].

@@ -1,12 +1,9 @@
 //! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole.
 
-use super::{Answer, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
+use super::{attention_maps::attention_layer, tapped::AttendingModel};
 use crate::{
-    nn::Result,
-    telemetry::{
-        Array,
-        measurements::{self, AttentionLayer, LongAttentionMapsArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{AttentionLayer, LongAttentionMapsArgs},
 };
 
 /// Makes [`measurements::LongAttentionMaps`].

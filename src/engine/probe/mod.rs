@@ -54,6 +54,24 @@ use crate::{
 pub use progress::Progress;
 pub use subject::FromModel;
 
+/// What most probes use.
+mod prelude {
+    pub(super) use super::{
+        Answer, FromModel, Probe, ProbeInputs, Progress,
+        held_out::WindowBatch,
+        prompt::{Prompt, likely_tokens},
+    };
+    pub(super) use crate::{
+        corpus::Corpus,
+        models::{
+            Model, Trainable,
+            capabilities::{Capabilities, SynapseModel},
+        },
+        nn::{Device, Error, Result, Tap, Tensor, host},
+        telemetry::{Array, measurements},
+    };
+}
+
 /// Errors of what a probe uses are its own.
 macro_rules! errors {
     ($($error:ty),+) => { $(

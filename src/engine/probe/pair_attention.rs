@@ -1,12 +1,12 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
 //! head.
 
-use super::{Answer, Probe, ProbeInputs, tapped::AttendingModel};
+use super::tapped::AttendingModel;
 use crate::{
     corpus::Windows,
-    models::{Trainable, capabilities::AttentionLayer},
-    nn::{Result, host},
-    telemetry::measurements::{self, LayerPairAttention, PairAttentionArgs},
+    models::capabilities::AttentionLayer,
+    probe::prelude::*,
+    telemetry::measurements::{LayerPairAttention, PairAttentionArgs},
 };
 
 /// Makes a [`measurements::PairAttention`]; nothing where the text asks no questions.

@@ -1,10 +1,8 @@
 //! The loss of a language model by how much it has read.
 
-use super::{Answer, Probe, ProbeInputs, held_out::WindowBatch};
 use crate::{
     analysis::statistics::mean_sd,
-    models::{Model, Trainable, capabilities::Capabilities},
-    nn::{Result, Tap, Tensor, host},
+    probe::prelude::*,
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
 

@@ -1,16 +1,9 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
 
-use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::{
-        Model, Trainable,
-        capabilities::{Capabilities, LayerDynamics, QueryKeyDynamics, Scheme},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{self, IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
-    },
+    models::capabilities::{LayerDynamics, QueryKeyDynamics, Scheme},
+    probe::prelude::*,
+    telemetry::measurements::{IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
 };
 
 /// Makes a [`measurements::QueryKeyPaths`], which says so where a layer's queries and keys do not evolve.

@@ -1,13 +1,9 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level that needs no
 //! reading.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    analysis::statistics::wilson,
-    corpus::Windows,
-    models::capabilities::RecoveryModel,
-    nn::{Result, host},
-    telemetry::measurements::{self, RecoverabilityArgs},
+    analysis::statistics::wilson, corpus::Windows, models::capabilities::RecoveryModel, probe::prelude::*,
+    telemetry::measurements::RecoverabilityArgs,
 };
 
 /// Windows asked at once; keeps the logits small.

@@ -1,15 +1,11 @@
 //! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody
 //! typed.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, SentenceSet, Source},
+    corpus::{SentenceSet, Source},
     models::capabilities::{SettledLevel, SettlingModel},
-    nn::Result,
-    telemetry::{
-        Array,
-        measurements::{self, SettlingArgs, SettlingLevel, SettlingSet},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{SettlingArgs, SettlingLevel, SettlingSet},
 };
 
 /// Most words of a typed sentence.

@@ -1,15 +1,11 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
-    models::{
-        Model, Trainable,
-        capabilities::{Capabilities, TwoTimescales},
-    },
-    nn::{Result, Tap, host},
-    telemetry::measurements::{self, StaircaseArgs},
+    models::capabilities::TwoTimescales,
+    probe::prelude::*,
+    telemetry::measurements::StaircaseArgs,
 };
 
 /// Makes a [`measurements::Staircase`].

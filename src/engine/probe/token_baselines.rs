@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, Position, Windows},
-    models::Trainable,
-    nn::Result,
+    corpus::{Position, Windows},
+    probe::prelude::*,
     telemetry::measurements::{TokenBaselines as Measured, TokenBaselinesArgs},
 };
 

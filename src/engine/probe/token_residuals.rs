@@ -3,18 +3,12 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{
-    Answer, Probe, ProbeInputs, held_out::WindowBatch, position_losses::token_losses, prompt::Prompt,
-    tapped::RefiningModel,
-};
+use super::{position_losses::token_losses, tapped::RefiningModel};
 use crate::{
     analysis::rank_correlation::shift_test,
-    models::{
-        Trainable,
-        capabilities::{CouplingModel, CouplingSettings},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{self, GateBenefit, TokenResidualsArgs},
+    models::capabilities::{CouplingModel, CouplingSettings},
+    probe::prelude::*,
+    telemetry::measurements::{GateBenefit, TokenResidualsArgs},
 };
 
 /// Makes a [`measurements::TokenResiduals`] of the last round.

@@ -4,17 +4,11 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, FromModel, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
+use super::{position_losses::surprise, tapped::TraceModel};
 use crate::{
-    models::{
-        Trainable,
-        capabilities::{Capabilities, StreamingModel, TraceBlocks},
-    },
-    nn::{Device, Result, Tap, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
-    },
+    models::capabilities::{StreamingModel, TraceBlocks},
+    probe::prelude::*,
+    telemetry::measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
 };
 
 /// Makes a [`Measured`].

@@ -1,9 +1,9 @@
 //! How often each unit of the sparse layers is kept.
 
-use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
+use super::tapped::TraceModel;
 use crate::{
     models::capabilities::TraceBlocks,
-    nn::{Result, Tap, host},
+    probe::prelude::*,
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
 };
 

@@ -5,20 +5,14 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    super::{
-        Answer, Probe, ProbeInputs, Progress,
-        synapses::{MatchedNull, continuation, read_rows, request},
-    },
+    super::synapses::{MatchedNull, continuation, read_rows, request},
     ConceptQuestion, LEVEL, PRESETS, given,
     question::extent,
 };
 use crate::{
-    corpus::{
-        Corpus,
-        generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
-    },
-    models::capabilities::{Intervention, SynapseModel},
-    nn::{Device, Error, Result, Tensor, host},
+    corpus::generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
+    models::capabilities::Intervention,
+    probe::prelude::*,
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
 

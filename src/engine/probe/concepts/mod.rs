@@ -33,11 +33,9 @@ pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
 use std::path::Path;
 
-use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
-    corpus::{Corpus, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Device, Error, Result},
+    corpus::{LabelledLines, generated::parliament::labelled::SplitSide},
+    probe::prelude::*,
     telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
 

@@ -2,12 +2,7 @@
 //! full sigma is never formed.
 
 use super::question::ConceptSentence;
-use crate::{
-    models::capabilities::{SynapseModel, TextReader},
-    nn::{Device, Result, Tap, Tensor, host},
-    probe::Progress,
-    telemetry::Synapse,
-};
+use crate::{models::capabilities::TextReader, probe::prelude::*, telemetry::Synapse};
 
 /// Values of activations (one kind, one layer) that a batch may hold.
 const AT_ONCE: usize = 1 << 22;

@@ -10,11 +10,10 @@ mod tally;
 pub use search::{ContextSearch, Followed, search};
 pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::TextSpan,
-    models::capabilities::{Part, SynapseModel, SynapseShape},
-    nn::{Error, Result},
+    models::capabilities::{Part, SynapseShape},
+    probe::prelude::*,
     telemetry::{
         Synapse,
         measurements::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs},

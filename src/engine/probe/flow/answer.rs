@@ -8,15 +8,11 @@ use super::{
 };
 use crate::{
     models::capabilities::{FlowControl, FlowModel, LanguageFlow},
-    nn::{Result, Tensor},
     ode::{self, Policy, SolverOptions, Trace},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{
-            self, FlowArgs, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt,
-            SolverTrace, SolverUse, SteeringClass, SteeringClasses, StepPolicy,
-        },
+    probe::prelude::*,
+    telemetry::measurements::{
+        FlowArgs, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt, SolverTrace,
+        SolverUse, SteeringClass, SteeringClasses, StepPolicy,
     },
 };
 

@@ -6,12 +6,8 @@ use super::{
 };
 use crate::{
     models::capabilities::FlowModel,
-    nn::{Result, Tensor, host},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{self, FieldExtent, FlowFieldArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{FieldExtent, FlowFieldArgs},
 };
 
 /// The margin of the shown plane around the paths, as a share of their extent.

@@ -3,11 +3,10 @@
 
 use super::{FlowInput, SolveParams};
 use crate::{
-    corpus::{Corpus, generated::steering::GOOD},
+    corpus::generated::steering::GOOD,
     models::capabilities::LanguageFlow,
-    nn::{Result, Tensor, host},
     ode::{self, Method, SolverOptions},
-    probe::ProbeInputs,
+    probe::prelude::*,
 };
 
 /// Words of a continuation at most; a full stop ends it.

@@ -3,12 +3,8 @@
 use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
 };
 
 /// The number of simulated particles, and of those whose paths are in the measurement.

@@ -7,12 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use super::control;
 use crate::{
     models::capabilities::StationaryMap,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{StationaryMapArgs, StationaryMapError},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{StationaryMapArgs, StationaryMapError},
 };
 
 /// The number of held-out controls.

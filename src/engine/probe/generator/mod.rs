@@ -2,14 +2,14 @@
 //! network has learned of it. They ask for a [`StationaryMap`], or for a slow stream that is the control itself, and know no
 //! family.
 
-use super::{FromModel, ProbeInputs, prompt::Prompt, staircase::StreamsModel};
+use super::staircase::StreamsModel;
 use crate::{
     analysis::{
         generator::{Control, ControlledGenerator, Generator, GeneratorError, Topology, TopologySettings, read_edits},
         pca::standard_scores,
     },
-    models::{Trainable, capabilities::StationaryMap},
-    nn::{Result, Tap, host},
+    models::capabilities::StationaryMap,
+    probe::prelude::*,
     telemetry::measurements::GeneratorArgs,
 };
 

@@ -3,12 +3,8 @@
 use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{GeneratorArgs, GeneratorState, StateClass},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{GeneratorArgs, GeneratorState, StateClass},
 };
 
 /// Makes a [`GeneratorState`].

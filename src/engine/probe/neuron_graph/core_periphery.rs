@@ -7,10 +7,8 @@ use crate::{
         cores::{coreness, rich_club},
         null_models,
     },
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, CorePeripheryArgs},
+    probe::prelude::*,
+    telemetry::measurements::CorePeripheryArgs,
 };
 
 /// Makes a [`measurements::CorePeriphery`].

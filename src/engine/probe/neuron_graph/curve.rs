@@ -3,9 +3,7 @@
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::null_models,
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
 };
 

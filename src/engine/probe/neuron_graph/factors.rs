@@ -9,9 +9,8 @@ use crate::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
-    models::capabilities::{SynapseModel, SynapseShape},
-    nn::{Result, Tensor, host},
-    probe::ProbeInputs,
+    models::capabilities::SynapseShape,
+    probe::prelude::*,
     telemetry::{measurements::Matrix, neuron_name},
 };
 

@@ -10,11 +10,9 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::{
-        measurements::{self, GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
+        measurements::{GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
         number::Number,
     },
 };

@@ -5,11 +5,8 @@ use candle_core::bail;
 
 use super::{Factors, GraphQuery};
 use crate::{
-    corpus::Corpus,
-    models::capabilities::SynapseModel,
-    nn::{Result, host},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, GraphNeuronArgs, Partner, TokenScore},
+    probe::prelude::*,
+    telemetry::measurements::{GraphNeuronArgs, Partner, TokenScore},
 };
 
 /// Partners and tokens listed of each kind.

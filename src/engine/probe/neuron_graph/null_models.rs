@@ -5,10 +5,8 @@ use std::cell::Cell;
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs, Progress},
-    telemetry::measurements::{self, GraphModularityArgs},
+    probe::prelude::*,
+    telemetry::measurements::GraphModularityArgs,
 };
 
 /// Makes a [`measurements::GraphModularity`].

@@ -7,12 +7,8 @@ use super::{
 };
 use crate::{
     analysis::statistics::t_interval,
-    models::{
-        Trainable,
-        capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
-    },
-    nn::Result,
-    probe::{Answer, FromModel, Probe, ProbeInputs, Progress},
+    models::capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
+    probe::prelude::*,
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 

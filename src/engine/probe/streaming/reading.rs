@@ -3,11 +3,7 @@
 use candle_core::D;
 
 use super::texts::StreamTexts;
-use crate::{
-    models::capabilities::TextStream,
-    nn::{Device, Result, Tensor, host},
-    probe::Progress,
-};
+use crate::{models::capabilities::TextStream, probe::prelude::*};
 
 /// Tokens of each stream that are read at once.
 const AT_ONCE: usize = 100;

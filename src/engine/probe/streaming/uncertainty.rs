@@ -8,8 +8,7 @@ use super::{
 use crate::{
     analysis::roc::{self, auroc},
     models::capabilities::{FastWeightModel, FastWeightRule},
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
 };
 

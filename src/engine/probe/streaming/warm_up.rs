@@ -8,8 +8,7 @@ use super::{
 use crate::{
     analysis::statistics::t_interval,
     models::capabilities::StreamingModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs, Progress},
+    probe::prelude::*,
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 

@@ -2,14 +2,12 @@
 //! weights.
 
 use super::{
-    super::{Answer, Probe, ProbeInputs},
     firing::{self, Activation},
     random, synapses_of,
 };
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::Result,
-    telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
+    probe::prelude::*,
+    telemetry::measurements::{ActivityArgs, FiringShare, LayerActivity},
 };
 
 /// Makes a [`measurements::Activity`]; position 0 of a window, where y is zero by construction, is left out.

@@ -2,17 +2,9 @@
 
 use candle_core::{D, bail};
 
-use super::super::{
-    Answer, Probe, ProbeInputs,
-    prompt::{Prompt, likely_tokens},
-};
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Result, Tap, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{LogitLens, LogitLensArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{LogitLens, LogitLensArgs},
 };
 
 /// Makes a [`LogitLens`].

@@ -3,18 +3,12 @@
 
 use std::path::Path;
 
-use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{BYTES, Corpus, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
-    models::{
-        Trainable,
-        capabilities::{MergedModels, SynapseModel},
-    },
-    nn::{Batch, Device, Result, host},
-    telemetry::{
-        Array,
-        measurements::{self, MergingArgs, ModelLosses},
-    },
+    corpus::{BYTES, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
+    models::capabilities::MergedModels,
+    nn::Batch,
+    probe::prelude::*,
+    telemetry::measurements::{MergingArgs, ModelLosses},
 };
 
 /// Generated texts on which losses are measured beside the run's own, where tokens are bytes.

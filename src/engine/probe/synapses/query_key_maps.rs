@@ -1,17 +1,9 @@
 //! The products of queries and keys of every layer and head along a text.
 
-use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::{
-        Result, Tap, Tensor,
-        fused::linear_attention::{LinearAttentionSpec, query_key_products},
-        host,
-    },
-    telemetry::{
-        Array,
-        measurements::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs},
-    },
+    nn::fused::linear_attention::{LinearAttentionSpec, query_key_products},
+    probe::prelude::*,
+    telemetry::measurements::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs},
 };
 
 /// Makes a [`QueryKeyMaps`].

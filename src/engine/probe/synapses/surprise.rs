@@ -2,16 +2,14 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    super::{Answer, Probe, ProbeInputs},
     firing::{self, Activation, Chunk},
     random, synapses_of,
 };
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::capabilities::SynapseModel,
-    nn::Result,
-    telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
+    probe::prelude::*,
+    telemetry::measurements::{LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
 
 /// Makes a [`measurements::Surprise`].

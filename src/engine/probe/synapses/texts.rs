@@ -5,11 +5,11 @@ mod directions;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::Windows,
-    models::capabilities::{State, SynapseModel},
-    nn::{Batch, Device, Result, Tap, Tensor, host},
+    models::capabilities::State,
+    nn::Batch,
+    probe::prelude::*,
     telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
 };
 

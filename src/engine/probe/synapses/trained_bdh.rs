@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::{Batch, Result, host},
+    nn::Batch,
+    probe::prelude::*,
     telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
 };
 

@@ -11,9 +11,9 @@ use super::{
 use crate::{
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
     models::capabilities::LanguageFlow,
-    nn::{Result, Tensor, fused::cross_entropy::cross_entropy, host},
+    nn::fused::cross_entropy::cross_entropy,
     ode::{self, Method, SolverOptions},
-    probe::ProbeInputs,
+    probe::prelude::*,
     telemetry::measurements::{FlowSweepActivation, SteeringCurves},
 };
 

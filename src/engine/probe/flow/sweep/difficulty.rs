@@ -10,9 +10,8 @@ use crate::{
     analysis::rank_correlation::shift_test,
     corpus::Windows,
     models::capabilities::LanguageFlow,
-    nn::{Result, Tensor},
     ode::{self, Method, SolverOptions},
-    probe::{ProbeInputs, position_losses::token_losses},
+    probe::{position_losses::token_losses, prelude::*},
     telemetry::{
         measurements::{FlowSweepDifficulty, RankCorrelation},
         number::Numbers,

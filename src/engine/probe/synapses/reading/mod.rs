@@ -5,19 +5,16 @@
 mod paths;
 mod written;
 
-use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
+use paths::{SynapseEnd, first_pass, highest, second_pass};
+
 use crate::{
-    models::{
-        Trainable,
-        capabilities::{Rotation, SynapseModel},
-    },
-    nn::Result,
+    models::capabilities::Rotation,
+    probe::prelude::*,
     telemetry::{
         Synapse,
-        measurements::{self, ReadingArgs, SynapseTrace},
+        measurements::{ReadingArgs, SynapseTrace},
     },
 };
-use paths::{SynapseEnd, first_pass, highest, second_pass};
 
 /// Makes a [`measurements::SynapseReading`].
 pub struct ReadingProbe;
