@@ -1,7 +1,6 @@
 //! How sparse the neurons of a BDH are, layer by layer.
 
-use super::measurement;
-use crate::config::arguments;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Shares of neurons above zero on held-out text, beside the same model with random weights.

@@ -1,8 +1,6 @@
 //! One attention matrix, read as a step of a Markov chain.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The attention alpha `(T, T)` of one layer and head along a text, read as the transition matrix of a chain over its

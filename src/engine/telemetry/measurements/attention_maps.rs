@@ -1,8 +1,6 @@
 //! Attention weights of every layer and head along a text.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Attention maps with their entropies.

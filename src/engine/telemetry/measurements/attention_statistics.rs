@@ -1,8 +1,6 @@
 //! Statistics of the attention maps of every layer and head.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Statistics of attention matrices A `(T, T)`, each the mean over several held-out windows.

@@ -1,8 +1,6 @@
 //! How much a block's input has to do with its own past, beside what its traces keep of that past.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// By lag of k = 0, 1, 2, … tokens, over held-out text.

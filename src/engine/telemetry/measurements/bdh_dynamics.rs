@@ -1,9 +1,8 @@
 //! A small BDH as a physical system: weights for its local rules to run on, and checks of the paper's
 //! equivalences (arXiv 2509.26507).
 
-use super::{causality::LikelyToken, measurement};
-use crate::config::{arguments, choices};
-use crate::telemetry::{Array, number::Numbers};
+use super::causality::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Weights of a BDH of one head, and a text as pulses on its neurons.

@@ -1,8 +1,6 @@
 //! Claims of the BDH paper's theory as curves.
 
-use super::measurement;
-use crate::config::{arguments, choices};
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// One claim tried on numbers that are drawn, without a model.

@@ -1,8 +1,6 @@
 //! How far the logits move at each position when one token of a text is changed.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A causality test: before the changed token no logit may move.

@@ -1,9 +1,8 @@
 //! Measures the use of a neuron or a synapse that tells a concept: the effect of an intervention on the tokens that
 //! follow sentences with the concept, and on those that follow others.
 
-use super::{ChangeArgs, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::ChangeArgs;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The change of the loss of what follows each sentence while neurons or synapses are changed, nats a token, and the same

@@ -1,8 +1,6 @@
 //! A search for synapses that stand for a concept, and whether any was confirmed.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::Array;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The synapses that a search ranked first, how they did on new sentences, and what random weights reach.

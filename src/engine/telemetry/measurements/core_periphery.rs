@@ -1,8 +1,7 @@
 //! Core and periphery of a BDH model's neuron graph, beside graphs with the same degrees.
 
-use super::{NeuronGraphArgs, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::NeuronGraphArgs;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// How far the graph has a core. Each number stands beside those of rewired graphs, in which every neuron keeps its

@@ -1,8 +1,6 @@
 //! How much the domain of a passage tells about its tokens.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Losses of mixtures of unigrams, each window drawn from one of K distributions of tokens: fitted to one half of the windows

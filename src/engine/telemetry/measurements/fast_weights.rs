@@ -1,8 +1,6 @@
 //! The effect of fast weights that learn while a model reads on its perplexity.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A sweep over learning rates and precision limits of fast weights, on the run's own text and on foreign ones.

@@ -1,8 +1,7 @@
 //! The sharpness of attention behind an open gate, beside that behind a shut one.
 
-use super::{RankCorrelation, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::RankCorrelation;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The entropy of the attention that follows the last injection, by token, with the gate as it is and shut: held-out tokens

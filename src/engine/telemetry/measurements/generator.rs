@@ -1,9 +1,7 @@
 //! A generator at a value of its slow control: rates, stationary distributions, spectrum; how distributions relax under it;
 //! and what a network has learned of it.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Rates between n states, as a person has set them, and what follows from them.

@@ -1,8 +1,6 @@
 //! How far a model's refining map is from a step of a Markov chain in continuous time.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The Jacobian J `(D, D)` of Post(x) - x at one token, with respect to that token's own state, against generators: no

@@ -1,8 +1,7 @@
 //! Modularity of a BDH model's neuron graph beside null models, and over training.
 
-use super::{NeuronGraphArgs, measurement, neuron_graph::MAX_EDGES};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::{NeuronGraphArgs, neuron_graph::MAX_EDGES};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Modularity Q against the number of edges; every list has one entry a number of edges.

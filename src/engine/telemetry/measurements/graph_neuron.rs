@@ -1,7 +1,7 @@
 //! One neuron of a BDH model: its strongest partners and its tokens.
 
-use super::{NeuronGraphArgs, measurement};
-use crate::config::arguments;
+use super::NeuronGraphArgs;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// One neuron, from the weights alone.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Matrix, measurement};
-use crate::config::arguments;
+use super::Matrix;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// How the entries of G are spread between every two heads (section 5.5 of the paper).

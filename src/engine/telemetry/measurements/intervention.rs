@@ -1,8 +1,7 @@
 //! The effect of an intervention on neurons or synapses on a model's predictions.
 
-use super::{LikelyToken, measurement};
-use crate::config::{arguments, choices};
-use crate::telemetry::number::{Number, Numbers};
+use super::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A text read twice, as the model is and while chosen neurons or synapses are silenced, scaled or held at a value; and the

@@ -1,8 +1,6 @@
 //! The trace of a layer in the states that later layers read.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// R^2, on held-out tokens, of a linear map from the state that a layer reads to what one earlier layer had added: 1 where that

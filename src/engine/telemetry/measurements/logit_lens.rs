@@ -1,8 +1,7 @@
 //! The predictions of a model if it ended at an earlier layer.
 
-use super::{LikelyToken, measurement};
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+use super::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The next token's distribution that the head reads off the state v after each layer, and before the first (the logit

@@ -1,8 +1,6 @@
 //! The effect of merging two models: held-out losses of both and of the merged one.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::Array;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Two BDHs and the one that has the neurons of both, on every text at hand.

@@ -353,3 +353,15 @@ macro_rules! measurement {
     };
 }
 use measurement;
+
+/// What most files of this folder use.
+mod prelude {
+    pub(super) use super::measurement;
+    pub(super) use crate::{
+        config::{arguments, choices},
+        telemetry::{
+            Array,
+            number::{Number, Numbers},
+        },
+    };
+}

@@ -3,13 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::analysis::graph::product::Sign;
-use crate::config::{arguments, choices};
-use crate::telemetry::{
-    Array,
-    number::{Number, Numbers},
-};
+use crate::{analysis::graph::product::Sign, telemetry::measurements::prelude::*};
 
 measurement! {
     /// Neurons that carry edges of G above a threshold. All lists have one entry a neuron, in one order; an

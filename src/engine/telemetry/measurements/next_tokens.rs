@@ -1,7 +1,7 @@
 //! A language model's distribution of the next token after a text, and its continuation.
 
-use super::{LikelyToken, measurement};
-use crate::config::arguments;
+use super::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The likeliest next tokens after a prompt and a short greedy continuation.

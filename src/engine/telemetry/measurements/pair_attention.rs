@@ -1,8 +1,6 @@
 //! How much a model attends, where a pair's value is asked for, to the place where the pair was given.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Attention from the questions of held-out examples to the pairs that answer them.

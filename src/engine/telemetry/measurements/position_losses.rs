@@ -1,8 +1,6 @@
 //! The loss of a model against how much it has read before.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Over held-out texts that are longer than those of training. Places are gathered into bins that widen.

@@ -1,8 +1,6 @@
 //! How well each token's neurons answer to those of the tokens before it, in a model of linear attention.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Products of queries and keys along a text. In BDH both are x; the product of tokens t and s is the weight with which what

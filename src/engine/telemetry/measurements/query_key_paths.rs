@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::Array;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The queries and keys of one head along a text, and their coupled evolution dq/dt = k, dk/dt = f(q).

@@ -1,7 +1,6 @@
 //! A rank correlation beside those of a null model.
 
-use super::measurement;
-use crate::analysis::rank_correlation::ShiftTest;
+use crate::{analysis::rank_correlation::ShiftTest, telemetry::measurements::prelude::*};
 
 measurement! {
     /// Spearman's rank correlation of two quantities by token, with a null model in which one is rotated against the other.

@@ -1,8 +1,6 @@
 //! The values of chosen synapses of a BDH while a text is read.
 
-use super::measurement;
-use crate::config::{arguments, choices};
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A text read token by token. Every list of values has one entry a token.

@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::config::arguments;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Every candidate read on the same held-out text. Layers that share their weights do not tell how many there were, and a

@@ -1,8 +1,6 @@
 //! How often a reader names the token k steps back.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Accuracy of one trained reader against distance, with what needs no reading.

@@ -1,10 +1,6 @@
 //! How the levels of a network settle on the words of a sentence.
 
-use super::measurement;
-use crate::{
-    config::{arguments, choices},
-    telemetry::Array,
-};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A sentence, settled word by word. Its words are the sample's tokens; all arrays have them in the order of the sentence,

@@ -1,8 +1,6 @@
 //! One coordinate of the fast state and of the upsampled slow state along a sentence.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The staircase of a fast-slow model: the slow state moves in steps of `pool` tokens.

@@ -1,8 +1,6 @@
 //! How long the steps are that the queries and keys of a coupled model make before they are scored.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// dt = exp(tau) of every head.

@@ -1,8 +1,7 @@
 //! How many neurons of a BDH fire while words are met for the first time and then repeated.
 
-use super::{measurement, reading::LayerFiring};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::reading::LayerFiring;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Sparsity and surprise (the paper's figure 14): means over many new words.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::measurement;
-use crate::config::arguments;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// One model on the texts of its run.

@@ -1,7 +1,6 @@
 //! The loss of a predictor that has only the frequencies of tokens.
 
-use super::measurement;
-use crate::config::arguments;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Cross-entropies of predictors without a memory, nats a token, on the held-out text that models are measured on.

@@ -1,8 +1,6 @@
 //! How far every token's state is from its quasi-steady state.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.

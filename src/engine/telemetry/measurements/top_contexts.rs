@@ -1,8 +1,6 @@
 //! Which passages and tokens of a text drive a neuron or a synapse most.
 
-use super::measurement;
-use crate::config::{arguments, choices};
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// One activation over a text that was read in windows, each from an empty state. Activations are never negative.

@@ -1,8 +1,6 @@
 //! A text read by blocks that see the past through traces, and how the model goes on.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The sample's tokens are those of the prompt and then those that the model wrote.

@@ -1,7 +1,6 @@
 //! Describes an opened BDH and its fitness to read the text at hand.
 
-use super::measurement;
-use crate::config::arguments;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Sizes of the model as it stands in memory, whatever any setting says, and its loss on the text.

@@ -1,8 +1,6 @@
 //! The power of the running variance of a prediction's error to tell foreign text from a run's own.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// U = mean over channels and blocks of 1 / pi, in windows of the run's own text and of foreign ones.

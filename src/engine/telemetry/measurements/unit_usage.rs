@@ -1,8 +1,6 @@
 //! How often each unit of a sparse layer is among those that are kept.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Over held-out text.

@@ -1,8 +1,6 @@
 //! How much better a model reads once its traces hold the text.
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Perplexity along texts that are streamed with frozen weights, beside that of the same tokens read with empty traces.

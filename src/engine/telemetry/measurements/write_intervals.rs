@@ -1,8 +1,7 @@
 //! The times between two writes of a synapse.
 
-use super::{PowerLawFit, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::PowerLawFit;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Tokens between two writes of one synapse, over many of them (sections 2.4 and 8.2 of the paper). A token writes the

@@ -1,8 +1,7 @@
 //! How fast a flow goes, how much it bends and how much it stretches, along its depth.
 
-use super::{FlowArgs, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use super::FlowArgs;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// The motion along a solved path with the stretch of its field.

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FlowArgs, FlowMotion, SolverTrace, SolverUse, measurement};
+use super::{FlowArgs, FlowMotion, SolverTrace, SolverUse};
 use crate::telemetry::{
-    Array,
-    number::{self, Number, Numbers},
+    measurements::prelude::*,
+    number::{self},
 };
 
 measurement! {

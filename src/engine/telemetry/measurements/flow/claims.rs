@@ -1,7 +1,7 @@
 //! The claim of a steering by the measure that it was trained on, beside its effect on words.
 
-use super::{FlowArgs, measurement};
-use crate::config::arguments;
+use super::FlowArgs;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A steering's claims, in the model's own Euler steps.

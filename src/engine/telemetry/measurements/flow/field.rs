@@ -1,10 +1,9 @@
 //! The field of a flow in the plane that its paths are drawn in.
 
-use super::{FlowArgs, measurement};
-use crate::config::arguments;
+use super::FlowArgs;
 use crate::telemetry::{
-    Array,
-    number::{self, Number},
+    measurements::prelude::*,
+    number::{self},
 };
 
 measurement! {

@@ -1,7 +1,5 @@
 //! Measurements of a flow over depth: answers at a control, fields, sweeps, claims.
 
-use super::measurement;
-
 mod along;
 mod answer;
 mod arguments;

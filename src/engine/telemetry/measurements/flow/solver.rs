@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Method, settings and the facts of the method that explain its cost.

@@ -1,7 +1,7 @@
 //! A trained control beside activation steering.
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Steering by the control, which acts all along the flow, beside activation steering: without control, one vector added

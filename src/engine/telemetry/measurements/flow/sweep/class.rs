@@ -1,7 +1,7 @@
 //! The effect of a control on the classes of words.
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Mean probability of each class as the next token, against u0.

@@ -1,7 +1,7 @@
 //! Steps of an adaptive solver beside the difficulty of what it carries.
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::{measurements::RankCorrelation, number::Numbers};
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::{RankCorrelation, prelude::*};
 
 measurement! {
     /// Attempted steps of dopri5, rejected ones included, on held-out text: of a token, where the error of its own state alone

@@ -1,6 +1,7 @@
 //! The memory of gradients through a solve.
 
-use super::{FlowSweepArgs, GradientCurve, SweepProgress, measurement};
+use super::{FlowSweepArgs, GradientCurve, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Most memory held between the start of a solve and the end of its backward pass, against its steps.

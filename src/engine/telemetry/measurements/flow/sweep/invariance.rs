@@ -1,7 +1,7 @@
 //! How far Euler's steps end from the flow itself.
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Divergence of Euler's method from a fine adaptive solve, against its steps.

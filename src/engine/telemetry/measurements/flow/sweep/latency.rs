@@ -1,7 +1,7 @@
 //! The time that a flow costs.
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Time of a forward pass with the flow and with plain layers in its place, measured in turns.

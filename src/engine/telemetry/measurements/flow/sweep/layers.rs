@@ -1,7 +1,7 @@
 //! At which depth a state tells which way it was steered.
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.

@@ -1,7 +1,7 @@
 //! Sweeps of a flow: one quantity varied over a range, measured point by point while a run goes on.
 
-use super::{FlowArgs, StepPolicy, measurement};
-use crate::config::{arguments, choices};
+use super::{FlowArgs, StepPolicy};
+use crate::telemetry::measurements::prelude::*;
 
 mod activation;
 mod class;

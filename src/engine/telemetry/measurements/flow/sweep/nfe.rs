@@ -1,7 +1,7 @@
 //! Evaluations of adaptive solvers against the control.
 
-use super::{FlowSweepArgs, StepPolicy, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, StepPolicy, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Evaluations against u0, with what explains them.

@@ -1,7 +1,7 @@
 //! Evaluations of adaptive solvers against the tolerance.
 
-use super::{FlowSweepArgs, StepPolicy, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, StepPolicy, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Evaluations against the tolerance at one control.
