@@ -1,17 +1,10 @@
 //! The parts that the labs of BDH share: the model's settings, their way into a spec, and a plan of one model that
 //! trains on text.
 
-use super::{
-    corpus::{CorpusSettings, GeneratedCorpus},
-    experiment::{Experiment, Variant, equal_transformer},
-};
 use crate::{
-    config::{CheckpointFile, ConfigError, settings},
-    models::{
-        ModelSpec,
-        bdh::{BdhSpec, Carry, Form, Position},
-    },
-    trainer::{Plan, ProbeSchedule, TrainSettings},
+    config::CheckpointFile,
+    labs::prelude::*,
+    models::bdh::{BdhSpec, Carry, Form, Position},
 };
 
 settings! {

@@ -4,20 +4,11 @@
 mod drawing;
 mod headlines;
 
-use super::{
-    Lab, Pane,
-    bdh::{BdhSettings, corpus_settings},
-    corpus::{CorpusSettings, TokenKind},
-    experiment::{Experiment, Variant, schedules},
-};
+use super::bdh::{BdhSettings, corpus_settings};
 use crate::{
-    config::{Config, ConfigError, Settings, settings},
-    models::{
-        ModelSpec,
-        bdh::{BdhSpec, Form, Position},
-    },
+    labs::prelude::*,
+    models::bdh::{BdhSpec, Form, Position},
     telemetry::measurements::{BdhDynamicsArgs, SynapseDrift},
-    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {

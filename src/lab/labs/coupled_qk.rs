@@ -5,22 +5,14 @@ mod drawing;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    experiment::{Experiment, Variant},
-};
 use crate::{
-    config::{Arguments, Config, ConfigError, Settings, whole_numbers},
     corpus::Source,
-    models::{
-        ModelSpec,
-        coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
-    },
+    labs::prelude::*,
+    models::coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     telemetry::measurements::{
         AttentionMapsArgs, AttentionStatisticsArgs, DomainCoherenceArgs, NextTokensArgs, PairAttentionArgs,
         QueryKeyPathsArgs, StepLengthsArgs,
     },
-    trainer::{Plan, ProbeSchedule, Stage},
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, VariantSettings};
 

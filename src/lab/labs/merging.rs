@@ -5,16 +5,12 @@
 //! asked of a model can be asked of each; the worker trains, hands weights down and tells, and the window
 //! only shows what came. The command `merge-story` is this plan without a window.
 
-use super::{
-    bdh::{BdhSettings, BesideSettings, CarrySettings, Training},
-    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::Variant,
-};
+use super::bdh::{BdhSettings, BesideSettings, CarrySettings, Training};
 use crate::{
-    config::{CheckpointFile, Choice, ConfigError, TextFile, settings},
-    models::{ModelSpec, bdh::BdhSpec},
+    config::{CheckpointFile, TextFile},
+    labs::prelude::*,
+    models::bdh::BdhSpec,
     telemetry::measurements::TextLossesArgs,
-    trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},
 };
 
 /// The variants' ids, in order.

@@ -44,6 +44,26 @@ use crate::{
 use drawing::{Canvas, Drawing};
 use headline::{Headline, large::LargeNumber};
 
+/// What most files of a lab use.
+pub(crate) mod prelude {
+    pub(crate) use super::{
+        Lab, Pane, RunSettings, TrainSettings,
+        corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+        drawing::{Canvas, Drawing, Ink},
+        experiment::{Experiment, Variant, ask_every, equal_transformer, schedules},
+        headline::{
+            Better, Digits, Headline, any_origin, common,
+            large::{self, LargeNumber, Meaning},
+            measured,
+        },
+    };
+    pub(crate) use crate::{
+        config::{Arguments, Choice, Config, ConfigError, Settings, choices, settings, whole_numbers},
+        models::ModelSpec,
+        trainer::{Plan, ProbeSchedule, Stage},
+    };
+}
+
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {
     /// The file's stem, and what `orrery run` takes: `fast_slow_needed`. Named `<lab>_<view>` it brings that

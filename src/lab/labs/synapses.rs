@@ -6,16 +6,13 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane,
     bdh::Training,
-    experiment::Experiment,
     merging::{Merging, texts_args},
 };
 use crate::{
-    config::{Config, ConfigError, Settings},
     corpus::{Source, generated::parliament::Extent},
+    labs::prelude::*,
     telemetry::measurements::{ActivityArgs, LogitLensArgs, QueryKeyMapsArgs, ReadingArgs, SurpriseArgs},
-    trainer::{Plan, ProbeSchedule},
 };
 use settings::{ParliamentSettings, ReadingSettings, SynapsesSettings};
 

@@ -1,12 +1,7 @@
 //! The lab's result: how far the two sides of each of the paper's equivalences are apart.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
 };
 
@@ -22,7 +17,7 @@ const ERROR: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     ERROR,
     Headline {
         id: "largest_share",

@@ -1,19 +1,11 @@
 //! The lab's result: the race's losses, and whether seeds tell a variant from the first.
 
-use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::{ACCURACY, BESIDE_FIRST, LOSS},
-        large::{self, LargeNumber},
-        measured,
-    },
-    telemetry::measurements::DomainCoherence,
-};
+use crate::{labs::prelude::*, telemetry::measurements::DomainCoherence};
 
 pub static ALL: &[Headline] = &[
-    LOSS,
-    BESIDE_FIRST,
-    ACCURACY,
+    common::LOSS,
+    common::BESIDE_FIRST,
+    common::ACCURACY,
     Headline {
         id: "domain_gain",
         name: "told by the domain",

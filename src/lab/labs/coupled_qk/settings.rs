@@ -1,11 +1,6 @@
 //! The settings of the coupled attention lab.
 
-use crate::{
-    config::{choices, settings},
-    labs::{corpus::CorpusSettings, experiment::schedules},
-    models::coupled_qk::EvolvedLayers,
-    trainer::{RunSettings, TrainSettings},
-};
+use crate::{labs::prelude::*, models::coupled_qk::EvolvedLayers};
 
 settings! {
     pub struct CoupledQkSettings {

@@ -1,12 +1,7 @@
 //! The lab's result: how well a network foretells where a generator settles, and how far a trained block is from one.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{GeneratorDistance, StationaryMapError},
 };
 
@@ -56,7 +51,7 @@ pub static ALL: &[Headline] = &[
         source: measured!(GeneratorDistance, |m| m.permuted.distance),
         ..DISTANCE
     },
-    LOSS,
+    common::LOSS,
 ];
 
 /// Both are held against what was measured beside them: the error of one that ignores the control on the same controls,

@@ -1,12 +1,7 @@
 //! The lab's result: whether the gate opened, and what that is worth.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline, Source,
-        common::{ACCURACY, BESIDE_FIRST, LOSS},
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::{headline::Source, prelude::*},
     telemetry::{
         channels,
         measurements::{GateEntropy, Residual, ResidualMethod},
@@ -20,9 +15,9 @@ fn after_one_pass(measured: &Residual) -> Option<f64> {
 }
 
 pub static ALL: &[Headline] = &[
-    LOSS,
-    BESIDE_FIRST,
-    ACCURACY,
+    common::LOSS,
+    common::BESIDE_FIRST,
+    common::ACCURACY,
     Headline {
         id: "residual",
         name: "residual after one pass",

@@ -1,11 +1,7 @@
 //! The lab's result: how many words' roles are named rightly, and where.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        large::{LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{RoleAccuracy, RoleFeatures},
 };
 

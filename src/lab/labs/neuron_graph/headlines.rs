@@ -1,12 +1,7 @@
 //! The lab's result: modularity of the neurons' graph beside what chance gives.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{CorePeriphery, GraphModularity, HeadPairs, ModularityAtStep},
 };
 
@@ -22,7 +17,7 @@ const MODULARITY: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     MODULARITY,
     Headline {
         id: "modularity_rewired",

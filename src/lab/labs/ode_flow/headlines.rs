@@ -1,12 +1,7 @@
 //! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{FlowAnswer, FlowSweepClass},
 };
 
@@ -25,7 +20,7 @@ const STEERED: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     STEERED,
     Headline {
         id: "steered_minus",

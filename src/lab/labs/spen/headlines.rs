@@ -1,20 +1,12 @@
 //! The lab's result: how much each mechanism closes of the gap.
 
-use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::{ACCURACY, BESIDE_FIRST, LOSS, PERPLEXITY},
-        large::{self, LargeNumber},
-        measured,
-    },
-    telemetry::measurements::LayerReadout,
-};
+use crate::{labs::prelude::*, telemetry::measurements::LayerReadout};
 
 pub static ALL: &[Headline] = &[
-    LOSS,
-    PERPLEXITY,
-    ACCURACY,
-    BESIDE_FIRST,
+    common::LOSS,
+    common::PERPLEXITY,
+    common::ACCURACY,
+    common::BESIDE_FIRST,
     Headline {
         id: "first_layer",
         name: "layer 1 at the end",

@@ -1,12 +1,7 @@
 //! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline, any_origin,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
 };
 
@@ -48,7 +43,7 @@ const LOSS_ON: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     FIRING,
     Headline {
         id: "firing_y",

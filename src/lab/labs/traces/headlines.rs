@@ -1,14 +1,6 @@
 //! The lab's result: how far back trained readers still name a word.
 
-use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
-    telemetry::measurements::Recoverability,
-};
+use crate::{labs::prelude::*, telemetry::measurements::Recoverability};
 
 /// Distances whose accuracy is told, where they were measured.
 const TOLD: [usize; 4] = [1, 4, 16, 64];
@@ -46,7 +38,7 @@ pub static ALL: &[Headline] = &[
         absent: READERS,
         source: measured!(Recoverability, |m| m.most_common),
     },
-    Headline { about: "Cross-entropy of the readers on text that no update saw, nats a question.", ..LOSS },
+    Headline { about: "Cross-entropy of the readers on text that no update saw, nats a question.", ..common::LOSS },
 ];
 
 /// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an

@@ -1,13 +1,6 @@
 //! The lab's result: whether an opened model can read the text at hand.
 
-use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        large::{LargeNumber, Meaning},
-        measured,
-    },
-    telemetry::measurements::TrainedBdh,
-};
+use crate::{labs::prelude::*, telemetry::measurements::TrainedBdh};
 
 const LOSS: Headline = Headline {
     id: "loss",
