@@ -22,6 +22,7 @@ pub mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
 mod position_losses;
+mod prelude;
 mod progress;
 mod prompt;
 mod query_key_paths;
@@ -53,24 +54,6 @@ use crate::{
 
 pub use progress::Progress;
 pub use subject::FromModel;
-
-/// What most probes use.
-mod prelude {
-    pub(super) use super::{
-        Answer, FromModel, Probe, ProbeInputs, Progress,
-        held_out::WindowBatch,
-        prompt::{Prompt, likely_tokens},
-    };
-    pub(super) use crate::{
-        corpus::Corpus,
-        models::{
-            Model, Trainable,
-            capabilities::{Capabilities, SynapseModel},
-        },
-        nn::{Device, Error, Result, Tap, Tensor, host},
-        telemetry::{Array, measurements},
-    };
-}
 
 /// Errors of what a probe uses are its own.
 macro_rules! errors {

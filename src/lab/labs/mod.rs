@@ -29,6 +29,7 @@ pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
+pub(crate) mod prelude;
 pub mod restrictions;
 pub mod spen;
 pub mod synapses;
@@ -43,26 +44,6 @@ use crate::{
 };
 use drawing::{Canvas, Drawing};
 use headline::{Headline, large::LargeNumber};
-
-/// What most files of a lab use.
-pub(crate) mod prelude {
-    pub(crate) use super::{
-        Lab, Pane, RunSettings, TrainSettings,
-        corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-        drawing::{Canvas, Drawing, Ink},
-        experiment::{Experiment, Variant, ask_every, equal_transformer, schedules},
-        headline::{
-            Better, Digits, Headline, any_origin, common,
-            large::{self, LargeNumber, Meaning},
-            measured,
-        },
-    };
-    pub(crate) use crate::{
-        config::{Arguments, Choice, Config, ConfigError, Settings, choices, settings, whole_numbers},
-        models::ModelSpec,
-        trainer::{Plan, ProbeSchedule, Stage},
-    };
-}
 
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {

@@ -40,6 +40,7 @@ mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
 mod position_losses;
+mod prelude;
 mod query_key_maps;
 mod query_key_paths;
 mod rank_correlation;
@@ -353,15 +354,3 @@ macro_rules! measurement {
     };
 }
 use measurement;
-
-/// What most files of this folder use.
-mod prelude {
-    pub(super) use super::measurement;
-    pub(super) use crate::{
-        config::{arguments, choices},
-        telemetry::{
-            Array,
-            number::{Number, Numbers},
-        },
-    };
-}
