@@ -2,18 +2,8 @@
 
 use std::sync::OnceLock;
 
-use candle_core::{Result, Shape, Tensor, bail};
-
-use super::{
-    custom_op::{FusedOp, Op, like},
-    mlp::{Act, activation::activate},
-    storage,
-};
-use crate::{
-    arch::arch,
-    buffers::build_vec,
-    threads::{self, CHUNK},
-};
+use super::mlp::{Act, activation::activate};
+use crate::{fused::prelude::*, threads::CHUNK};
 
 /// act(x), value by value.
 pub fn activation(x: &Tensor, act: Act) -> Result<Tensor> {

@@ -1,12 +1,6 @@
 //! x + r, with one row r for all tokens of a text, or of all texts.
 
-use candle_core::{Result, Shape, Tensor, bail};
-
-use super::{
-    custom_op::{FusedOp, Op},
-    storage,
-};
-use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, threads};
+use crate::{fused::prelude::*, reduce::sum_rows};
 
 /// x `(B, T, D)`, row `(B or 1, 1, D)` -> `(B, T, D)`.
 pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {

@@ -1,16 +1,6 @@
 //! y + h k with a constant h, as in BLAS: the step of an ODE solver.
 
-use candle_core::{Result, Shape, Tensor, bail};
-
-use super::{
-    custom_op::{FusedOp, Op},
-    storage,
-};
-use crate::{
-    arch::arch,
-    buffers::build_vec,
-    threads::{self, CHUNK},
-};
+use crate::{fused::prelude::*, threads::CHUNK};
 
 /// y, k of one shape -> y + h k; h gets no gradient.
 pub fn axpy(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {

@@ -1,14 +1,6 @@
 //! The load-balancing loss of sparse units: how evenly top-k selects them. It does not select.
 
-use candle_core::{D, Result, Shape, Tensor};
-use pulp::{Simd, WithSimd};
-
-use super::{
-    custom_op::{FusedOp, Op, like},
-    storage,
-};
-use crate::host;
-use crate::{arch::arch, buffers::build_vec, reduce::TASK_ROWS, simd, threads};
+use crate::{fused::prelude::*, host, reduce::TASK_ROWS};
 
 /// F sum_i f_i p_i, a scalar: p the mean over rows of softmax(z), z `(.., F)`; f_i the share of rows that
 /// selected unit i, over k. `counts` `(F)` as [`top_k`](super::top_k::top_k) gives them; no gradient. 1 if all

@@ -7,20 +7,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use candle_core::{D, DType, Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use crate::{IGNORE, host};
-
-use super::{
-    custom_op::{FusedOp, Op, like},
-    linear, storage,
-};
+use super::linear;
 use crate::{
-    arch::arch,
+    IGNORE,
+    fused::prelude::*,
+    host,
     matrix::View,
     packed::{Packed, gemm},
-    simd, threads,
 };
 
 /// Rows of a block, whose logits exist at one time.

@@ -1,13 +1,8 @@
 //! The two ends of differential attention (arXiv 2410.05258, as arXiv 2604.01683 uses it): queries in two halves, each
 //! beside zeros, so that one attention computes both maps; and the difference of what the two maps read.
 
-use candle_core::{D, Result, Tensor, bail};
-
-use super::{
-    custom_op::{self, Op},
-    norm::rms_norm_reference,
-    storage,
-};
+use super::{custom_op, norm::rms_norm_reference};
+use crate::fused::prelude::*;
 
 mod difference;
 mod halves;

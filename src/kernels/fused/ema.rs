@@ -1,13 +1,6 @@
 //! Exponential moving averages along time, with coefficients by channel or by channel and time.
 
-use candle_core::{Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use super::{
-    custom_op::{FusedOp, Op, like},
-    storage,
-};
-use crate::{arch::arch, buffers::build_vec, reduce, threads};
+use crate::{fused::prelude::*, reduce};
 
 /// h_t = (1 - a_t) h_{t-1} + a_t x_t. x `(B, T, D)`, a `(D)` or as x, `start` `(B, D)` is h_{-1}, zero
 /// if `None` -> `(B, T, D)`. To continue, start at the last row.

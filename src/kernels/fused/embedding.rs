@@ -1,12 +1,6 @@
 //! Row lookup whose gradient sums over repeated ids.
 
-use candle_core::{DType, Result, Shape, Tensor, bail};
-
-use super::{
-    custom_op::{FusedOp, Op, like},
-    storage,
-};
-use crate::host;
+use crate::{fused::prelude::*, host};
 
 /// weight `(V, D)`, ids u32 `(B, T)` -> `(B, T, D)`.
 pub fn embedding(weight: &Tensor, ids: &Tensor) -> Result<Tensor> {

@@ -1,13 +1,8 @@
 //! Queries and keys that evolve as a coupled system before scoring (arXiv 2604.01683): dq/dt = k, dk/dt = f(q), with f
 //! an MLP d -> d -> d (SiLU) that all heads share and a step size for each head.
 
-use candle_core::{D, Result, Tensor, bail};
-
-use super::{
-    custom_op::Op,
-    mlp::{self, Act},
-    storage,
-};
+use super::mlp::{self, Act};
+use crate::fused::prelude::*;
 
 mod cpu;
 pub(super) mod rows;

@@ -7,21 +7,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use candle_core::{DType, Result, Shape, Tensor, bail};
-
 use self::{
     row_tiles::{BackwardInputs, Field, RowTiles},
     sublayer::{PackedWeights, Sublayer},
 };
 use super::{
     attention::AttentionSpec,
-    custom_op::{self, FusedOp},
+    custom_op,
     evolution::EvolutionSizes,
     grad_accumulator::{Entry, GradAccumulator},
     mlp::Act,
-    storage,
 };
-use crate::buffers::build_vec;
+use crate::fused::prelude::*;
 
 mod row_tiles;
 mod sublayer;

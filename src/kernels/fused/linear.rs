@@ -1,12 +1,6 @@
 //! Linear maps: y = x W^T, y = x W^T + b, and y = x W.
 
-use candle_core::{Result, Shape, Tensor, bail};
-
-use super::{
-    custom_op::{FusedOp, Op, if_tracked},
-    storage,
-};
-use crate::{matmul, matrix::View, reduce};
+use crate::{fused::prelude::*, matmul, matrix::View, reduce};
 
 /// x `(.., I)`, w `(O, I)` -> `(.., O)`.
 pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {

@@ -21,6 +21,7 @@ pub mod linear;
 pub mod linear_attention;
 pub mod mlp;
 pub mod norm;
+mod prelude;
 pub mod scaled_add;
 mod storage;
 pub mod top_k;

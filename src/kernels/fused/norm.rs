@@ -1,15 +1,8 @@
 //! RMSNorm and LayerNorm over the last axis.
 
-use candle_core::{D, Result, Shape, Tensor};
-
-use super::{
-    custom_op::{FusedOp, Op, like},
-    storage,
-};
 use crate::{
-    buffers::build_vec,
+    fused::prelude::*,
     reduce::{TASK_ROWS, sum_rows},
-    threads,
 };
 
 mod rows;

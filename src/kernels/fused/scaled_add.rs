@@ -1,18 +1,6 @@
 //! s (a + b) with a learned scalar s.
 
-use candle_core::{Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use super::{
-    custom_op::{FusedOp, Op},
-    storage,
-};
-use crate::{
-    arch::arch,
-    buffers::build_vec,
-    simd,
-    threads::{self, CHUNK},
-};
+use crate::{fused::prelude::*, threads::CHUNK};
 
 /// a, b of one shape, scale `()` -> scale (a + b).
 pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {

@@ -2,19 +2,10 @@
 
 use std::sync::Mutex;
 
-use candle_core::{D, Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use super::{
-    custom_op::{FusedOp, Op},
-    storage,
-};
 use crate::{
-    arch::arch,
-    buffers::build_vec,
+    fused::prelude::*,
     order::ordered,
     reduce::{self, TASK_ROWS},
-    threads,
 };
 
 /// The selected values, and how often each column is among the k.

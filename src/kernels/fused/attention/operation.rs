@@ -2,17 +2,12 @@
 
 use std::sync::OnceLock;
 
-use candle_core::{Result, Shape, Tensor, bail};
-
 use super::{
-    super::{
-        custom_op::{self, FusedOp, like},
-        storage,
-    },
+    super::custom_op,
     AttentionSpec,
     cpu::{Inputs, Op},
 };
-use crate::buffers::build_vec;
+use crate::fused::prelude::*;
 
 /// Applies the fused operation to qkv `(B, T, (H + 2 Hkv) d)`, with the QK norms if there are any.
 pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {

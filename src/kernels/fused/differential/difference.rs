@@ -1,13 +1,10 @@
 //! The normalised difference of what two maps read, on the CPU in f32.
 
-use candle_core::{Result, Shape, Tensor};
-use pulp::{Simd, WithSimd};
-
 use super::{
     custom_op::{FusedOp, like},
     storage,
 };
-use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, simd, threads};
+use crate::{fused::prelude::*, reduce::sum_rows};
 
 pub(super) struct Difference {
     pub(super) eps: f32,

@@ -2,13 +2,11 @@
 
 use std::f32::consts::SQRT_2;
 
-use candle_core::{Result, Shape, Tensor};
-
 use super::{
     custom_op::{FusedOp, like},
     storage,
 };
-use crate::{buffers::build_vec, threads};
+use crate::fused::prelude::*;
 
 pub(super) struct SplitHalves {
     pub(super) heads: usize,

@@ -1,16 +1,7 @@
 //! The coupled evolution as a candle operation on the CPU in f32.
 
-use candle_core::{Result, Shape, Tensor};
-
-use super::{
-    super::{
-        custom_op::{FusedOp, like},
-        storage,
-    },
-    EvolutionSizes,
-    rows::Kernel,
-};
-use crate::buffers::build_vec;
+use super::{EvolutionSizes, rows::Kernel};
+use crate::fused::prelude::*;
 
 pub(super) struct Evolution {
     pub(super) spec: EvolutionSizes,

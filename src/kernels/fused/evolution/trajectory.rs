@@ -1,15 +1,11 @@
 //! The arithmetic of the coupled evolution on one task's rows, (position, head) each, and its backward.
 
-use pulp::{Simd, WithSimd};
-
 use super::{super::mlp::activation::activate, Act, EvolutionSizes, Scheme};
 use crate::{
-    arch::arch,
-    buffers::build_vec,
     elementwise::{Mul, apply_all},
+    fused::prelude::*,
     matrix::View,
     packed::{Packed, gemm},
-    simd,
 };
 
 /// One evaluation of f, with what its backward needs; each (n, d).

@@ -8,24 +8,19 @@ use std::{
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-use candle_core::{Result, Shape, Tensor, bail};
-
 use super::{
-    super::{
-        custom_op::{self, FusedOp, like},
-        storage,
-    },
+    super::custom_op,
     LinearAttentionSpec, angles, decays,
     inference_pass::{InferencePass, Inputs},
     rows::{apply_decay, gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
     saved::{Saved, Sizes, Weights},
 };
 use crate::{
-    buffers::build_vec,
     elementwise::{Mul, apply_all},
+    fused::prelude::*,
     matrix::View,
     packed::{Packed, gemm},
-    reduce, threads,
+    reduce,
 };
 
 /// Tasks that backward aims at.

@@ -1,9 +1,7 @@
 //! The row-wise parts of linear attention between its matrix products, in vector code.
 
-use pulp::{Simd, WithSimd};
-
 use super::EPS;
-use crate::{arch::arch, simd};
+use crate::fused::prelude::*;
 
 /// Multiplies the scores (or their gradients) of the token at `row` with all before it by the decay, whose powers 0, 1, 2 ..
 /// these are.

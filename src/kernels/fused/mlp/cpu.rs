@@ -3,22 +3,11 @@
 
 use std::sync::OnceLock;
 
-use candle_core::{Result, Shape, Tensor, bail};
-
-use super::{
-    super::{
-        custom_op::{FusedOp, Op, if_tracked},
-        linear::with_last_dim,
-        storage,
-    },
-    Act,
-    activation::Activation,
-};
+use super::{super::linear::with_last_dim, Act, activation::Activation};
 use crate::{
-    buffers::build_vec,
+    fused::prelude::*,
     matmul::{self, LinearWeight},
     matrix::View,
-    threads,
 };
 
 /// The activation of an MLP, and if it is gated.

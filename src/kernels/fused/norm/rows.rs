@@ -1,13 +1,10 @@
 //! Norms of rows and their backwards, over slices, in the processor's widest vectors. The first slice determines the number
 //! of rows; the others may be longer.
 
-use pulp::{Simd, WithSimd};
-
 use super::NormKind;
 use crate::{
-    arch::arch,
     elementwise::{Add, Elementwise, Mul, MulAdd, apply},
-    simd,
+    fused::prelude::*,
 };
 
 /// y = x / sqrt(mean(x^2) + eps) w, or y = (x - mean) / sqrt(var + eps) w + b, in rows as wide as w. weights: w, b.
