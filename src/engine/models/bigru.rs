@@ -1,22 +1,16 @@
 //! A bidirectional GRU that is trained to tag every word of a sentence: the supervised baseline of the paper on
 //! exponential moving averages (arXiv 2604.08556, section 4 and appendix A).
 
-use candle_core::{DType, Device, Result, Tensor};
-use serde::{Deserialize, Serialize};
-
-use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{Capabilities, SequenceTagger},
-    step_memory::{StepMemory, StepSizes},
-};
-use crate::config::defaults;
-use crate::nn::{
-    Batch, IGNORE, Params, Tap,
-    dropout::Dropout,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
-    gru::BiGru as Layer,
-    host,
-    params::hash,
+use super::capabilities::SequenceTagger;
+use crate::{
+    models::prelude::*,
+    nn::{
+        IGNORE,
+        dropout::Dropout,
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding},
+        gru::BiGru as Layer,
+        params::hash,
+    },
 };
 
 /// The encoding of a word at the input.

@@ -1,23 +1,17 @@
 //! The dense decoders that fast-slow is measured against.
 
-use candle_core::{DType, Device, Result, Tensor};
-use serde::{Deserialize, Serialize};
-
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, Capabilities},
-    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+    capabilities::AttentionLayer,
+    step_memory::{self, BlockSizes},
 };
-use crate::config::defaults;
-use crate::nn::{
-    Batch, Params, Tap,
-    block::{self, Block, LlamaBlockSpec, llama_block},
-    fused::{
-        GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act,
-        norm::rms_norm,
+use crate::{
+    models::prelude::*,
+    nn::{
+        block::{self, Block, LlamaBlockSpec, llama_block},
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding, mlp::Act, norm::rms_norm},
+        layers::{EMBEDDING_STD, EPS},
+        mlp::MlpKind,
     },
-    layers::{EMBEDDING_STD, EPS},
-    mlp::MlpKind,
 };
 
 /// The gated MLP's activation.

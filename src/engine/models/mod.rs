@@ -26,6 +26,7 @@ pub mod fast_slow;
 pub mod gpt;
 pub mod ode_flow;
 pub mod plane;
+mod prelude;
 pub mod recover;
 pub mod spcn;
 pub mod spen;

@@ -1,22 +1,14 @@
 //! Flows in the plane, where everything can be seen: three written down, and a small network that learns one of them
 //! from its velocities.
 
-use candle_core::{D, DType, Device, Result, Tensor};
+use candle_core::D;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{
-    FamilySpec, Loss, ModelSpec, Trainable,
-    capabilities::{Capabilities, FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
-    step_memory::{StepMemory, StepSizes},
-};
+use super::capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam};
 use crate::{
-    config::defaults,
-    nn::{
-        Batch, Params,
-        fused::{GradAccumulator, linear::linear, mlp::Act},
-        layers,
-    },
+    models::prelude::*,
+    nn::{fused::mlp::Act, layers},
     ode::Field,
 };
 

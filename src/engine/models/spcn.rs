@@ -19,20 +19,18 @@ mod reading;
 mod sparse;
 mod spec;
 
-use candle_core::{DType, Device, Result, Tensor};
-
-use super::{
-    ModelSpec, Trainable,
-    capabilities::{
-        Capabilities, CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder,
-        SettledLevel, SettlingModel,
-    },
-};
-use crate::nn::{Batch, IGNORE, Params, host, kernels::threads};
-
 use feedforward::FeedforwardRule;
 use hierarchy::{Hierarchy, Level};
 use reading::{DirectionReader, Encoder};
+
+use super::capabilities::{
+    CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
+    SettlingModel,
+};
+use crate::{
+    models::prelude::*,
+    nn::{IGNORE, kernels::threads},
+};
 
 pub use sparse::Sparse;
 pub use spec::{LevelSpec, SpcnSpec};

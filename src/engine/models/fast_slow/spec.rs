@@ -1,12 +1,13 @@
 //! Sizes and switches of the fast-slow family: plain data.
 
-use crate::config::{choices, defaults};
-use candle_core::Result;
-use serde::{Deserialize, Serialize};
-
-use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
-
-use crate::nn::{attention::DecayKind, pooling::Upsample};
+use crate::{
+    config::choices,
+    models::{
+        prelude::*,
+        step_memory::{self, BlockSizes},
+    },
+    nn::{attention::DecayKind, pooling::Upsample},
+};
 
 /// The approach of a round's fast state to its equilibrium, with the slow state held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

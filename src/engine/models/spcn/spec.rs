@@ -1,20 +1,11 @@
 //! Sizes and switches of a network of predictive columns. It builds nothing.
 
-use candle_core::{Device, Result};
-use serde::{Deserialize, Serialize};
-
 use super::{
     DIRECTIONS, Spcn,
     feedforward::{FeedforwardLearning, FeedforwardRule},
     hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
 };
-use crate::{
-    config::defaults,
-    models::{
-        FamilySpec, Trainable,
-        step_memory::{StepMemory, StepSizes},
-    },
-};
+use crate::models::prelude::*;
 
 /// Sizes of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
