@@ -3,6 +3,7 @@
 
 use super::{FlowInput, SolveParams};
 use crate::{
+    analysis::statistics::{largest, softmax},
     corpus::generated::steering::GOOD,
     models::capabilities::LanguageFlow,
     ode::{self, Method, SolverOptions},
@@ -27,13 +28,6 @@ pub fn next_of_rows(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<Vec<f6
     Ok(flat.chunks(v).map(softmax).collect())
 }
 
-fn softmax(logits: &[f64]) -> Vec<f64> {
-    let top = logits.iter().copied().fold(f64::MIN, f64::max);
-    let exp: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();
-    let total: f64 = exp.iter().sum();
-    exp.iter().map(|e| e / total).collect()
-}
-
 /// The probability of any of these ids.
 pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
     ids.iter().filter_map(|&id| p.get(id as usize)).sum()
@@ -54,10 +48,7 @@ pub fn single_token_ids(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
 
 /// The ids of highest probability, highest first.
 pub fn top(p: &[f64], count: usize) -> Vec<u32> {
-    let mut ids: Vec<u32> = (0..p.len() as u32).collect();
-    ids.sort_by(|a, b| p[*b as usize].total_cmp(&p[*a as usize]));
-    ids.truncate(count);
-    ids
+    largest(p, count).into_iter().map(|id| id as u32).collect()
 }
 
 /// Goes on from the prompt, whose next token is likeliest to be `first`, always with the likeliest

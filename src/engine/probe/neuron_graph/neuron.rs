@@ -5,6 +5,7 @@ use candle_core::bail;
 
 use super::{Factors, GraphQuery};
 use crate::{
+    analysis::statistics,
     probe::prelude::*,
     telemetry::measurements::{GraphNeuronArgs, Partner, TokenScore},
 };
@@ -85,9 +86,6 @@ fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<
 
 /// The highest scores with their tokens.
 fn ranked(scores: &[f32], corpus: &Corpus) -> Vec<TokenScore> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-    order.truncate(TOKENS);
-    let scored = |t: &usize| TokenScore { token: corpus.token_text(*t as u32), score: f64::from(scores[*t]) };
-    order.iter().map(scored).collect()
+    let scored = |t: usize| TokenScore { token: corpus.token_text(t as u32), score: f64::from(scores[t]) };
+    statistics::largest(scores, TOKENS).into_iter().map(scored).collect()
 }

@@ -2,11 +2,11 @@
 //! and what remains of the model without the trained weights.
 
 use super::{
-    reading::{StreamReader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts},
     texts::StreamTexts,
 };
 use crate::{
-    analysis::statistics::t_interval,
+    analysis::statistics::{mean, t_interval},
     models::capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
     probe::prelude::*,
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},

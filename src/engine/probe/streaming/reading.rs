@@ -3,7 +3,7 @@
 use candle_core::D;
 
 use super::texts::StreamTexts;
-use crate::{models::capabilities::TextStream, probe::prelude::*};
+use crate::{analysis::statistics::mean, models::capabilities::TextStream, probe::prelude::*};
 
 /// Tokens of each stream that are read at once.
 const AT_ONCE: usize = 100;
@@ -27,11 +27,6 @@ impl TokenCosts {
     pub fn perplexity(&self) -> f64 {
         mean(&self.nats).exp()
     }
-}
-
-/// The mean; NaN for an empty slice.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The texts that are read, and the device.

@@ -2,11 +2,14 @@
 //! beside the model's own surprise.
 
 use super::{
-    reading::{StreamReader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts},
     texts::StreamTexts,
 };
 use crate::{
-    analysis::roc::{self, auroc},
+    analysis::{
+        roc::{self, auroc},
+        statistics::mean,
+    },
     models::capabilities::{FastWeightModel, FastWeightRule},
     probe::prelude::*,
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},

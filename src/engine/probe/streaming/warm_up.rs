@@ -2,11 +2,11 @@
 //! read with empty traces. What is merely easier text is easier for both.
 
 use super::{
-    reading::{StreamReader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts},
     texts::StreamTexts,
 };
 use crate::{
-    analysis::statistics::t_interval,
+    analysis::statistics::{mean, t_interval},
     models::capabilities::StreamingModel,
     probe::prelude::*,
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},

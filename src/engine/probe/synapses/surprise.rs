@@ -107,10 +107,8 @@ impl PeriodMeans {
 
 /// The group of each pair of neurons by how fast it turns, 0 the fastest; equally many in each.
 fn speeds(turns: &[f32]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..turns.len()).collect();
-    order.sort_by(|&a, &b| turns[b].total_cmp(&turns[a]).then(a.cmp(&b)));
     let mut groups = vec![0; turns.len()];
-    for (rank, pair) in order.into_iter().enumerate() {
+    for (rank, pair) in statistics::largest(turns, turns.len()).into_iter().enumerate() {
         groups[pair] = rank * OCTAVES / turns.len();
     }
     groups

@@ -9,6 +9,7 @@ use super::{
     spread,
 };
 use crate::{
+    analysis::statistics::{difference, mean_row},
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
     models::capabilities::LanguageFlow,
     nn::fused::cross_entropy::cross_entropy,
@@ -47,18 +48,6 @@ impl Solved<'_> {
     }
 }
 
-fn mean(states: &[Vec<f64>]) -> Vec<f64> {
-    let mut sum = vec![0.0; states.first().map_or(0, Vec::len)];
-    for state in states {
-        sum.iter_mut().zip(state).for_each(|(s, x)| *s += x / states.len() as f64);
-    }
-    sum
-}
-
-fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
 fn length(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
@@ -70,7 +59,7 @@ fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
         groups(&steering::prompts(&nouns), solved.model, cx)
     };
     let (good, bad) = (of_nouns(true)?, of_nouns(false)?);
-    let apart = difference(&mean(&solved.last_states(&good, 0.0)?), &mean(&solved.last_states(&bad, 0.0)?));
+    let apart = difference(&mean_row(&solved.last_states(&good, 0.0)?), &mean_row(&solved.last_states(&bad, 0.0)?));
     let mut distances = vec![];
     for groups in [&good, &bad] {
         let (plus, minus) = (solved.last_states(groups, 1.0)?, solved.last_states(groups, -1.0)?);
