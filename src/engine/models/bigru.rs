@@ -146,13 +146,7 @@ impl BiGru {
 }
 
 impl Trainable for BiGru {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::BiGru(self.spec.clone())
-    }
+    params_and_spec!(BiGru);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.update = step;

@@ -106,13 +106,7 @@ impl CoupledQkStream<'_> {
 }
 
 impl Trainable for CoupledQk {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::CoupledQk(self.spec.clone())
-    }
+    params_and_spec!(CoupledQk);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = Self::cross_entropy(&self.net.with_shared_weights(accumulator)?, batch)?;

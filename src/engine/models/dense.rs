@@ -142,13 +142,7 @@ impl Dense {
 }
 
 impl Trainable for Dense {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Dense(self.spec.clone())
-    }
+    params_and_spec!(Dense);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?;

@@ -194,13 +194,7 @@ impl FastSlow {
 }
 
 impl Trainable for FastSlow {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::FastSlow(self.spec.clone())
-    }
+    params_and_spec!(FastSlow);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let encoded = self.encode(&self.net.with_shared_weights(accumulator)?, &batch.tokens, &mut Tap::off(), true)?;

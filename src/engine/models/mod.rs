@@ -16,6 +16,19 @@ use step_memory::{StepMemory, StepSizes};
 
 pub use family::FamilySpec;
 
+/// What every family answers alike: its weights, and its sizes as they were given.
+macro_rules! params_and_spec {
+    ($family:ident) => {
+        fn params(&self) -> &Params {
+            &self.params
+        }
+
+        fn spec(&self) -> ModelSpec {
+            ModelSpec::$family(self.spec.clone())
+        }
+    };
+}
+
 pub mod bdh;
 pub mod bigru;
 pub mod capabilities;

@@ -128,13 +128,7 @@ impl OdeFlow {
 }
 
 impl Trainable for OdeFlow {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::OdeFlow(self.spec.clone())
-    }
+    params_and_spec!(OdeFlow);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         match &mut self.steered {

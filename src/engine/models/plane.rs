@@ -133,13 +133,7 @@ fn velocity(kind: PlanarField, y: &Tensor) -> Result<Tensor> {
 }
 
 impl Trainable for Plane {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Plane(self.spec.clone())
-    }
+    params_and_spec!(Plane);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.step = step;

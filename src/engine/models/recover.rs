@@ -329,13 +329,7 @@ impl Heads {
 }
 
 impl Trainable for Recover {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Recover(self.spec.clone())
-    }
+    params_and_spec!(Recover);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let total = self.cross_entropy(&self.weights, batch)?;

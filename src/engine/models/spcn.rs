@@ -249,13 +249,7 @@ impl SettlingModel for Spcn {
 }
 
 impl Trainable for Spcn {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Spcn(self.spec.clone())
-    }
+    params_and_spec!(Spcn);
 
     /// Mean squared error of what level 0 was predicted to be, a word.
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

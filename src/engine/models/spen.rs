@@ -135,13 +135,7 @@ impl FastWeightModel for Spen {
 }
 
 impl Trainable for Spen {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Spen(self.spec.clone())
-    }
+    params_and_spec!(Spen);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let encoded = self.net.read(&batch.tokens, &mut self.net.start(), &mut Tap::off())?;

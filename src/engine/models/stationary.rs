@@ -229,13 +229,7 @@ impl Stationary {
 }
 
 impl Trainable for Stationary {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Stationary(self.spec.clone())
-    }
+    params_and_spec!(Stationary);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.step = step;
