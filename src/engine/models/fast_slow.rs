@@ -1,24 +1,22 @@
 //! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
 //! blocks, coupled through one gate.
 
-use candle_core::{D, DType, Device, Result, Tensor, backprop::GradStore};
+use candle_core::{D, backprop::GradStore};
 
-use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{
-        AttentionLayer, Capabilities, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam,
-        SolvedEquation, TwoTimescales,
+use super::capabilities::{
+    AttentionLayer, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, SolvedEquation,
+    TwoTimescales,
+};
+use crate::{
+    models::prelude::*,
+    nn::{
+        block,
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding, norm::rms_norm},
+        layers::EPS,
+        pooling::{causal_pool, inject, upsample},
     },
-    step_memory::{StepMemory, StepSizes},
+    telemetry::channels,
 };
-use crate::nn::{
-    Batch, Params, Tap, block,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
-    host,
-    layers::EPS,
-    pooling::{causal_pool, inject, upsample},
-};
-use crate::telemetry::channels;
 
 mod approach;
 mod decays;
