@@ -30,22 +30,14 @@ struct BalanceLoss {
     shares: Vec<f32>,
 }
 
-/// The sum over rows of shares . softmax(row).
-struct Forward<'a> {
-    z: &'a [f32],
-    shares: &'a [f32],
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let mut row = vec![0f32; self.shares.len()];
-        self.z.chunks_exact(row.len()).fold(0.0, |sum, z| {
+kernel! {
+    /// The sum over rows of shares . softmax(row).
+    fn forward(simd, z: &'a [f32], shares: &'a [f32]) -> f64 {
+        let mut row = vec![0f32; shares.len()];
+        z.chunks_exact(row.len()).fold(0.0, |sum, z| {
             row.copy_from_slice(z);
             let total = exponentials(simd, &mut row);
-            sum + f64::from(simd::dot(simd, &row, self.shares) / total)
+            sum + f64::from(simd::dot(simd, &row, shares) / total)
         })
     }
 }
@@ -57,26 +49,16 @@ fn exponentials<S: Simd>(simd: S, row: &mut [f32]) -> f32 {
     simd::exp_shifted_sum(simd, row, most)
 }
 
-/// out = by p (share - shares . p), p = softmax(z).
-struct Backward<'a> {
-    z: &'a [f32],
-    shares: &'a [f32],
-    by: f32,
-    out: &'a mut [f32],
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let f = self.shares.len();
-        for (z, out) in self.z.chunks_exact(f).zip(self.out.chunks_exact_mut(f)) {
+kernel! {
+    /// out = by p (share - shares . p), p = softmax(z).
+    fn backward(simd, z: &'a [f32], shares: &'a [f32], by: f32, out: &'a mut [f32]) {
+        let f = shares.len();
+        for (z, out) in z.chunks_exact(f).zip(out.chunks_exact_mut(f)) {
             out.copy_from_slice(z);
             let total = exponentials(simd, out);
-            let mean = simd::dot(simd, out, self.shares) / total;
-            let scale = self.by / total;
-            for (out, share) in out.iter_mut().zip(self.shares) {
+            let mean = simd::dot(simd, out, shares) / total;
+            let scale = by / total;
+            for (out, share) in out.iter_mut().zip(shares) {
                 *out *= scale * (share - mean);
             }
         }
@@ -91,7 +73,7 @@ impl FusedOp<1> for BalanceLoss {
         let mut sums = vec![0f64; z.len().div_ceil(piece)];
         threads::run_chunks(&mut sums, 1, |i, sum| {
             let z = &z[i * piece..z.len().min((i + 1) * piece)];
-            sum[0] = arch().dispatch(Forward { z, shares: &self.shares });
+            sum[0] = forward(z, &self.shares);
         });
         Ok((vec![sums.iter().sum::<f64>() as f32], ().into()))
     }
@@ -101,7 +83,7 @@ impl FusedOp<1> for BalanceLoss {
         let dz = storage::read_all(&[grad, z], |[grad, z]| {
             Ok(build_vec(z.len(), |out| {
                 threads::run_chunks(out, piece, |i, out| {
-                    arch().dispatch(Backward { z: &z[i * piece..], shares: &self.shares, by: grad[0], out });
+                    backward(&z[i * piece..], &self.shares, grad[0], out);
                 });
             }))
         })?;

@@ -98,28 +98,19 @@ impl CountedRows {
     }
 }
 
-/// Turns the logits of some rows into the gradient of their summed loss times `scale`, and returns that loss.
-struct SoftmaxLoss<'a> {
-    logits: &'a mut [f32],
-    wanted: &'a [(usize, usize)],
-    scale: f32,
-}
-
-impl WithSimd for SoftmaxLoss<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let v = self.logits.len() / self.wanted.len().max(1);
+kernel! {
+    /// Turns the logits of some rows into the gradient of their summed loss times `scale`, and returns that loss.
+    fn softmax_loss(simd, logits: &'a mut [f32], wanted: &'a [(usize, usize)], scale: f32) -> f64 {
+        let v = logits.len() / wanted.len().max(1);
         let mut loss = 0.0;
-        for (row, &(_, target)) in self.logits.chunks_exact_mut(v.max(1)).zip(self.wanted) {
+        for (row, &(_, target)) in logits.chunks_exact_mut(v.max(1)).zip(wanted) {
             let most = simd::max(simd, row);
             let picked = row[target];
             let total = simd::exp_shifted_sum(simd, row, most);
             loss += f64::from(total).ln() + f64::from(most) - f64::from(picked);
-            let inv = self.scale / total;
+            let inv = scale / total;
             row.iter_mut().for_each(|p| *p *= inv);
-            row[target] -= self.scale;
+            row[target] -= scale;
         }
         loss
     }
@@ -169,7 +160,7 @@ impl Head {
             }
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
             forward.matmul(logits, states, 1.0); // (n, V)
-            out.loss += arch().dispatch(SoftmaxLoss { logits, wanted, scale: self.counted.share() as f32 });
+            out.loss += softmax_loss(logits, wanted, self.counted.share() as f32);
             let dlogits = View::new(logits, n, v);
             if let Some(backward) = backward {
                 backward.matmul(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
@@ -253,7 +244,7 @@ impl Logits {
                 own.extend_from_slice(&logits[row * v..][..v]);
             }
             let scale = self.counted.share() as f32 * by;
-            let loss = arch().dispatch(SoftmaxLoss { logits: &mut own, wanted, scale });
+            let loss = softmax_loss(&mut own, wanted, scale);
             group[0] = (loss, own);
         });
         groups

@@ -66,47 +66,29 @@ impl<'a> EmaRow<'a> {
     }
 }
 
-struct Forward<'a> {
-    row: EmaRow<'a>,
-    out: &'a mut [f32],
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let d = self.row.start.len();
-        for (t, x) in self.row.x.chunks_exact(d).enumerate() {
-            let (done, rest) = self.out.split_at_mut(t * d);
-            let before = if t == 0 { self.row.start } else { &done[(t - 1) * d..] };
-            for (((h, &x), &a), &before) in rest[..d].iter_mut().zip(x).zip(self.row.at(t)).zip(before) {
+kernel! {
+    fn forward(_, row: EmaRow<'a>, out: &'a mut [f32]) {
+        let d = row.start.len();
+        for (t, x) in row.x.chunks_exact(d).enumerate() {
+            let (done, rest) = out.split_at_mut(t * d);
+            let before = if t == 0 { row.start } else { &done[(t - 1) * d..] };
+            for (((h, &x), &a), &before) in rest[..d].iter_mut().zip(x).zip(row.at(t)).zip(before) {
                 *h = (1.0 - a) * before + a * x;
             }
         }
     }
 }
 
-struct Backward<'a> {
-    row: EmaRow<'a>,
-    h: &'a [f32],
-    grad: &'a [f32],
-    /// dx; da of this batch row, accumulated over time where coefficients are by channel; dstart.
-    out: [&'a mut [f32]; 3],
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    /// With c_t = g_t + (1 - a_{t+1}) c_{t+1}: dx_t = a_t c_t, da_t = c_t (x_t - h_{t-1}).
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let ([dx, da, carry], d) = (self.out, self.row.start.len());
+kernel! {
+    /// With c_t = g_t + (1 - a_{t+1}) c_{t+1}: dx_t = a_t c_t, da_t = c_t (x_t - h_{t-1}). `out`: dx; da of this
+    /// batch row, accumulated over time where coefficients are by channel; dstart.
+    fn backward(_, row: EmaRow<'a>, h: &'a [f32], grad: &'a [f32], out: [&'a mut [f32]; 3]) {
+        let ([dx, da, carry], d) = (out, row.start.len());
         carry.fill(0.0);
         for t in (0..dx.len() / d).rev() {
-            let (a, here) = (self.row.at(t), t * d..(t + 1) * d);
-            let before = if t == 0 { self.row.start } else { &self.h[(t - 1) * d..][..d] };
-            let (x, g, dx) = (&self.row.x[here.clone()], &self.grad[here.clone()], &mut dx[here.clone()]);
+            let (a, here) = (row.at(t), t * d..(t + 1) * d);
+            let before = if t == 0 { row.start } else { &h[(t - 1) * d..][..d] };
+            let (x, g, dx) = (&row.x[here.clone()], &grad[here.clone()], &mut dx[here.clone()]);
             let da = if da.len() == d { &mut *da } else { &mut da[here] };
             for (((((c, g), dx), da), (x, a)), before) in
                 carry.iter_mut().zip(g).zip(dx).zip(da).zip(x.iter().zip(a)).zip(before)
@@ -126,9 +108,7 @@ impl FusedOp<3> for EmaOp {
     fn forward(&self, given: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
         let (_, t, d) = shape.dims3()?;
         let out = build_vec(given[0].len(), |out| {
-            threads::run_chunks(out, t * d, |i, out| {
-                arch().dispatch(Forward { row: EmaRow::new(i, (t, d), given), out })
-            });
+            threads::run_chunks(out, t * d, |i, out| forward(EmaRow::new(i, (t, d), given), out));
         });
         Ok((out, shape.clone()))
     }
@@ -148,7 +128,7 @@ impl FusedOp<3> for EmaOp {
                 ];
                 threads::run_all_chunks(buffers, |i, out| {
                     let (row, here) = (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
-                    arch().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
+                    backward(row, &h[here.clone()], &grad[here], out);
                 });
             }))
         })?;

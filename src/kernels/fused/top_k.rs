@@ -47,31 +47,22 @@ fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
             [threads::Chunks { values: out, size: TASK_ROWS * f }, threads::Chunks { values: &mut counts, size: f }],
             |i, [out, counts]| {
                 let z = &z[i * TASK_ROWS * f..][..out.len()];
-                arch().dispatch(Select { z, out, counts, k });
+                select_rows(z, out, counts, k);
             },
         );
     });
     (out, reduce::sum_rows(&counts, f))
 }
 
-struct Select<'a> {
-    z: &'a [f32],
-    out: &'a mut [f32],
-    counts: &'a mut [f32], // (F)
-    k: usize,
-}
-
-impl WithSimd for Select<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let f = self.counts.len();
+kernel! {
+    /// `counts`: `(F)`.
+    fn select_rows(_, z: &'a [f32], out: &'a mut [f32], counts: &'a mut [f32], k: usize) {
+        let f = counts.len();
         let mut keys = vec![0u32; f];
-        for (z, out) in self.z.chunks_exact(f).zip(self.out.chunks_exact_mut(f)) {
+        for (z, out) in z.chunks_exact(f).zip(out.chunks_exact_mut(f)) {
             keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
-            let (least, mut ties) = threshold(&keys, self.k);
-            for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(self.counts.iter_mut()) {
+            let (least, mut ties) = threshold(&keys, k);
+            for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(counts.iter_mut()) {
                 let needs_backward = key > least;
                 *out = if needs_backward { z } else { 0.0 };
                 *count += if needs_backward { 1.0 } else { 0.0 };
@@ -81,7 +72,7 @@ impl WithSimd for Select<'_> {
             while ties > 0 && at < f {
                 if keys[at] == least {
                     (out[at], ties) = (z[at], ties - 1);
-                    self.counts[at] += 1.0;
+                    counts[at] += 1.0;
                 }
                 at += 1;
             }

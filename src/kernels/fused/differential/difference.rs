@@ -41,48 +41,32 @@ fn subtract(r: &mut [f32], y1: &[f32], y2: &[f32], lambda: f32) {
     r.iter_mut().zip(y1).zip(y2).for_each(|((r, y1), y2)| *r = y1 - lambda * y2);
 }
 
-struct Forward<'a> {
-    rows: HeadRows<'a>,
-    out: &'a mut [f32], // (n, H d)
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for (r, (y1, y2, &lambda)) in self.out.chunks_exact_mut(self.rows.d).zip(self.rows.each()) {
+kernel! {
+    /// `out`: `(n, H d)`.
+    fn forward(simd, rows: HeadRows<'a>, out: &'a mut [f32]) {
+        for (r, (y1, y2, &lambda)) in out.chunks_exact_mut(rows.d).zip(rows.each()) {
             subtract(r, y1, y2, lambda);
-            let inverse = self.rows.inverse(simd, r);
+            let inverse = rows.inverse(simd, r);
             r.iter_mut().for_each(|r| *r *= inverse);
         }
     }
 }
 
-struct Backward<'a> {
-    rows: HeadRows<'a>,
-    grad: &'a [f32],        // (n, H d)
-    dy: &'a mut [f32],      // (n, 2 H d)
-    dlambda: &'a mut [f32], // (H)
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (d, heads) = (self.rows.d, self.dlambda.len());
-        self.dlambda.fill(0.0);
+kernel! {
+    /// `grad`: `(n, H d)`, `dy`: `(n, 2 H d)`, `dlambda`: `(H)`.
+    fn backward(simd, rows: HeadRows<'a>, grad: &'a [f32], dy: &'a mut [f32], dlambda: &'a mut [f32]) {
+        let (d, heads) = (rows.d, dlambda.len());
+        dlambda.fill(0.0);
         let mut r = vec![0f32; d];
-        let rows = self.dy.chunks_exact_mut(2 * d).zip(self.grad.chunks_exact(d)).zip(self.rows.each());
-        for (i, ((dy, g), (y1, y2, &lambda))) in rows.enumerate() {
+        let all = dy.chunks_exact_mut(2 * d).zip(grad.chunks_exact(d)).zip(rows.each());
+        for (i, ((dy, g), (y1, y2, &lambda))) in all.enumerate() {
             subtract(&mut r, y1, y2, lambda);
-            let inverse = self.rows.inverse(simd, &r);
+            let inverse = rows.inverse(simd, &r);
             let along = inverse * inverse / d as f32 * simd::dot(simd, &r, g);
             let (dy1, dy2) = dy.split_at_mut(d);
             dy1.iter_mut().zip(g).zip(&r).for_each(|((dy, g), r)| *dy = inverse * (g - along * r));
             dy2.iter_mut().zip(&*dy1).for_each(|(dy2, dr)| *dy2 = -lambda * dr);
-            self.dlambda[i % heads] -= simd::dot(simd, dy1, y2);
+            dlambda[i % heads] -= simd::dot(simd, dy1, y2);
         }
     }
 }
@@ -101,7 +85,7 @@ impl FusedOp<2> for Difference {
         let out = build_vec(y.len() / 2, |out| {
             threads::run_chunks(out, POSITIONS * wide, |i, out| {
                 let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
-                arch().dispatch(Forward { rows: rows(y), out });
+                forward(rows(y), out);
             });
         });
         Ok((out, Shape::from(dims)))
@@ -122,7 +106,7 @@ impl FusedOp<2> for Difference {
                     |i, [dy, dlambda]| {
                         let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
                         let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
-                        arch().dispatch(Backward { rows: rows(y), grad, dy, dlambda });
+                        backward(rows(y), grad, dy, dlambda);
                     },
                 );
             });
