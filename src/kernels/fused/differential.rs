@@ -1,7 +1,7 @@
 //! The two ends of differential attention (arXiv 2410.05258, as arXiv 2604.01683 uses it): queries in two halves, each
 //! beside zeros, so that one attention computes both maps; and the difference of what the two maps read.
 
-use super::{custom_op, norm::rms_norm_reference};
+use super::norm::rms_norm_reference;
 use crate::fused::prelude::*;
 
 mod difference;

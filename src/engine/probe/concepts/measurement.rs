@@ -4,11 +4,8 @@ use super::{ConceptQuestion, ConceptVerdict, FoundSynapse, SearchResult, Sentenc
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
     nn::Result,
-    telemetry::{
-        Array,
-        measurements::{
-            ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
-        },
+    telemetry::measurements::{
+        ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
     },
 };
 

@@ -4,7 +4,7 @@ use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Attention maps with their entropies.
-    pub struct AttentionMaps {
+    pub struct AttentionMaps in "attention.maps" answers AttentionMapsArgs {
         /// In the order of the forward pass.
         pub layers: Vec<AttentionLayer>,
     }
@@ -94,4 +94,3 @@ arguments! {
         layer: String = String::new(),
     }
 }
-measurement!(AttentionMaps, channel: "attention.maps", asked: AttentionMapsArgs);

@@ -57,7 +57,7 @@ impl GeneratorState {
 
 measurement! {
     /// How a distribution relaxes: forward Euler, the exact flow, and single particles.
-    pub struct GeneratorFlow {
+    pub struct GeneratorFlow in "equilibrium.flow" answers GeneratorFlowArgs {
         /// Step of forward Euler, in units of time.
         pub dt: f64,
         /// 1 / max |A_jj|.
@@ -118,7 +118,7 @@ measurement! {
     }
 
     /// The spectral gap of each topology by the number of states.
-    pub struct GapBySize {
+    pub struct GapBySize in "equilibrium.gap_by_size" answers GapBySizeArgs {
         /// Numbers of states.
         pub sizes: Vec<usize>,
         /// One entry a topology.
@@ -187,5 +187,3 @@ arguments! {
     /// The spectral gap of each topology by the number of states.
     pub struct GapBySizeArgs asks "gap_by_size" {}
 }
-measurement!(GeneratorFlow, channel: "equilibrium.flow", asked: GeneratorFlowArgs);
-measurement!(GapBySize, channel: "equilibrium.gap_by_size", asked: GapBySizeArgs);

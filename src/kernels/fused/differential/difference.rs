@@ -1,9 +1,5 @@
 //! The normalised difference of what two maps read, on the CPU in f32.
 
-use super::{
-    custom_op::{FusedOp, like},
-    storage,
-};
 use crate::{fused::prelude::*, reduce::sum_rows};
 
 pub(super) struct Difference {

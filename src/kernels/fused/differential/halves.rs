@@ -2,10 +2,6 @@
 
 use std::f32::consts::SQRT_2;
 
-use super::{
-    custom_op::{FusedOp, like},
-    storage,
-};
 use crate::fused::prelude::*;
 
 pub(super) struct SplitHalves {
