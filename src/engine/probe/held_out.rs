@@ -22,7 +22,7 @@ impl<'a> ProbeInputs<'a> {
         rows: usize,
     ) -> impl Iterator<Item = Result<WindowBatch<'w>>> + use<'a, 'w> {
         let (len, device) = (windows.len.max(1), self.device);
-        let batch = move |(inputs, targets): (&[u32], &'w [u32])| {
+        let batch = move |(inputs, targets): (&'w [u32], &'w [u32])| -> Result<WindowBatch<'w>> {
             Ok(WindowBatch { tokens: Tensor::from_slice(inputs, (inputs.len() / len, len), device)?, targets })
         };
         windows.inputs.chunks(rows * len).zip(windows.targets.chunks(rows * len)).map(batch)
