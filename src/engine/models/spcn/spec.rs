@@ -25,9 +25,7 @@ defaults! {
         /// alone.
         pub network: bool = true,
         /// The levels, lowest first.
-        pub levels: Vec<LevelSpec> = [(512, 31, 0.5), (256, 15, 0.2), (128, 8, 0.1), (64, 4, 0.05)]
-            .map(|(units, active, fast)| LevelSpec { units, active, fast })
-            .to_vec(),
+        pub levels: Vec<LevelSpec> = [(512, 31, 0.5), (256, 15, 0.2), (128, 8, 0.1), (64, 4, 0.05)].map(level).to_vec(),
         /// True if a second hierarchy reads from right to left.
         pub backward: bool = true,
         /// True if there is a slow trace beside the fast one.
@@ -65,6 +63,11 @@ defaults! {
         /// eta of that rule.
         pub feedforward_rate: f64 = 0.01,
     }
+}
+
+/// A level of so many units, of which so many are kept, and the coefficient of its fast trace.
+fn level((units, active, fast): (usize, usize, f64)) -> LevelSpec {
+    LevelSpec { units, active, fast }
 }
 
 impl SpcnSpec {
