@@ -4,9 +4,8 @@ use crate::{
     labs::corpus::questions,
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Reference},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
+        views::prelude::*,
     },
 };
 

@@ -1,8 +1,6 @@
 //! Change one token and see how far the logits move at every position: none before it, at any scale
 //! of the coupling.
 
-use eframe::egui::{self, FontId, Ui, Vec2};
-
 use super::task::task_ui;
 use crate::{
     telemetry::{
@@ -10,17 +8,8 @@ use crate::{
         measurements::{self, CausalityArgs},
     },
     ui::{
-        identity::{KeyedCache, RunNumber},
-        mirror::Mirror,
-        plot::{Axis, Chart, Line, Reference, Span, Stroke, value_label},
-        questions::Freshness,
-        seed_series::variant_colour,
-        view::{Measured, Panel, PanelView, ViewCx},
-        widgets::{
-            likely_tokens::likely_tokens_label,
-            token_strip::{Mark, token_strip_ui},
-            typed::text_line,
-        },
+        views::prelude::*,
+        widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},
     },
 };
 
@@ -182,7 +171,7 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
         }
         None => ("The wrong upsampling moves nothing before the change here.".to_owned(), cx.theme.secondary),
     };
-    ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(colour)).wrap());
+    wrapped_ui(ui, words, colour);
 }
 
 /// The caption of a measured leak: logits moved before the token that was changed, in the model itself or with the wrong
@@ -225,7 +214,7 @@ impl PanelView for Causality {
         let theme = cx.theme;
         let mut changed = cx.has_controls && self.sentence_ui(ui, cx);
         if let Some(words) = refusal {
-            ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(theme.error)).wrap());
+            wrapped_ui(ui, words, theme.error);
         }
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
@@ -260,8 +249,7 @@ impl PanelView for Causality {
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
         let Some(causality) = cx.answered::<measurements::Causality>().filter(|_| height > LINE) else { return };
         for (when, likely) in [("before", &causality.predictions.original), ("after", &causality.predictions.edited)] {
-            let text = egui::RichText::new(format!("next, {when}: {}", likely_tokens_label(likely)))
-                .font(FontId::monospace(12.0));
+            let text = RichText::new(format!("next, {when}: {}", likely_tokens_label(likely))).font(theme::numbers());
             ui.add(egui::Label::new(text.color(cx.theme.secondary)).truncate());
         }
     }

@@ -3,9 +3,8 @@
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Stroke},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
+        views::prelude::*,
     },
 };
 

@@ -7,9 +7,8 @@ use crate::{
         measurements::{GateEntropy, RankCorrelation},
     },
     ui::{
-        plot::{Axis, Chart, Line, Reference, Zone},
-        seed_series::{SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
-        view::{Panel, PanelView, ViewCx},
+        seed_series::{SeedSeries, Seeds, SeriesStyle},
+        views::prelude::*,
     },
 };
 

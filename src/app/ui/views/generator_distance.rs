@@ -1,17 +1,7 @@
 //! The distance of a refining map from a step of a Markov chain: the column sums of its one-step matrix, and its
 //! distance from the nearest generator over training.
 
-use eframe::egui::{Label, RichText, Ui, vec2};
-
-use crate::{
-    telemetry::measurements::GeneratorDistance,
-    ui::{
-        plot::{Axis, Chart, Line, Mark, Reference, Stroke, Zone, value_label},
-        seed_series::variant_colour,
-        theme::SMALL,
-        view::{Arrangement, Panel, PanelView, ViewCx},
-    },
-};
+use crate::{telemetry::measurements::GeneratorDistance, ui::views::prelude::*};
 
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
 const PAPER: [f64; 2] = [0.892, 1.096];
@@ -110,7 +100,7 @@ impl PanelView for GeneratorDistanceView {
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return };
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        ui.add(Label::new(RichText::new(sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
+        wrapped_ui(ui, sentence(m.value), cx.theme.text);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

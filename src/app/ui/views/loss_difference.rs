@@ -2,18 +2,10 @@
 
 use std::collections::VecDeque;
 
-use eframe::egui::{Color32, Ui, Vec2};
-
 use crate::{
     analysis::statistics::mean_sd,
     telemetry::channels,
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        mirror::Mirror,
-        plot::{Axis, Band, Chart, Curve, Line, Reference},
-        seed_series::{SeedGroup, Spread, groups},
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::{plot::Curve, seed_series::Spread, views::prelude::*},
 };
 
 /// Points of the running mean and deviation when there is one seed.

@@ -1,14 +1,11 @@
 //! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
 //! faintly behind. Seeds of one variant become mean and band.
 
-use eframe::egui::{Ui, Vec2};
-
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Line, Stroke},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
+        views::prelude::*,
         widgets::smoothing::smoothing_ui,
     },
 };

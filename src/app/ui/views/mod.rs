@@ -21,6 +21,7 @@ pub mod next_tokens;
 pub mod pair_attention;
 pub mod phase_plane;
 pub mod position_losses;
+mod prelude;
 pub mod race;
 pub mod recoverability;
 mod residual;

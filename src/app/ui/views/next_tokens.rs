@@ -1,21 +1,11 @@
 //! The next tokens that each variant predicts after a text, side by side, and its continuation.
 
-use eframe::egui::{RichText, Ui};
-
 use super::task::task_ui;
 use crate::{
     telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
     ui::{
-        plot::quote,
-        questions::Freshness,
-        seed_series::variant_colour,
-        theme,
-        view::{Measured, View, ViewCx, sample_subtitle},
-        widgets::{
-            bars::{Bar, bars_ui},
-            token_strip::{Mark, drawable_text, token_strip_ui},
-            typed::text_line,
-        },
+        views::prelude::*,
+        widgets::token_strip::{Mark, drawable_text},
     },
 };
 
@@ -88,7 +78,7 @@ impl View for NextTokens {
         task_ui(ui, cx, &self.text);
         if let Some(truth) = &first.truth {
             let words = format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})");
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         }
         let fit = ((ui.available_width() / COLUMN).floor() as usize).clamp(1, measured.len());
         for row in measured.chunks(fit) {

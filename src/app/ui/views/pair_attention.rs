@@ -1,16 +1,10 @@
 //! Attention from a question of associative recall to the pair that answers it, over training: by layer of one variant,
 //! or the strongest layer of each variant.
 
-use eframe::egui::Ui;
-
 use crate::{
     labs::corpus::questions,
     telemetry::measurements::{LayerPairAttention, PairAttention as Measured},
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        seed_series::{groups, spread_of},
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::{seed_series::spread_of, views::prelude::*},
 };
 
 /// View `pair_attention`.

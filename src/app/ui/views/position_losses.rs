@@ -1,17 +1,9 @@
 //! The loss of every variant against how much of a long text it has read.
 
-use eframe::egui::Ui;
-
 use crate::{
     analysis::statistics::mean_sd,
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
-    ui::{
-        plot::{Axis, Band, Chart, Line, Reference},
-        questions::Freshness,
-        seed_series::groups,
-        table::Table,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `position_losses`.

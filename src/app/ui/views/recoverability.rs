@@ -1,17 +1,9 @@
 //! How often each reader names the token k steps back, against k: the picture of the data-processing inequality. Where layers
 //! were measured instead, how much of one layer each later one can read.
 
-use eframe::egui::{RichText, Ui, Vec2};
-
 use crate::{
     telemetry::{RunState, measurements},
-    ui::{
-        action::RunAction,
-        plot::{Axis, Band, Chart, Line, Reference, Stroke},
-        seed_series::variant_colour,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::{action::RunAction, views::prelude::*},
 };
 
 /// Levels nearer than this (accuracy) share a label, since two would lie on one another in a low tile.
@@ -109,7 +101,7 @@ impl Recoverability {
             if may_begin && ui.button(label).on_hover_text(tip).clicked() {
                 cx.act(RunAction::RunPause);
             }
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         });
     }
 }

@@ -1,14 +1,8 @@
 //! The distance of the fast state from equilibrium, against passes, by method and round.
 
-use eframe::egui::Color32;
-
 use crate::{
     telemetry::measurements::{self, ResidualMethod},
-    ui::{
-        plot::{Axis, Chart, Line, Stroke},
-        theme::Theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `residual`.

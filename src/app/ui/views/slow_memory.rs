@@ -4,9 +4,8 @@ use crate::{
     labs::fast_slow::settings::ModelSettings,
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Stroke, Zone},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
+        views::prelude::*,
     },
 };
 

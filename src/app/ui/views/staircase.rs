@@ -1,14 +1,12 @@
 //! The staircase: one component of the fast state and of the upsampled slow signal along a sentence.
 
-use eframe::egui::{Color32, Ui};
-
 use super::task::task_ui;
 use crate::{
     telemetry::measurements,
     ui::{
-        plot::{Axis, Chart, ChartResponse, Line, Span, Stroke},
-        view::{Panel, PanelView, ViewCx},
-        widgets::token_strip::{Mark, Pointed, token_strip_ui},
+        plot::ChartResponse,
+        views::prelude::*,
+        widgets::token_strip::{Mark, Pointed},
     },
 };
 

@@ -1,12 +1,6 @@
 //! Step lengths of a coupled model by layer and head, over training.
 
-use crate::{
-    telemetry::measurements::StepLengths as Measured,
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{telemetry::measurements::StepLengths as Measured, ui::views::prelude::*};
 
 /// View `step_lengths`.
 #[derive(Default)]

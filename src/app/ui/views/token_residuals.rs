@@ -1,20 +1,12 @@
 //! The distance of every token's state from the quasi-steady state over training, and the gate beside it: does it help
 //! where the fast path is close?
 
-use eframe::egui::{Label, RichText, Ui, vec2};
-
 use crate::{
     telemetry::{
         channels,
         measurements::{GateBenefit, TokenResiduals},
     },
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, fits_two},
-        seed_series::variant_colour,
-        theme::{SMALL, Theme},
-        view::{View, ViewCx},
-        widgets::stacked_charts::stacked_within_ui,
-    },
+    ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
 };
 
 const GAP: f32 = 6.0;
@@ -155,7 +147,7 @@ impl View for TokenResidualsView {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let gate = cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref());
         if let Some(benefit) = gate {
-            ui.add(Label::new(RichText::new(sentence(benefit)).size(SMALL).color(cx.theme.text)).wrap());
+            wrapped_ui(ui, sentence(benefit), cx.theme.text);
         }
         let room = ui.available_size();
         let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];

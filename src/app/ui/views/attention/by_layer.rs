@@ -1,20 +1,11 @@
 //! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line a variant.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{paper, statistic::Statistic};
 use crate::{
     config::Setting,
     labs::TrainSettings,
     telemetry::measurements::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics},
-    ui::{
-        plot::{Axis, Band, Chart, ChartState, Line, Mark, Stroke},
-        questions::Freshness,
-        seed_series::{SeedGroup, groups, spread_of, variant_colour},
-        table::Table,
-        view::{Measured, View, ViewCx},
-        widgets::choice_menu::choice_menu,
-    },
+    ui::{seed_series::spread_of, views::prelude::*},
 };
 
 /// The lab of the paper whose numbers are drawn.

@@ -9,8 +9,6 @@ mod statistic;
 
 use std::{collections::HashMap, sync::Arc};
 
-use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use crate::{
     gpu::colour::ColourMap,
     telemetry::{
@@ -20,14 +18,11 @@ use crate::{
     ui::{
         action::PageAction,
         plot::{
-            colour_bar::Colours,
             map::{MapFrame, MapState, MapUi, paint_map},
             map_cells::MapCells,
-            quote, value_label,
         },
-        theme::Theme,
-        view::{Selection, View, ViewCx},
-        widgets::choice_menu::choice_menu,
+        view::Selection,
+        views::prelude::*,
     },
 };
 
@@ -115,7 +110,7 @@ impl Attention {
         let painter = ui.painter_at(rect.expand(2.0));
         for (i, layer) in layers.iter().enumerate() {
             let (at, align) = grid.layer_name(i);
-            painter.text(at, align, *layer, FontId::proportional(12.0), cx.theme.secondary);
+            painter.text(at, align, *layer, theme::small(), cx.theme.secondary);
         }
         for h in heads {
             let Some(layer) = layers.iter().position(|l| *l == h.layer.path) else { continue };
@@ -190,7 +185,7 @@ impl Attention {
                     cx.selection.clear::<ChainText>();
                     cx.act(PageAction::ShowView("attention_chain"));
                 }
-                let words = egui::RichText::new(head_text(h)).color(cx.theme.secondary).size(12.0);
+                let words = RichText::new(head_text(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
             }
         });

@@ -3,16 +3,10 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{Align2, FontId, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use super::{EMPTY, keep_fresh, origin, shown};
 use crate::{
     telemetry::measurements::{BdhDynamicsChecks, CheckByToken, ConstructionCheck},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        theme::{self, Theme},
-        view::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 struct Check {
@@ -129,7 +123,7 @@ impl Checks {
     fn table_ui(ui: &mut Ui, checks: &BdhDynamicsChecks, theme: &Theme) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW * 7.0), Sense::hover());
         let painter = ui.painter_at(rect);
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         let right = [rect.right() - 112.0, rect.right() - 54.0, rect.right() - 2.0];
         let write = |x: f32, row: usize, align, words: &str, font: FontId, colour| {
             painter.text(pos2(x, rect.top() + ROW * row as f32), align, words, font, colour);

@@ -3,18 +3,12 @@
 
 use std::{collections::VecDeque, fmt::Write as _};
 
-use eframe::egui::{Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
-
 use super::oscillator_ring::{OscillatorRing, VisibleEdges};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     config::Config,
     labs::bdh_physics::ToySettings,
-    ui::{
-        plot::{self, Axis, Chart, ChartState, Line},
-        theme,
-        view::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// One step of the integrator, seconds.
@@ -195,7 +189,7 @@ impl View for OscillatorsView {
                 e.tension,
                 e.motion
             );
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         }
         let room = ui.available_rect_before_wrap();
         let side = room.height().min(0.58 * room.width());

@@ -2,8 +2,6 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use eframe::egui::{Button, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2};
-
 use super::{
     EMPTY, keep_fresh,
     machine::Machine,
@@ -15,11 +13,8 @@ use super::{
 use crate::{
     telemetry::{Sample, measurements::BdhDynamicsWeights},
     ui::{
-        plot::quote,
-        theme,
-        view::{Measured, View, ViewCx},
-        widgets::likely_tokens::likely_tokens_label,
-        widgets::token_strip::{Mark, token_strip_ui},
+        views::prelude::*,
+        widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},
     },
 };
 
@@ -163,7 +158,7 @@ fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>
 
 fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
     for words in words {
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words);
     }
 }
 

@@ -1,16 +1,9 @@
 //! Claims of the paper's theory as small experiments, one at a time: curves of numbers that are drawn, without a model.
 
-use eframe::egui::{RichText, Ui};
-
 use crate::{
     config::Choice,
     telemetry::measurements::{BdhTheory, BdhTheoryArgs, TheoryClaim},
-    ui::{
-        plot::{Axis, Chart, Line, Scale},
-        questions::Freshness,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::{plot::Scale, views::prelude::*},
 };
 
 const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
@@ -118,7 +111,7 @@ impl PanelView for Theory {
                 ui.selectable_value(&mut self.claim, claim, name).on_hover_text(about);
             }
         });
-        ui.label(RichText::new(words(self.claim).about).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words(self.claim).about);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -11,7 +11,6 @@ pub use modularity::Modularity;
 pub use neuron::Neuron;
 pub use threshold::Threshold;
 
-use super::{Measured, ViewCx, sample_subtitle};
 use crate::{
     config::{Arguments, Config},
     labs::neuron_graph::GraphSettings,
@@ -19,11 +18,7 @@ use crate::{
         Measurement,
         measurements::{EntryHistogram, NeuronGraphArgs},
     },
-    ui::{
-        plot::{Chart, Data, quote},
-        questions::Freshness,
-        widgets::number,
-    },
+    ui::{plot::Data, views::prelude::*},
 };
 
 /// The text shown while there is no graph.

@@ -1,19 +1,13 @@
 //! Modularity against the number of edges, beside graphs of chance; and over training, at one number
 //! of edges.
 
-use eframe::egui::{Color32, RichText, Ui, vec2};
-
 use super::{args, points};
 use crate::{
     telemetry::{
         Measurement,
         measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
     },
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke, fits_two},
-        theme,
-        views::{Measured, View, ViewCx, sample_subtitle},
-    },
+    ui::views::prelude::*,
 };
 
 /// A null model, as the legend names it.
@@ -139,7 +133,7 @@ impl Modularity {
                 (_, Some(verdict)) => verdict,
                 _ => String::new(),
             };
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         });
     }
 

@@ -1,10 +1,6 @@
 //! One neuron of the graph: the neurons that it excites and inhibits most, those that do so to it, the tokens that make
 //! it fire and the tokens that it writes towards. A click selects a partner.
 
-use eframe::egui::{
-    Align2, DragValue, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
-};
-
 use super::args;
 use crate::{
     labs::bdh::BdhSettings,
@@ -13,15 +9,11 @@ use crate::{
         neuron_name, read_neurons,
     },
     ui::{
-        plot::quote,
-        questions::Freshness,
-        theme,
         view::AnswerState,
         views::{
-            Measured, View, ViewCx, sample_subtitle,
+            prelude::*,
             trained_bdh::{NeuronSet, take_over_ui},
         },
-        widgets::token_strip::visible_text,
     },
 };
 
@@ -184,7 +176,7 @@ impl Neuron {
     /// A list with a bar a row; gives the neuron that was clicked.
     fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
-        ui.label(RichText::new(heading).size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(about);
+        note_ui(ui, cx.theme, heading).on_hover_text(about);
         let max = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         let wide = ui.available_width();
         for row in rows {
@@ -203,7 +195,7 @@ impl Neuron {
             );
             ui.painter().rect_filled(bar, 1.0, tone);
             let text = |at: Pos2, align, words: &str, colour| {
-                ui.painter().text(at, align, words, FontId::monospace(theme::SMALL), colour);
+                ui.painter().text(at, align, words, theme::numbers(), colour);
             };
             text(rect.left_center(), Align2::LEFT_CENTER, &row.label, cx.theme.text);
             let value = format!("{:+.3}", row.value);

@@ -1,9 +1,6 @@
 //! A histogram of the entries of G with the threshold drawn over it; dragging the threshold cuts the graph there.
 
-use eframe::egui::{
-    Color32, CursorIcon, DragValue, Rect, RichText, Sense, Shape, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2,
-    vec2,
-};
+use eframe::egui::{CursorIcon, Stroke as Pen};
 
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{
@@ -11,11 +8,7 @@ use crate::{
     config::{Choice, Value},
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        theme,
-        views::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const SIGNS: [(&str, &str); 3] = [
@@ -157,7 +150,7 @@ impl Threshold {
         let mut chosen = None;
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            ui.label(RichText::new("heads").size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(PAIRS_TIP);
+            note_ui(ui, cx.theme, "heads").on_hover_text(PAIRS_TIP);
             for pair in &measured.pairs {
                 if pair.to_head == 1 {
                     ui.add_space(6.0);

@@ -1,8 +1,6 @@
 //! A generator: its rates as an editable matrix and graph, and their limits: the stationary distribution of each closed
 //! class, beside what the network answers.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{
     GAP, control_ui,
     graph::graph_ui,
@@ -15,12 +13,7 @@ use crate::{
     config::Value,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings, GeneratorSettings},
     telemetry::measurements::GeneratorState,
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        table::Table,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// Narrower tiles have a slider for the first number of the control alone, points.

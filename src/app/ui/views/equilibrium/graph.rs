@@ -1,12 +1,9 @@
 //! Draws the states on a circle and the rates between them as lines, and returns edits of the rates.
 
-use eframe::egui::{Align2, Color32, FontId, Pos2, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
+use eframe::egui::Stroke;
 
 use super::matrix::{Rate, RateGesture, touch};
-use crate::{
-    telemetry::measurements::GeneratorState,
-    ui::{theme::Theme, widgets::number},
-};
+use crate::{telemetry::measurements::GeneratorState, ui::views::prelude::*};
 
 /// Most lines that are drawn: the strongest.
 const LINES: usize = 600;

@@ -1,7 +1,7 @@
 //! The error of a network that learns the stationary distribution: over the control, inside and outside the range of
 //! training, and over training steps.
 
-use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
+use eframe::egui::Stroke as Pen;
 
 use super::{
     GAP, Y,
@@ -12,12 +12,7 @@ use crate::{
     config::Value,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::measurements::StationaryMapError,
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, colour_bar::colour_bar},
-        table::Table,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::{plot::colour_bar::colour_bar, views::prelude::*},
 };
 
 /// The paper's held-out mean error at n = 12 (Remark 31).

@@ -1,11 +1,11 @@
 //! Draws the rates as a map of cells, and returns edits of the rates.
 
-use eframe::egui::{Rect, Response, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
+use eframe::egui::Stroke;
 
 use super::canvas::{BAR, colour_of, frame, inner, paint_cells, sequential};
 use crate::{
     telemetry::measurements::GeneratorState,
-    ui::{plot::colour_bar::colour_bar, theme::Theme, widgets::number},
+    ui::{plot::colour_bar::colour_bar, views::prelude::*},
 };
 
 /// A narrower picture has no colour bar, points.

@@ -1,19 +1,11 @@
 //! Views of an editable generator: its rates and their limits, the relaxation of distributions, its spectrum, and a
 //! network that learns it. They share one set of settings, so that one question serves them all.
 
-use eframe::egui::{RichText, Slider, Ui};
-
 use crate::{
     config::{Config, Value},
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::Measurement,
-    ui::{
-        plot::fits_two,
-        questions::Freshness,
-        theme::{self, Theme},
-        view::{ViewCx, sample_subtitle},
-        widgets::choice_menu::choice_box,
-    },
+    ui::views::prelude::*,
 };
 
 mod canvas;
@@ -65,7 +57,7 @@ fn is_wide(ui: &Ui, width: f32) -> bool {
 
 /// Shows a sentence under the picture.
 fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
-    ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+    note_ui(ui, theme, words);
 }
 
 /// A choice among pictures.

@@ -1,9 +1,7 @@
 //! The relaxation of distributions under a generator: distances on a logarithmic axis beside the theorem's slopes,
 //! relative entropy, mass, and single particles over the distribution that they are drawn from.
 
-use eframe::egui::{
-    Align2, FontId, Sense, Shape, Slider, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke as Pen;
 
 use super::{
     GAP,
@@ -14,13 +12,7 @@ use crate::{
     config::Value,
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
     telemetry::measurements::{GeneratorFlow, RelaxationCurves},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
-        table::Table,
-        theme::Theme,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// Columns of the picture of particles: more steps are thinned.
@@ -174,10 +166,9 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
         painter.add(Shape::line(points, Pen::new(1.5, theme.page)));
     }
     frame(&painter, rect, theme, "probability of a state, and single particles", &format!("step {}", steps - 1));
-    let font = FontId::proportional(12.0);
     for (state, align) in [(0, Align2::RIGHT_TOP), (n - 1, Align2::RIGHT_BOTTOM)] {
         let y = if state == 0 { rect.top() } else { rect.bottom() };
-        painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), font.clone(), theme.secondary);
+        painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);
     }
 }
 

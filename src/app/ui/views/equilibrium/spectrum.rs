@@ -1,7 +1,7 @@
 //! The eigenvalues of a generator in the complex plane with the Gershgorin discs that contain them, and the spectral
 //! gap by the number of states.
 
-use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::Stroke as Pen;
 
 use super::{
     GAP,
@@ -11,14 +11,7 @@ use super::{
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
     telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
-        questions::Freshness,
-        table::Table,
-        theme::Theme,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// Circles with a larger radius are left out, points.
@@ -69,7 +62,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
     let discs: Vec<f64> = (0..n).map(|j| f64::from(state.matrix.data()[j * n + j])).filter(|d| d.is_finite()).collect();
     let deepest = discs.iter().fold(0.0f64, |a, d| a.min(*d));
     if deepest >= 0.0 {
-        painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", FontId::proportional(12.0), theme.secondary);
+        painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", theme::small(), theme.secondary);
         return;
     }
     let rect = inner(sheet, None);

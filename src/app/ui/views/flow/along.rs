@@ -1,7 +1,5 @@
 //! Quantities of the flow along its depth: speed, curvature of the path, stretch of the Jacobian.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{
     EMPTY,
     answer::Answer,
@@ -9,11 +7,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowAnswer, FlowMotion},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line},
-        questions::Freshness,
-        view::{View, ViewCx, sample_subtitle},
-    },
+    ui::views::prelude::*,
 };
 
 /// The label of the axis, and a name.

@@ -3,8 +3,6 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{DragValue, Rect, Ui};
-
 use super::{
     answer::Answer,
     pad::{REACH, name_of},
@@ -12,7 +10,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    ui::{action::FileAction, plot::quote, view::ViewCx, widgets::choice_menu::choice_box},
+    ui::{action::FileAction, views::prelude::*},
 };
 
 /// The course of the control over a period.

@@ -3,10 +3,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use eframe::egui::{
-    self, Align2, ComboBox, FontId, Pos2, Rect, Response, Sense, Slider, Ui, Vec2, WidgetInfo, accesskit::Role, pos2,
-    vec2,
-};
+use eframe::egui::ComboBox;
 
 use super::{
     EMPTY,
@@ -21,13 +18,7 @@ use crate::{
         Measurement, Payload,
         measurements::{FlowAnswer, FlowField, FlowFieldArgs},
     },
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        plot::{Mark, drawing, paint_mark, quote, value_label},
-        questions::Freshness,
-        theme,
-        view::{Measured, View, ViewCx},
-    },
+    ui::{plot::paint_mark, views::prelude::*},
 };
 
 /// View `flow_paths`.
@@ -176,13 +167,11 @@ impl Paths {
             let flowing = self.behind == Background::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
-                let font = FontId::proportional(theme::SMALL);
-                painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
+                painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.secondary);
             }
         } else if self.behind != Background::Nothing && !self.streaks.is_empty() {
             let words = "no field: its axes are not these";
-            let font = FontId::proportional(theme::SMALL);
-            painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, font, cx.theme.secondary);
+            painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, theme::small(), cx.theme.secondary);
         }
         self.paint(&painter, (sheet, frame), cx, answer, (all, &ghost));
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
@@ -281,7 +270,7 @@ impl Paths {
         let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
         let words = format!("{name}\n\u{3c4} {}\n{place}", value_label(path.taus[i]));
         response.clone().on_hover_ui_at_pointer(|ui| {
-            ui.label(egui::RichText::new(words).font(FontId::monospace(12.0)));
+            ui.label(RichText::new(words).font(theme::numbers()));
         });
     }
 

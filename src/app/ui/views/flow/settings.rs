@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use eframe::egui::Ui;
-
 use super::answer::Answer;
 use crate::{
     labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},
@@ -12,11 +10,7 @@ use crate::{
         RunInfo,
         measurements::{FlowAnswer, FlowArgs, FlowField},
     },
-    ui::{
-        questions::{Freshness, same_run},
-        selection::Slot,
-        view::ViewCx,
-    },
+    ui::{questions::same_run, selection::Slot, views::prelude::*},
 };
 
 /// Training steps after which an answer is stale and asked anew.

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{FontId, RichText, Ui, vec2};
-
 use super::{
     EMPTY,
     answer::Answer,
@@ -12,12 +10,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, value_label},
-        theme,
-        view::{View, ViewCx},
-        widgets::stacked_charts::stacked_within_ui,
-    },
+    ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
 };
 
 /// View `flow_solver`.
@@ -98,9 +91,9 @@ impl View for Solver {
             account.rejected,
             account.capped
         );
-        ui.label(RichText::new(figures).font(FontId::monospace(theme::SMALL)).color(theme.text));
+        ui.label(RichText::new(figures).font(theme::numbers()).color(theme.text));
         let words = account.sentences().join(" ");
-        let galley = ui.painter().layout(words.clone(), FontId::proportional(theme::SMALL), theme.secondary, room.x);
+        let galley = ui.painter().layout(words.clone(), theme::small(), theme.secondary, room.x);
         let foot = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
         let left = ui.available_height() - foot;
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
@@ -115,7 +108,7 @@ impl View for Solver {
         }
         if has_account {
             account.strip_ui(ui, theme);
-            ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+            note_ui(ui, theme, words);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{Rect, Stroke, Ui, Vec2};
+use eframe::egui::Stroke;
 
 use super::camera::Frame;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         particles::{COUNT, LIFE, Particles, Stepping, VectorField},
     },
     telemetry::{Payload, measurements::FlowField},
-    ui::{identity::unique, plot::clip, theme::Theme, view::Measured},
+    ui::{identity::unique, plot::clip, views::prelude::*},
 };
 
 /// Steps a second.

@@ -1,15 +1,10 @@
 //! The training of the flow: gradient norms of whole models and of the field alone, and its scale alpha.
 
-use eframe::egui::{RichText, Ui};
-
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Curve, Line, Reference, Stroke},
-        seed_series::variant_colour,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-        views::cost::measured,
+        plot::Curve,
+        views::{cost::measured, prelude::*},
     },
 };
 
@@ -98,7 +93,7 @@ impl PanelView for Training {
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         for words in Self::summary(cx) {
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         }
     }
 

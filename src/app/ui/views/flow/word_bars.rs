@@ -1,10 +1,8 @@
 //! The next word's probabilities and the mass of the two classes as bars.
 
-use eframe::egui::Color32;
-
 use crate::{
     telemetry::measurements::{FlowAnswer, NextToken, SteeringClass},
-    ui::{theme::Theme, widgets::bars::Bar},
+    ui::views::prelude::*,
 };
 
 /// The two classes of words that a flow is steered between.

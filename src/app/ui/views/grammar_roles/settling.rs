@@ -6,15 +6,9 @@ mod drawing;
 
 use std::fmt::Write as _;
 
-use eframe::egui::{Sense, Ui, WidgetInfo, accesskit::Role, vec2};
-
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
-    ui::{
-        questions::Freshness,
-        view::{Measured, View, ViewCx},
-        widgets::{choice_menu::choice_menu, playhead::Playhead, typed::text_line},
-    },
+    ui::{views::prelude::*, widgets::playhead::Playhead},
 };
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 

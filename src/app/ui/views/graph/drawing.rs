@@ -3,8 +3,6 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use eframe::egui::{Color32, Pos2, Rect, pos2, vec2};
-
 use super::{
     NeuronGraph,
     camera::Window,
@@ -13,9 +11,8 @@ use super::{
     node_style::{self, Emphasis, StyleParams},
 };
 use crate::ui::{
-    plot::{Paint, Svg, colour_bar::Colours, hex, value_label},
-    views::ViewCx,
-    widgets::number::grouped,
+    plot::{Paint, Svg, hex},
+    views::prelude::*,
 };
 
 /// Points of a drawing.

@@ -3,22 +3,11 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
-
-use self::{
-    camera::Camera,
-    motion::{LayoutDevice, Motion},
-    network::{ColourBy, Network, NetworkCache},
-    node_style::{Emphasis, Palette, SizeBy, StyleParams},
-};
-use super::{View, ViewCx, connectivity};
+use super::connectivity;
 use crate::{
     gpu::{self, graph::GraphShape},
     telemetry::measurements,
-    ui::{
-        identity::{RunNumber, unique},
-        table::Table,
-    },
+    ui::{identity::unique, views::prelude::*},
 };
 
 mod camera;

@@ -3,15 +3,13 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use eframe::egui::Color32;
-
 use super::{
     columns::Column,
     network::{ColourBy, Network},
 };
 use crate::{
     gpu::{colour::ColourMap, graph::NodeStyle},
-    ui::{plot::colour_bar::Colours, theme::Theme},
+    ui::views::prelude::*,
 };
 
 /// A line of the legend.
@@ -122,8 +120,7 @@ impl Palette {
         {
             let place = |v: f32| if log { v.ln() } else { v };
             let share = (place(number as f32) - place(low)) / (place(high) - place(low));
-            let [r, g, b] = map.at(if share.is_finite() { share } else { 0.5 });
-            return Some(Color32::from_rgb(r, g, b));
+            return Some(map.colour(if share.is_finite() { share } else { 0.5 }));
         }
         let place = self.place(kind.and_then(|k| network.group(k, node)));
         self.groups.get(place).map(|g| g.colour)

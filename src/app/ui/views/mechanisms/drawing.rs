@@ -2,18 +2,12 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{
-    Align, Align2, Color32, FontId, Galley, Painter, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2, WidgetInfo,
-    accesskit::Role, pos2, text::LayoutJob, vec2,
-};
+use eframe::egui::{Galley, Stroke};
 
 use super::steps::{Change, Reached, Score, Step};
 use crate::ui::{
-    mirror::Mirror,
-    plot::{Scale, clip, value_label},
-    seed_series::groups,
-    theme,
-    theme::Theme,
+    plot::{Scale, clip},
+    views::prelude::*,
     widgets::number::abbreviated,
 };
 
@@ -178,7 +172,7 @@ fn tread(
 
 fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
     let HeightScale { rect, range, .. } = scale;
-    let font = FontId::proportional(theme::SMALL);
+    let font = theme::small();
     let title = pos2(rect.left() - LEFT + 4.0, rect.top() - TOP + 2.0);
     let title = painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
     let wanted = ((rect.height() / 34.0) as usize).clamp(2, 8);
@@ -214,7 +208,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
 
 /// The step's name, in as many lines as a narrow column takes.
 fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<Galley> {
-    let mut job = LayoutJob::simple(step.label.clone(), FontId::proportional(theme::SMALL), colour, width);
+    let mut job = LayoutJob::simple(step.label.clone(), theme::small(), colour, width);
     job.wrap.max_rows = 3;
     job.halign = Align::Center;
     painter.layout_job(job)

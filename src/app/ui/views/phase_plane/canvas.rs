@@ -1,14 +1,12 @@
 //! The picture in its tile: camera, field, paths, and the interaction with them.
 
-use eframe::egui::{Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
-
 use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
-use crate::ui::{
-    view::ViewCx,
-    views::flow::{
+use crate::ui::views::{
+    flow::{
         camera::{Frame, distance},
         streaks::Background,
     },
+    prelude::*,
 };
 
 impl PhasePlane {

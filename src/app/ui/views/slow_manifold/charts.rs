@@ -4,11 +4,7 @@ use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
-    ui::{
-        plot::{Axis, Chart, Line, Reference, Stroke},
-        theme::Theme,
-        widgets::number::short,
-    },
+    ui::{views::prelude::*, widgets::number::short},
 };
 
 /// A canard stays on the repelling branch for at least this share of the time.

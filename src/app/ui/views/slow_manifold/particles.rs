@@ -2,8 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eframe::egui::{Ui, Vec2};
-
 use super::{
     field::{Field, Source},
     sheet::Sheet,
@@ -14,7 +12,7 @@ use crate::{
         self,
         particles::{LIFE, Particles, Stepping, VectorField},
     },
-    ui::{identity::unique, theme::Theme},
+    ui::{identity::unique, views::prelude::*},
 };
 
 /// Steps a second.

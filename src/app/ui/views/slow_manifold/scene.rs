@@ -1,7 +1,7 @@
 //! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its
 //! pace.
 
-use eframe::egui::{Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
+use eframe::egui::Stroke;
 
 use super::{
     field::{Field, Run},
@@ -10,8 +10,8 @@ use super::{
 use crate::{
     analysis::fast_slow_plane::Point,
     ui::{
-        plot::{Mark, clip, paint_mark},
-        theme::{self, Theme},
+        plot::{clip, paint_mark},
+        views::prelude::*,
     },
 };
 
@@ -153,8 +153,7 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 2.0);
         for (sample, words, tip) in LEGEND {
-            let galley =
-                ui.painter().layout_no_wrap(words.to_owned(), FontId::proportional(theme::SMALL), theme.secondary);
+            let galley = ui.painter().layout_no_wrap(words.to_owned(), theme::small(), theme.secondary);
             let size = vec2(28.0 + galley.size().x + 6.0, galley.size().y);
             let (rect, response) = ui.allocate_exact_size(size, eframe::egui::Sense::hover());
             paint_sample(ui.painter(), theme, sample, rect);

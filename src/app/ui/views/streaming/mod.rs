@@ -11,14 +11,11 @@ pub use fast_weights::FastWeightsView;
 pub use uncertainty::UncertaintyView;
 pub use warm_up::WarmUpView;
 
-use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::ProgressBar;
 
 use crate::{
     telemetry::{Measurement, QuestionState},
-    ui::{
-        view::{Measured, ViewCx},
-        widgets::{choice_menu::choice_menu, number::grouped},
-    },
+    ui::views::prelude::*,
 };
 
 /// Height of the row of controls, points.

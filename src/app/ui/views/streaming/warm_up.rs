@@ -1,16 +1,10 @@
 //! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
 //! after traces were emptied.
 
-use eframe::egui::{Ui, Vec2, vec2};
-
 use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
 use crate::{
     telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
-    ui::{
-        plot::{Axis, Chart, Line, Reference, Stroke},
-        table::Table,
-        view::{Arrangement, Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];

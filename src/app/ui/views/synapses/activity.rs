@@ -1,17 +1,10 @@
 //! The share of each layer that fires, over training, beside random weights; and the times between two writes of a
 //! synapse.
 
-use eframe::egui::{RichText, Ui};
-
 use super::{super::connectivity, layer_colour};
 use crate::{
     telemetry::measurements::{self, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
-    ui::{
-        plot::{Axis, Chart, Line, Mark, Stroke},
-        table::Table,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `activity`.

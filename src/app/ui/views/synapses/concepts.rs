@@ -5,9 +5,6 @@ mod drawing;
 
 use std::fmt::Write as _;
 
-use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
-
-use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
 use crate::{
     config::Choice,
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
@@ -16,11 +13,7 @@ use crate::{
         measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
         neuron_name,
     },
-    ui::{
-        plot::quote,
-        theme::{self, Theme},
-        views::{View, ViewCx, sample_subtitle},
-    },
+    ui::views::prelude::*,
 };
 
 /// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences, typed
@@ -111,7 +104,7 @@ const SEARCHING: &str = "Searching this model and three untrained ones: a minute
 
 /// A small line in the secondary colour.
 fn small_ui(ui: &mut Ui, theme: &Theme, words: &str) {
-    ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+    note_ui(ui, theme, words);
 }
 
 impl Concepts {
@@ -140,7 +133,7 @@ impl Concepts {
         if Self::is_searching(cx) {
             small_ui(ui, cx.theme, SEARCHING);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+            ui.label(small_text(words, cx.theme.error));
         } else if !parliament && self.chosen < TYPED {
             small_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
         } else if self.chosen == FILE {
@@ -154,7 +147,7 @@ impl Concepts {
             ui.columns(2, |columns| {
                 let lists = [("with the concept", &mut self.with), ("without it", &mut self.without)];
                 for (ui, (name, list)) in columns.iter_mut().zip(lists) {
-                    ui.label(RichText::new(name).size(theme::SMALL).color(cx.theme.secondary));
+                    note_ui(ui, cx.theme, name);
                     ScrollArea::vertical().id_salt(name).max_height(84.0).show(ui, |ui| {
                         let edit = TextEdit::multiline(list).desired_rows(5).desired_width(f32::INFINITY);
                         let response = ui.add(edit);

@@ -1,7 +1,5 @@
 //! This model, another, and both side by side: the held-out loss of each on every text.
 
-use eframe::egui::{RichText, ScrollArea, Ui};
-
 use super::stages;
 use crate::{
     config::{Arguments as _, Value},
@@ -10,10 +8,7 @@ use crate::{
         Measurement as _,
         measurements::{self, MergingArgs},
     },
-    ui::{
-        view::{View, ViewCx},
-        widgets::bars::{Bar, bars_ui},
-    },
+    ui::views::prelude::*,
 };
 
 /// Number of updates of the children in a question of this view.

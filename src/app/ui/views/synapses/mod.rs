@@ -16,11 +16,9 @@ pub use merging::Merging;
 pub use reading::ReadingView;
 pub use surprise::Surprise;
 
-use eframe::egui::Color32;
-
 use crate::{
     telemetry::Synapse,
-    ui::{selection::Slot, theme::Theme},
+    ui::{selection::Slot, views::prelude::*},
 };
 
 impl Slot for Synapse {

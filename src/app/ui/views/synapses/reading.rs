@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{DragValue, RichText, Ui, vec2};
-
 use super::{
     points,
     pulse::{Edge, Node, pulse_ui},
@@ -17,12 +15,12 @@ use crate::{
         neuron_name,
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark as Sign, Span, Stroke},
-        questions::Freshness,
-        table::Table,
-        theme::{self, GRID},
-        view::{Measured, View, ViewCx},
-        views::trained_bdh::{reading_settings, text_ui},
+        plot::Mark as Sign,
+        theme::GRID,
+        views::{
+            prelude::*,
+            trained_bdh::{reading_settings, text_ui},
+        },
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, written_strip_ui},

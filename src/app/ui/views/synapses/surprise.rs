@@ -1,15 +1,7 @@
 //! The share of neurons that fire while a word is new, and when it is known.
 
-use eframe::egui::Ui;
-
 use super::{layer_colour, points};
-use crate::{
-    telemetry::measurements,
-    ui::{
-        plot::{Axis, Chart, Line, Span, Stroke},
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{telemetry::measurements, ui::views::prelude::*};
 
 /// View `surprise`.
 #[derive(Default)]
@@ -111,7 +103,7 @@ impl PanelView for Surprise {
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
             }
             if let Some(words) = correlation_sentence(cx) {
-                ui.label(eframe::egui::RichText::new(words).size(crate::ui::theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, words);
             }
         });
     }

@@ -1,18 +1,12 @@
 //! The autocorrelation of a block's input, above the decay of its three traces.
 
-use eframe::egui::Ui;
-
 use super::{
     TRACES,
     block_choice::{block_ui, name},
 };
 use crate::{
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs},
-    ui::{
-        plot::{Axis, Chart, Line, Stroke, Zone},
-        questions::Freshness,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `autocorrelation`.

@@ -2,23 +2,15 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{
-    Align2, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use super::TRACES;
 use crate::{
     gpu::colour::ColourMap,
     telemetry::{Array, MatrixView, Payload},
     ui::{
-        plot::{
-            colour_bar::{Colours, colour_bar},
-            map::paint_map,
-            map_cells::MapCells,
-            value_label,
-        },
-        theme,
-        theme::Theme,
+        plot::{colour_bar::colour_bar, map::paint_map, map_cells::MapCells},
+        views::prelude::*,
     },
 };
 
@@ -80,8 +72,7 @@ impl Heat {
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
             let name = TRACES[trace];
-            let font = FontId::proportional(theme::SMALL);
-            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
+            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, theme::small(), theme.trace(trace));
             if each >= MIN_BAR {
                 let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
                 colour_bar(&painter, bar, colours, theme);

@@ -1,18 +1,10 @@
 //! How often the units of each block are kept, from the most used to the least, or the share that is never kept over
 //! training.
 
-use eframe::egui::Ui;
-
 use super::block_choice::name;
 use crate::{
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        questions::Freshness,
-        seed_series::variant_colour,
-        table::Table,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `unit_usage`.

@@ -1,19 +1,8 @@
 //! Two sentences that differ in one word, and how far apart their traces are after every word.
 //! Computed from the settings: it needs no run.
 
-use eframe::egui::{self, RichText, TextEdit, Ui, Vec2, vec2};
-
 use super::sentence::{NAMES, Sentence};
-use crate::{
-    analysis::ema,
-    config::Value,
-    labs::traces::TraceSettings,
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{analysis::ema, config::Value, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// View `word_swap`.
 #[derive(Default)]
@@ -65,9 +54,7 @@ impl WordSwap {
                 }
                 if chosen {
                     let mut to = s.swap_to.clone();
-                    let edit = TextEdit::singleline(&mut to)
-                        .desired_width(64.0)
-                        .font(egui::FontId::proportional(theme::SMALL));
+                    let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
                     let response = ui.add(edit).on_hover_text("The word that takes its place.");
                     response.widget_info(|| {
                         egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "word to swap in")

@@ -1,24 +1,11 @@
 //! The logit lens: the prediction of the model if it ended after fewer layers, at every token of a text.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role,
-    pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     telemetry::measurements::{LikelyToken, LogitLens},
-    ui::{
-        questions::Freshness,
-        table::Table,
-        theme,
-        view::{Measured, View, ViewCx, sample_subtitle},
-        widgets::{
-            bars::{Bar, bars_ui},
-            number::share,
-            token_strip::visible_text,
-        },
-    },
+    ui::{views::prelude::*, widgets::number::share},
 };
 
 /// View `logit_lens`.
@@ -133,7 +120,7 @@ impl LogitLensView {
                     painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Inside);
                 }
             }
-            draw_text(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
+            draw_text(place(m.layers + 1, token), text, theme::numbers(), theme.secondary);
         }
         response.widget_info(|| {
             let line = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
@@ -153,7 +140,7 @@ impl LogitLensView {
             layers_label(cell.layers),
             cell.token
         );
-        ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+        note_ui(ui, theme, words);
         let whole = m.likely_at(m.layers, cell.token);
         let before = |token: &LikelyToken| whole.iter().find(|w| w.token == token.token).map(|w| w.probability);
         let next = m.sample.tokens.get(cell.token + 1);
@@ -176,7 +163,7 @@ impl LogitLensView {
                 if let Some(line) = line {
                     ui.painter().rect_stroke(rect, 1.0, Stroke::new(1.5, line), StrokeKind::Inside);
                 }
-                ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, words);
             };
             patch(ui, cx.theme.accent.gamma_multiply(0.06), None, "unsure");
             patch(ui, cx.theme.accent.gamma_multiply(0.68), None, "sure");

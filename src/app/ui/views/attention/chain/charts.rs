@@ -2,11 +2,7 @@
 
 use crate::{
     telemetry::measurements::{AttentionChain, ChainProperties},
-    ui::{
-        plot::{Axis, Chart, Line, Reference, Stroke, Zone},
-        seed_series::variant_colour,
-        view::{Measured, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// The quantity on the vertical axis.

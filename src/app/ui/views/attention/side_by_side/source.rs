@@ -7,11 +7,7 @@ use crate::{
         Payload, Sample,
         measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs},
     },
-    ui::{
-        questions::Freshness,
-        seed_series::{SeedGroup, groups},
-        view::{Measured, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// Training steps after which an answer is asked anew.

@@ -2,8 +2,6 @@
 
 use std::fmt::Display;
 
-use eframe::egui::Color32;
-
 use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
@@ -15,10 +13,7 @@ use crate::{
             FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
         },
     },
-    ui::{
-        plot::{Axis, Band, Chart, Line, Mark, Reference, Stroke},
-        theme::Theme,
-    },
+    ui::views::prelude::*,
 };
 
 /// A measurement that comes point by point and is one chart.

@@ -10,7 +10,7 @@ use crate::{
             FlowSweepNfe, FlowSweepTolerance, SweepProgress,
         },
     },
-    ui::{plot::Chart, theme::Theme, view::ViewCx},
+    ui::views::prelude::*,
 };
 
 /// A kind of sweep: its texts, and functions over its measurement, whose type they know.

@@ -3,9 +3,6 @@
 
 mod passages;
 
-use eframe::egui::{Button, DragValue, RichText, ScrollArea, Ui, Vec2, vec2};
-
-use self::passages::passages_ui;
 use crate::{
     config::{Choice, Settings, Value},
     labs::{
@@ -17,18 +14,7 @@ use crate::{
         measurements::{FollowedKind, TopContext, TopContexts, TopContextsArgs, TrainedBdh},
         neuron_name, read_neurons,
     },
-    ui::{
-        action::PageAction,
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        table::Table,
-        theme,
-        views::{Measured, View, ViewCx, sample_subtitle},
-        widgets::{
-            bars::{Bar, bars_ui},
-            number::grouped,
-            token_strip::visible_text,
-        },
-    },
+    ui::{action::PageAction, views::prelude::*},
 };
 
 /// View `top_contexts`.
@@ -153,7 +139,7 @@ impl TopContextsView {
             }
             None => "none in focus: click one in Reading or Concepts".to_owned(),
         };
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words);
     }
 
     fn chart<'a>(cx: &ViewCx<'a>, m: &TopContexts) -> Chart<'a> {
@@ -170,7 +156,7 @@ impl TopContextsView {
 
     fn tokens_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts) {
         let words = "share of all activation by token; a line across: its share of the text";
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words);
         let bar = |token: &crate::telemetry::measurements::DrivingToken| Bar {
             name: visible_text(&token.token),
             sign: "",
@@ -220,7 +206,7 @@ impl View for TopContextsView {
         }
         let variant = Some(cx.selection.variant);
         if let Some(words) = cx.refusal_of::<TopContexts>(variant) {
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+            ui.label(small_text(words, cx.theme.error));
         }
         let Some(m) = cx.answered::<TopContexts>() else {
             let words = match cx.is_waiting_for::<TopContexts>(variant) {
