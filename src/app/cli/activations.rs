@@ -1,17 +1,14 @@
 //! `orrery model activations`: what a trained BDH's neurons do while it reads a text, as tensors for other programs.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
-
 use super::{
     failure::Failure,
     output::{self, print_line},
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     models::capabilities::{Recording, record},
-    store::{npz, tensors},
+    store::npz,
 };
 
 #[derive(Args)]

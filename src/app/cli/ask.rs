@@ -1,12 +1,7 @@
 //! `orrery ask`: puts the question of any probe to the models of a run folder, of a checkpoint or of a lab, without a
 //! window, and prints the answer as JSON or CSV or draws it.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io};
 
 use clap::Args as ClapArgs;
 
@@ -20,15 +15,12 @@ use super::{
     terminal::notice,
 };
 use crate::{
-    config::{Config, Value, check_names},
-    gpu::offscreen::Offscreen,
-    labs::Lab,
-    nn::{self, Device},
+    cli::prelude::*,
+    config::{Value, check_names},
     probe::{self, AnyProbe, PROBES},
     store::snapshots,
-    telemetry::{Args, Event, Sample, table},
-    trainer::{self, Run, RunError},
-    ui::{figure::Figure, mirror::Mirror, table::Table, theme::Theme},
+    telemetry::{Args, Sample, table},
+    trainer::{Run, RunError},
 };
 
 #[derive(ClapArgs, Default)]

@@ -1,7 +1,5 @@
 //! The commands in their groups, and who answers each.
 
-use std::{path::PathBuf, time::Instant};
-
 use clap::Subcommand;
 
 use super::{
@@ -9,6 +7,7 @@ use super::{
     figures, find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
     run_table, schema, stream, sweep, window,
 };
+use crate::cli::prelude::*;
 
 #[derive(Subcommand)]
 pub enum Command {

@@ -4,13 +4,6 @@
 mod multiples;
 mod points;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use clap::Args;
-
 use super::{
     failure::Failure,
     figures,
@@ -19,20 +12,16 @@ use super::{
     terminal::notice,
 };
 use crate::{
+    cli::prelude::*,
     experiments::{
         run_rows,
-        run_table::{Difference, RunRow, differences},
+        run_table::{Difference, differences},
         series::{self, NumberSeries},
     },
-    files,
-    gpu::offscreen::Offscreen,
-    labs::{self, Lab, headline::Headline},
-    telemetry::channels,
+    labs::headline::Headline,
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{ReplayedRuns, shared_views},
-        table::Table,
-        theme::Theme,
     },
 };
 

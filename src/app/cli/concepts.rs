@@ -1,11 +1,6 @@
 //! `orrery study concepts`: trains models of several seeds, searches them and as many untrained ones for a
 //! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use serde_json::json;
-
 use super::{
     Settings,
     failure::Failure,
@@ -16,20 +11,17 @@ use super::{
 };
 use crate::{
     analysis::statistics::mean_sd,
-    config::{Config, Setting},
+    cli::prelude::*,
+    config::Setting,
     corpus::generated::parliament::{Class, labelled::SplitSide},
-    labs::{
-        Lab,
-        corpus::{CorpusSettings, GeneratedCorpus},
-    },
-    nn,
+    labs::corpus::{CorpusSettings, GeneratedCorpus},
     probe::{
         Progress,
         concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Procedure, Scalar, SearchResult},
     },
     store::checkpoint,
-    telemetry::{StepStats, channels},
-    trainer::{self, Run},
+    telemetry::StepStats,
+    trainer::Run,
 };
 
 #[derive(Args)]

@@ -1,9 +1,5 @@
 //! `orrery model contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
-
 use super::{
     failure::Failure,
     output::{self, print_line},
@@ -12,6 +8,7 @@ use super::{
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     corpus::NamedTokenizer,
     models::capabilities::{Part, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
@@ -20,7 +17,6 @@ use crate::{
         measurements::{TopContext, TopContexts},
         read_neurons,
     },
-    ui::table::Table,
 };
 
 #[derive(Args)]

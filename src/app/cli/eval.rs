@@ -1,9 +1,5 @@
 //! `orrery model eval`: what a text costs a trained BDH, as a number and token by token.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
 use super::{
     failure::Failure,
     output::{self, print_line},
@@ -11,9 +7,9 @@ use super::{
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     corpus::NamedTokenizer,
     models::capabilities::{ReadingForm, TextLoss, TextReader},
-    ui::table::Table,
 };
 
 #[derive(Args)]

@@ -1,9 +1,5 @@
 //! `orrery export`: a run's scalars, weights and graph of neurons for other programs.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
 use super::{
     damage::{self, PartialArgs},
     failure::Failure,
@@ -12,11 +8,11 @@ use super::{
     trained_run::{Model, newest, state_dict_of},
 };
 use crate::{
+    cli::prelude::*,
     models::{ModelSpec, bdh::StateDict},
     store::{
-        self, Damage,
+        Damage,
         export::{self, Exported, Record},
-        tensors,
     },
 };
 

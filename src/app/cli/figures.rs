@@ -1,9 +1,5 @@
 //! `orrery render` and the figures of a headless run: the same views as the window's, off screen.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
 use super::{
     damage,
     failure::Failure,
@@ -11,15 +7,10 @@ use super::{
     output::{self, print_line},
 };
 use crate::{
+    cli::prelude::*,
     files::{folder_inside, make_folder_inside},
-    gpu::offscreen::Offscreen,
-    store::{Damage, Reader},
-    ui::{
-        figure::Figure,
-        mirror::Mirror,
-        theme::Theme,
-        views::{self, ViewEntry},
-    },
+    store::Damage,
+    ui::views::{self, ViewEntry},
 };
 
 const FIGURES: &str = "figures";

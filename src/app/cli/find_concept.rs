@@ -3,15 +3,8 @@
 
 use std::{
     cell::RefCell,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
-
-use clap::Args;
-use serde_json::json;
 
 use super::{
     failure::Failure,
@@ -22,6 +15,7 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     models::Trainable,
     probe::{

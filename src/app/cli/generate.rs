@@ -1,9 +1,5 @@
 //! `orrery model generate`: text that a trained BDH writes after a prompt.
 
-use std::{path::PathBuf, time::Instant};
-
-use clap::Args;
-
 use super::{
     failure::Failure,
     output,
@@ -11,6 +7,7 @@ use super::{
     trained::{self, TrainedArgs},
 };
 use crate::{
+    cli::prelude::*,
     corpus::TextTokenizer,
     models::capabilities::{Sampling, generate},
     probe::synapses::KnownFacts,

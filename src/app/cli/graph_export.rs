@@ -1,9 +1,5 @@
 //! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
-
 use super::{
     failure::Failure,
     output::{self, print_line},
@@ -15,11 +11,12 @@ use crate::{
         graph::product,
         graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     },
+    cli::prelude::*,
     models::{
         ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
-    nn::{Device, Error},
+    nn::Error,
     probe::neuron_graph::{self, MAX_EDGES},
     telemetry::measurements::{Matrix, NeuronGraph, NeuronGraphArgs},
 };

@@ -1,12 +1,5 @@
 //! `orrery graph`: a graph from a file, in the window, as a picture, or laid out.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
-
-use clap::Args;
-
 use super::{
     OpenArgs, RUNS, Settings,
     failure::Failure,
@@ -21,9 +14,7 @@ use crate::{
         graph_file::{Format, GraphFile},
         layout,
     },
-    config::Config,
-    gpu::offscreen::Offscreen,
-    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+    cli::prelude::*,
 };
 
 /// The view that draws them.

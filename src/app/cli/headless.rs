@@ -1,10 +1,5 @@
 //! `orrery run` and `orrery resume`: a lab without a window, into a run folder with figures.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use crossbeam::channel::{Sender, bounded};
-
 use super::{
     Settings, checkpoint_series,
     continuation::{self, Continuation},
@@ -19,13 +14,13 @@ use super::{
     terminal::notice,
 };
 use crate::{
-    config::Config,
+    cli::prelude::*,
     files::memory::size,
-    labs::Lab,
-    store::{self, Writer},
-    telemetry::{Command, Event, RunState, Sink},
-    trainer::{self, DriveOptions, Outcome, Plan},
+    store::Writer,
+    telemetry::Command,
+    trainer::{DriveOptions, Outcome, Plan},
 };
+use crossbeam::channel::{Sender, bounded};
 
 #[derive(Args)]
 pub struct RunArgs {

@@ -1,13 +1,7 @@
 //! The desktop as the window's host: runs, folders, files and dialogs, each on a thread of its own, so that
 //! the interface asks and goes on.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use std::collections::BTreeSet;
 
 use super::{
     claims::window::WindowClaims,
@@ -21,29 +15,27 @@ use super::{
 };
 use crate::{
     analysis::graph_file::Format,
-    config::Config,
+    cli::prelude::*,
     experiments::{
         permalink::Permalink,
         run_rows,
-        run_table::RunRow,
         sweep::{SweepFile, series::SeriesCache},
     },
-    files::{self, memory::size, read_text},
-    labs,
+    files::{memory::size, read_text},
     nn::device,
-    store::{self, RunSummary, StoreError, Writer},
-    telemetry::{Event, FOREIGN, Inbox, Level, RunHandle, RunNote, RunState},
-    trainer::{self, DriveOptions},
+    store::{RunSummary, Writer},
+    telemetry::{FOREIGN, Inbox, Level, RunHandle, RunNote},
+    trainer::DriveOptions,
     ui::{
         dialog::DialogKind,
         host::{ChosenFile, Delivery, FileContent, Host, Interruption, MemoryNeed, PastRun, Wake},
     },
 };
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use replay::{RunOut, example, replay};
 
 pub mod follow;
 mod replay;
-
-use replay::{RunOut, example, replay};
 
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {

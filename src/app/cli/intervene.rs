@@ -1,10 +1,6 @@
 //! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses of it are silenced, scaled or held at a
 //! value, beside random ones that are as active.
 
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
-
 use super::{
     failure::Failure,
     output::{self, print_line},
@@ -12,6 +8,7 @@ use super::{
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     corpus::NamedTokenizer,
     models::{Trainable, capabilities::SynapseModel},
     probe::{
@@ -19,7 +16,6 @@ use crate::{
         synapses::{Effect, EffectOptions, Request, effect, request},
     },
     telemetry::measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
-    ui::table::Table,
 };
 
 #[derive(Args)]

@@ -1,16 +1,7 @@
 //! `orrery list`: labs, presets, views, settings, past runs.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
 use super::{failure::Failure, output::print_line, terminal::one_line};
-use crate::{
-    config::Applies,
-    labs::{self, LABS},
-    store,
-    ui::views::VIEWS,
-};
+use crate::{cli::prelude::*, config::Applies, labs::LABS, ui::views::VIEWS};
 
 #[derive(Args)]
 pub struct ListArgs {

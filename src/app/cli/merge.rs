@@ -3,10 +3,6 @@
 
 mod story;
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
 use super::{
     failure::Failure,
     output::{self, print_line},
@@ -14,6 +10,7 @@ use super::{
     trained_run::{self, state_dict_of},
 };
 use crate::{
+    cli::prelude::*,
     models::{
         ModelSpec,
         bdh::{
@@ -21,8 +18,7 @@ use crate::{
             merge::{Merged, Parent, merge},
         },
     },
-    nn::{Device, Error},
-    store::tensors,
+    nn::Error,
 };
 
 pub use story::{StoryArgs, run as story};

@@ -35,6 +35,7 @@ mod model_info;
 mod moved_inputs;
 mod null_models;
 mod output;
+mod prelude;
 mod process;
 mod progress;
 pub mod reference;

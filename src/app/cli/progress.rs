@@ -1,12 +1,15 @@
 //! Progress on stderr, for a run (as its sink) and for any other long work: a bar on a terminal, a line now and then
 //! elsewhere.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::terminal::{notice, printable};
-use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
+use crate::{
+    cli::prelude::*,
+    telemetry::{Level, RunInfo},
+};
 
 /// Between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);

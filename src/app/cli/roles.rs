@@ -1,22 +1,17 @@
 //! `orrery study roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
 //! each names a word's role, with mean and spread over the seeds.
 
-use std::{path::PathBuf, time::Instant};
-
-use clap::Args;
-use serde_json::json;
-
 use super::{failure::Failure, output, terminal::notice};
 use crate::{
     analysis::statistics::{mean_sd, wilson},
-    config::{Config, Settings},
+    cli::prelude::*,
+    config::Settings,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
-    nn,
     telemetry::{
         Measurement,
         measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
     },
-    trainer::{self, Run},
+    trainer::Run,
 };
 
 #[derive(Args)]

@@ -1,12 +1,6 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-};
-
-use clap::Args;
-use serde_json::json;
+use std::sync::{Mutex, PoisonError};
 
 use super::{
     RUNS,
@@ -17,14 +11,14 @@ use super::{
     terminal::{notice, one_line},
 };
 use crate::{
+    cli::prelude::*,
     experiments::{
         run_rows::{self, Listing},
-        run_table::{RunRow, filter::Filter, order::Order},
+        run_table::{filter::Filter, order::Order},
     },
     files::memory::size,
     labs::headline::split,
     store::{note, trash},
-    ui::table::Table,
 };
 
 /// The widest cell on the terminal, in characters.

@@ -1,11 +1,11 @@
 //! `orrery schema`: the JSON schemas of what a run folder holds, for programs in other languages that
 //! read or write such files.
 
-use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{failure::Failure, output::print_line};
 use crate::{
+    cli::prelude::*,
     config::nearest,
     store::FORMAT,
     telemetry::{MEASUREMENTS, MeasurementEntry},

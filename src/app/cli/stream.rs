@@ -6,16 +6,17 @@
 use std::{
     collections::BTreeMap,
     io::{Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
     str::FromStr,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::{failure::Failure, host::follow::POLL, output};
-use crate::files::{FileError, open_inside, read_inside};
+use crate::{
+    cli::prelude::*,
+    files::{open_inside, read_inside},
+};
 
 /// The version of the frames.
 pub const VERSION: u32 = 1;

@@ -1,17 +1,17 @@
 //! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation
 //! over its seeds.
 
-use std::{borrow::Cow, path::Path};
+use std::borrow::Cow;
 
 use super::terminal::one_line;
 use crate::{
+    cli::prelude::*,
     experiments::{
         headline_values::HeadlineValue,
         headlines::{self, RunHeadlines},
         seeds::SeedSummary,
     },
     labs::headline::Headline,
-    store::StoreError,
 };
 
 /// A table that would be wider than this has a row for each number instead of a column.

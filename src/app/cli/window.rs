@@ -1,11 +1,6 @@
 //! `orrery` and `orrery replay`: the window, or, where none can open, the default lab without one.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Instant,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     OpenArgs, display,
@@ -20,9 +15,8 @@ use super::{
     terminal::notice,
 };
 use crate::{
-    config::Config,
+    cli::prelude::*,
     experiments::permalink::Permalink,
-    labs::{self, Lab},
     ui::{
         app::{self, Opening, Start},
         close_request::CloseRequest,

@@ -1,23 +1,17 @@
 //! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored; and the recorded example of
 //! a lab, which has none.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use crossbeam::channel::{Receiver, TryRecvError};
-
 use super::follow::{self, Told, Wishes};
 use crate::{
     cli::{
         checkpoint_series,
         continuation::{self, Continuation},
+        prelude::*,
     },
-    store::Reader,
-    telemetry::{Command, Event, Inbox, Level, RunState, Sink},
-    trainer::{self, DriveOptions, Process},
+    telemetry::{Command, Inbox, Level},
+    trainer::{DriveOptions, Process},
 };
+use crossbeam::channel::{Receiver, TryRecvError};
 
 /// Tells a window of what is recorded while it is; nothing of it is superseded.
 struct Recorded(Arc<Inbox>);

@@ -1,12 +1,8 @@
 //! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table, and
 //! the four models as weights.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
-use clap::Args;
 use serde::Serialize;
 
 use super::super::{
@@ -18,14 +14,10 @@ use super::super::{
     trained_run::{self, Model, state_dict_of},
 };
 use crate::{
-    files,
-    labs::{
-        self,
-        merging::{self, MergingSettings},
-    },
+    cli::prelude::*,
+    labs::merging::{self, MergingSettings},
     models::ModelSpec,
-    store::{Reader, tensors},
-    telemetry::{Event, measurements::TextLosses},
+    telemetry::measurements::TextLosses,
 };
 
 #[derive(Args)]

@@ -7,10 +7,6 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use std::path::PathBuf;
-
-use clap::Args;
-
 use super::{
     damage::PartialArgs,
     failure::Failure,
@@ -19,13 +15,7 @@ use super::{
     sweep::folder::SPEC,
     terminal::notice,
 };
-use crate::{
-    experiments::headline_values::HeadlineReader,
-    gpu::offscreen::Offscreen,
-    store::Reader,
-    telemetry::Event,
-    ui::{mirror::Mirror, theme::Theme},
-};
+use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;
 

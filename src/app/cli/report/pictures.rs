@@ -6,15 +6,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::super::failure::Failure;
 use crate::{
-    config::Config,
-    gpu::offscreen::Offscreen,
-    labs::Lab,
-    ui::{
-        figure::Figure,
-        mirror::Mirror,
-        theme::Theme,
-        views::{self, ViewEntry},
-    },
+    cli::prelude::*,
+    ui::views::{self, ViewEntry},
 };
 
 /// Points, title included.

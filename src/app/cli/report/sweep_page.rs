@@ -1,9 +1,9 @@
 //! The report of a sweep: its axes, the table of its points, curves with bands over seeds, and what each axis does. The numbers
 //! are those of its table; it makes no run.
 
-use std::{fmt::Write as _, path::Path};
+use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     super::{
@@ -24,8 +24,9 @@ use super::{
     sweep_figures,
 };
 use crate::{
-    experiments::run_table::{RowState, RunRow, changed},
-    ui::{comparison::Comparison, theme::Theme},
+    cli::prelude::*,
+    experiments::run_table::{RowState, changed},
+    ui::comparison::Comparison,
 };
 
 /// Most points whose curves are drawn; more cannot be distinguished.

@@ -4,7 +4,6 @@
 use std::{
     collections::HashMap,
     io,
-    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
 };
@@ -14,7 +13,7 @@ use super::{
     folder::LOGS,
     lock,
 };
-use crate::files;
+use crate::cli::prelude::*;
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";

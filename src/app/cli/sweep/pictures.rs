@@ -1,7 +1,5 @@
 //! The pictures of a sweep as files, without a window: what its page shows.
 
-use std::{path::Path, sync::Arc};
-
 use super::{
     super::{
         damage,
@@ -13,14 +11,10 @@ use super::{
     results,
 };
 use crate::{
+    cli::prelude::*,
     experiments::sweep::{results::SweepResults, series::SeriesCache},
-    files,
-    gpu::offscreen::Offscreen,
     labs::headline::split,
-    ui::{
-        sweep_pictures::{PictureChoices, Prepared, figures},
-        theme::Theme,
-    },
+    ui::sweep_pictures::{PictureChoices, Prepared, figures},
 };
 
 /// The number, step and size of the pictures.

@@ -1,23 +1,10 @@
 //! One control: name with its mark, the widget its range asks for, and what was wrong with the
 //! last try. A control that a tile in sight has is named here and not shown a second time.
 
-use eframe::egui::{
-    self, Align, ComboBox, DragValue, Layout, Response, RichText, Sense, Slider, TextEdit, Ui, UiBuilder, WidgetInfo,
-    vec2,
-};
-
 use super::Shell;
 use crate::{
-    config::{Applies, FileKind, Knob, Range, Value},
-    ui::{
-        action::{FileAction, PageAction, SettingAction},
-        dialog::DialogKind,
-        legal,
-        page::{Page, controls::LOCKED},
-        run::Run,
-        theme::Theme,
-        widgets::number,
-    },
+    config::{Applies, FileKind, Range, Value},
+    ui::{dialog::DialogKind, legal, page::controls::LOCKED, panels::prelude::*},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.

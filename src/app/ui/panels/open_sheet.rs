@@ -3,19 +3,12 @@
 
 use std::path::PathBuf;
 
-use eframe::egui::{
-    self, Align2, Color32, Context, FontId, Id, LayerId, Order, RichText, Stroke, StrokeKind, TextEdit, Ui,
-};
+use eframe::egui::{Id, LayerId, Order};
 
 use super::Shell;
 use crate::{
     config::FileKind,
-    ui::{
-        action::{FileAction, OpenAction},
-        dialog::DialogKind,
-        page::Page,
-        theme::{self, Theme},
-    },
+    ui::{dialog::DialogKind, panels::prelude::*},
 };
 
 /// A path being typed.

@@ -8,24 +8,14 @@ mod table;
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
-    sync::Arc,
 };
-
-use eframe::egui::{self, Button, ComboBox, Frame, Margin, Panel, RichText, TextEdit, Ui};
 
 use super::{Shell, TOP_BAR, ground, top_bar};
 use crate::{
     experiments::run_table::{RunRow, filter::Filter, order::Order},
     labs::{LABS, headline::split},
     telemetry::RunNote,
-    ui::{
-        action::{OpenAction, RunsAction},
-        comparison::ComparedRuns,
-        host::FoundSweep,
-        multiples::ReplayedRuns,
-        theme,
-        widgets::number,
-    },
+    ui::{comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*},
 };
 
 /// Width of the panel about one run, points.

@@ -1,13 +1,11 @@
 //! Making a sweep in the control panel: controls are ticked, each gets values, and the foot says how many runs that is. It
 //! neither writes nor runs anything.
 
-use eframe::egui::{self, ComboBox, DragValue, Frame, Margin, Panel, RichText, TextEdit, Ui};
-
 use super::{Shell, hairline};
 use crate::{
-    config::{Config, Knob},
+    config::Config,
     experiments::sweep::draft::DraftAxis,
-    ui::{action::RunsAction, page::Page, sweep_draft::SweepDraftState, theme::Theme},
+    ui::{panels::prelude::*, sweep_draft::SweepDraftState},
 };
 
 /// Most runs and points that a field takes.

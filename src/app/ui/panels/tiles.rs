@@ -1,15 +1,10 @@
 //! The tiles: each view with its title, its subtitle and its menu; drag, split, tabs, maximise.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use eframe::egui::{
-    self, Align2, Button, FontId, Galley, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
-    WidgetInfo,
+    Galley, Vec2,
     containers::scroll_area::{DragScroll, ScrollSource},
-    pos2, vec2,
 };
 use egui_tiles::TileId;
 
@@ -21,25 +16,22 @@ use super::{
 use crate::{
     telemetry::RunState,
     ui::{
-        action::{Action, ExportFormat, FileAction, MessageAction, PageAction, RunAction},
         figure::NotedView,
         lists::Lists,
         mirror::Mirror,
-        page::{Page, lesson},
-        picture_order::PictureOrder,
+        page::lesson,
+        panels::prelude::*,
         plot,
         questions::Key,
         step_events,
-        theme::{self, Theme},
         tiling::{Pane, Tiling},
         view::{View, ViewCx, ViewEntry},
     },
 };
+use more_views::MoreViews;
 
 mod behavior;
 mod more_views;
-
-use more_views::MoreViews;
 
 const HEADER: f32 = 32.0;
 

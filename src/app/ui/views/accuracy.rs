@@ -39,7 +39,7 @@ impl Accuracy {
         self.tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, look);
         let asked = run.unwrap_or(set);
         let mut reference = |words: &str, at: f64| {
-            chart.references.push(Reference { label: format!("{words}: {at:.2}"), at, vertical: false });
+            chart.level(format!("{words}: {at:.2}"), at);
         };
         if let Some(chance) = chance(cx) {
             reference(asked.map_or("guessing", |q| q.guess), chance);

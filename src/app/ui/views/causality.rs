@@ -60,7 +60,6 @@ impl Causality {
             "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
         ));
         let Some(causality) = cx.answered::<measurements::Causality>() else { return chart };
-        let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
         let at = causality.position as f64;
         let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
         chart.x = chart.x.include(&ends);
@@ -69,23 +68,22 @@ impl Causality {
             if leaky.gate != causality.effective_gate {
                 label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
             }
-            let line = Line::new(label, cx.theme.error, points(&leaky.delta)).stroke(Stroke::Stems);
-            chart.lines.push(Line { short: Some("wrong upsample".to_owned()), ..line });
+            let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
+            chart.add(line.short("wrong upsample"));
             if let Some(leak) = leak(causality.value) {
-                let (from, to) = (leak.start as f64 - 0.5, leak.end as f64 - 0.5);
-                chart.spans.push(Span { label: "leak".to_owned(), colour: cx.theme.error, from, to });
+                chart.span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
             }
         }
         let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
-        chart.lines.push(Line::new("this model", colour, points(&causality.delta)).stroke(Stroke::Stems));
+        chart.add(Line::new("this model", colour, by_place(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
             let label = match causality.before_max {
                 0.0 => "0 exactly".to_owned(),
                 max => format!("at most {}", value_label(max)),
             };
-            chart.spans.push(Span { label, colour: cx.theme.secondary, from: ends[0], to: at - 0.5 });
+            chart.span(label, cx.theme.secondary, [ends[0], at - 0.5]);
         }
-        chart.references.push(Reference { label: "changed".to_owned(), at, vertical: true });
+        chart.upright("changed", at);
         chart
     }
 

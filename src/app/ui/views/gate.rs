@@ -39,12 +39,7 @@ impl Gate {
             cx.theme,
             SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
-        chart.zones.push(Zone {
-            label: "paper: stays closed, \u{b1}0.01".to_owned(),
-            colour: cx.theme.secondary,
-            from: -PAPER_BAND,
-            to: PAPER_BAND,
-        });
+        chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, [-PAPER_BAND, PAPER_BAND]);
         chart.marker = cx.marker();
         chart
     }
@@ -66,15 +61,14 @@ impl Gate {
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GateEntropy>(variant);
             if !history.is_empty() {
-                let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.change()]).collect();
                 let colour = variant_colour(cx.mirror, variant, cx.theme);
-                chart.lines.push(Line::new(&info.label, colour, points).dots());
+                chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
             }
         }
         if chart.lines.is_empty() {
             return None;
         }
-        chart.references.push(Reference { label: "shut".to_owned(), at: 0.0, vertical: false });
+        chart.level("shut", 0.0);
         chart.marker = cx.marker();
         chart.legend = false;
         Some(chart)

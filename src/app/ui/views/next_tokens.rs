@@ -45,14 +45,10 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     let colour = variant_colour(cx.mirror, measured.variant, theme);
     let label = cx.mirror.variants().get(measured.variant).map_or("", |v| v.label.as_str());
     ui.label(RichText::new(label).color(colour));
-    let bar = |likely: &crate::telemetry::measurements::LikelyToken| Bar {
-        name: likely.token.clone(),
-        sign: if measured.truth.as_ref() == Some(&likely.token) { "\u{2713}" } else { "" },
-        colour,
-        value: likely.probability,
-        before: None,
-    };
-    let bars: Vec<Bar> = measured.likely.iter().map(bar).collect();
+    let sign = |token| if measured.truth.as_ref() == Some(token) { "\u{2713}" } else { "" };
+    let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
+    let bars: Vec<Bar> = bars.collect();
+
     bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
     let words = RichText::new(format!("goes on: {}", drawable_text(ui, &measured.continuation)));
     ui.add(eframe::egui::Label::new(words.size(theme::SMALL).color(theme.secondary)).wrap());

@@ -44,12 +44,12 @@ impl PositionLosses {
                 high.push([x, shown(mean + 1.96 * error)]);
             }
             let label = format!("{}, 95% over texts", group.label);
-            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
-            chart.lines.push(Line::new(group.label.clone(), colour, means).dots());
+            chart.band(label, colour, low, high);
+            chart.add(Line::new(group.label.clone(), colour, means).dots());
         }
         if let Some(window) = window {
             let label = format!("trained on {window}");
-            chart.references.push(Reference { label, at: window as f64, vertical: true });
+            chart.upright(label, window as f64);
         }
         chart
     }

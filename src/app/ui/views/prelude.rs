@@ -12,8 +12,8 @@ pub use crate::ui::{
     identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     plot::{
-        self, Axis, Band, Chart, ChartState, Line, Mark, Reference, Span, Stroke, Zone, colour_bar::Colours, drawing,
-        empty_ui, fits_two, quote, value_label,
+        self, Axis, Band, Chart, ChartState, Line, Mark, Reference, Span, Stroke, Zone, by_place, colour_bar::Colours,
+        drawing, empty_ui, fits_two, over_steps, pairs, quote, value_label,
     },
     questions::Freshness,
     seed_series::{SeedGroup, groups, variant_colour},

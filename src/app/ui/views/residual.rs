@@ -18,10 +18,9 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
     let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
     for curve in &residual.curves {
-        let points: Vec<[f64; 2]> = curve.residual.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
         let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
         let label = format!("{}, round {}", curve.method, curve.round);
-        chart.lines.push(Line::new(&label, colour(curve.method, cx.theme), points).stroke(stroke).dots());
+        chart.add(Line::new(&label, colour(curve.method, cx.theme), by_place(&curve.residual)).stroke(stroke).dots());
     }
     chart
 }

@@ -29,9 +29,9 @@ impl SlowMemory {
         ));
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut chart, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
-        let zone = |label: &str, from, to| Zone { label: label.to_owned(), colour: cx.theme.secondary, from, to };
-        chart.zones.push(zone("block mean: 1", 0.0, 1.0));
-        chart.zones.push(zone("paper: collapses to about 2", 1.0, COLLAPSED));
+
+        chart.zone("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
+        chart.zone("paper: collapses to about 2", cx.theme.secondary, [1.0, COLLAPSED]);
         chart.marker = cx.marker();
         chart
     }

@@ -18,14 +18,13 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
             let dt = |m: &Measured| m.layers.get(place).and_then(|l| l.dt.get(head).copied());
             let points: Vec<[f64; 2]> = history.iter().filter_map(|(step, m)| Some([*step as f64, dt(m)?])).collect();
             let label = format!("layer {}, head {head}", of_layer.layer);
-            let mut line = Line::new(label, cx.theme.series(place), points);
-            line.short = Some(format!("layer {}", of_layer.layer));
-            chart.lines.push(if head > 0 { line.unnamed() } else { line });
+            let line = Line::new(label, cx.theme.series(place), points).short(format!("layer {}", of_layer.layer));
+            chart.add(if head > 0 { line.unnamed() } else { line });
         }
     }
     let first = history.first().and_then(|(_, m)| m.layers.first()?.dt.first().copied());
     if let Some(at) = first.filter(|at| at.is_finite()) {
-        chart.references.push(Reference { label: format!("at the start: {at:.3}"), at, vertical: false });
+        chart.level(format!("at the start: {at:.3}"), at);
     }
     chart.marker = cx.marker();
     chart

@@ -32,10 +32,6 @@ fn passes_label(passes: usize) -> String {
 }
 
 /// More passes are fainter.
-fn colour(theme: &Theme, place: usize) -> eframe::egui::Color32 {
-    theme.series(place)
-}
-
 /// The selected token, if the text has it.
 fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
     let tokens = m.residual.first().map_or(0, |r| r.len());
@@ -74,16 +70,11 @@ impl TokenResidualsView {
         );
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
-            let points: Vec<[f64; 2]> = residual.iter().enumerate().map(|(t, r)| [t as f64, *r]).collect();
-            chart.lines.push(Line::new(passes_label(*passes), colour(cx.theme, place), points));
+            chart.add(Line::new(passes_label(*passes), cx.theme.series(place), by_place(residual)));
         }
         if let Some(token) = token(cx, m.value) {
             let words = m.sample.tokens.get(token).map_or("", String::as_str).replace('\n', "\u{ac}");
-            chart.references.push(Reference {
-                label: format!("\u{201c}{words}\u{201d}"),
-                at: token as f64,
-                vertical: true,
-            });
+            chart.upright(format!("\u{201c}{words}\u{201d}"), token as f64);
         }
         chart
     }
@@ -97,8 +88,8 @@ impl TokenResidualsView {
         let mut chart = Chart::new("residual over steps", Axis::steps().include(&[0.0]), Axis::new(label).log());
         let history = cx.history::<TokenResiduals>(m.variant);
         for (place, passes) in m.passes.iter().enumerate() {
-            let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.after(place, token)]).collect();
-            chart.lines.push(Line::new(passes_label(*passes), colour(cx.theme, place), points).dots());
+            let points = over_steps(&history, |m| m.after(place, token));
+            chart.add(Line::new(passes_label(*passes), cx.theme.series(place), points).dots());
         }
         chart.marker = cx.marker();
         chart.legend = false;
@@ -112,7 +103,7 @@ impl TokenResidualsView {
             let points: Vec<[f64; 2]> =
                 curve.points(0, u64::MAX).map(|(step, gate)| [step as f64, gate.abs()]).collect();
             let label = cx.mirror.variants().get(m.variant).map_or("gate", |v| v.label.as_str());
-            chart.lines.push(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
+            chart.add(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
         }
         chart.marker = cx.marker();
         chart.legend = false;
@@ -125,9 +116,10 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
     let x = Axis::new("residual after 1 pass").log();
     let mut chart =
         Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
-    let points: Vec<[f64; 2]> = b.residual.iter().zip(b.benefit.iter()).map(|(r, d)| [*r, *d]).collect();
-    chart.lines.push(Line::new("held-out token", cx.theme.text, points).stroke(Stroke::Marks(Mark::Dot)));
-    chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+    chart.add(
+        Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit)).stroke(Stroke::Marks(Mark::Dot)),
+    );
+    chart.level("", 0.0);
     chart.legend = false;
     chart
 }

@@ -5,21 +5,13 @@ mod curves;
 mod numbers;
 mod scatter;
 
-use std::sync::Arc;
-
-use eframe::egui::{self, ComboBox, Grid, RichText, ScrollArea, Slider, Ui, vec2};
-
 use super::caption;
-use crate::{
-    experiments::sweep::results::SweepResults,
-    ui::{
-        action::{Actions, ExportFormat, FileAction, RunsAction},
-        comparison::{ComparedLine, ComparedRuns, Comparison},
-        multiples::{Multiples, ReplayedRuns},
-        panels::Shell,
-        theme, views,
-        widgets::number,
-    },
+use crate::ui::{
+    action::Actions,
+    comparison::{ComparedLine, ComparedRuns, Comparison},
+    multiples::{Multiples, ReplayedRuns},
+    panels::{Shell, prelude::*},
+    views,
 };
 
 /// Height of what stands under the chart, points.

@@ -1,18 +1,12 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
 use eframe::egui::{
-    self, Button, ComboBox, PopupCloseBehavior, RichText, Ui,
+    PopupCloseBehavior,
     containers::menu::{MenuButton, MenuConfig},
 };
 
 use super::SweepPage;
-use crate::{
-    experiments::sweep::results::{NumberId, SweepResults},
-    ui::{
-        action::{MessageAction, OpenAction, RunsAction},
-        panels::Shell,
-    },
-};
+use crate::ui::panels::{Shell, prelude::*};
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();

@@ -112,10 +112,8 @@ impl Checks {
             let points =
                 |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
             let colour = theme.series(i);
-            chart.lines.push(Line::new(check.name, colour, points(error)).dots());
-            let mut bound = Line::new(format!("{}, bound", check.name), colour, points(bound)).stroke(Stroke::Dashed);
-            bound.named = false;
-            chart.lines.push(bound);
+            chart.add(Line::new(check.name, colour, points(error)).dots());
+            chart.add(Line::new(format!("{}, bound", check.name), colour, points(bound)).dashed().unnamed());
         }
         chart
     }

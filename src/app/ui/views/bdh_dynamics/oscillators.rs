@@ -159,9 +159,9 @@ impl OscillatorsView {
         let mut chart = Chart::new("energy", x, Axis::new("energy").include(&[0.0])).empty("Poke a particle.");
         let points =
             |f: &dyn Fn(&Energy) -> f64| -> Vec<[f64; 2]> { self.past.iter().map(|(t, e)| [*t, f(e)]).collect() };
-        chart.lines.push(Line::new("all", cx.theme.text, points(&|e| e.total())));
-        chart.lines.push(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
-        chart.lines.push(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
+        chart.add(Line::new("all", cx.theme.text, points(&|e| e.total())));
+        chart.add(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
+        chart.add(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
         chart
     }
 }

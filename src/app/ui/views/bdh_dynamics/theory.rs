@@ -89,7 +89,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         // a logarithmic axis has no place for 0
         let value = |y: f64| if is_log && y <= 0.0 { f64::NAN } else { y };
         let points: Vec<[f64; 2]> = measured.x.iter().zip(curve.y.iter()).map(|(x, y)| [*x, value(*y)]).collect();
-        chart.lines.push(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
+        chart.add(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
     }
     chart
 }

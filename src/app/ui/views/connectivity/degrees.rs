@@ -36,7 +36,7 @@ impl Degrees {
         let lognormal = law.and_then(|l| l.lognormal.as_ref());
         let fit = |label: &str, density: Option<&[f64]>, colour| {
             let points = density.map_or(vec![], |y| points(&found.degree, y));
-            Line::new(format!("{side}: {label}"), colour, points).stroke(Stroke::Dashed)
+            Line::new(format!("{side}: {label}"), colour, points).dashed()
         };
         // room for the signs at both ends
         let max = found.degree.last().copied().unwrap_or(1.0);

@@ -17,45 +17,18 @@ use crate::{
     },
 };
 
-/// A list of partners.
-struct PartnerList {
-    heading: &'static str,
-    about: &'static str,
-    of: fn(&GraphNeuron) -> &[Partner],
-}
-
-const PARTNERS: [PartnerList; 2] = [
-    PartnerList {
-        heading: "acts on",
-        about: "Entries of its row of G: how much its y raises (warm) or lowers (cool) each partner.",
-        of: |n| &n.acts_on,
-    },
-    PartnerList {
-        heading: "is acted on by",
-        about: "Entries of its column of G: whose y raises (warm) or lowers (cool) it most.",
-        of: |n| &n.acted_on_by,
-    },
+/// The lists: heading, what it holds, and its rows.
+const LISTS: [(&str, &str, fn(&GraphNeuron) -> Vec<ScoreRow>); 4] = [
+    ("acts on", "Entries of its row of G: how much its y raises (warm) or lowers (cool) each partner.", |n| {
+        partner_rows(n, &n.acts_on)
+    }),
+    ("is acted on by", "Entries of its column of G: whose y raises (warm) or lowers (cool) it most.", |n| {
+        partner_rows(n, &n.acted_on_by)
+    }),
+    ("fires for", "Tokens whose embedding gives it most in the first layer.", |n| token_rows(&n.reads)),
+    ("writes towards", "Tokens whose logits its row of E raises most, norms left out.", |n| token_rows(&n.writes)),
 ];
 
-/// A list of tokens.
-struct TokenList {
-    heading: &'static str,
-    about: &'static str,
-    of: fn(&GraphNeuron) -> &[TokenScore],
-}
-
-const TOKENS: [TokenList; 2] = [
-    TokenList {
-        heading: "fires for",
-        about: "Tokens whose embedding gives it most in the first layer.",
-        of: |n| &n.reads,
-    },
-    TokenList {
-        heading: "writes towards",
-        about: "Tokens whose logits its row of E raises most, norms left out.",
-        of: |n| &n.writes,
-    },
-];
 const EMPTY: &str = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one before \
                      the first step.";
 const ROW: f32 = 18.0;
@@ -72,6 +45,16 @@ struct ScoreRow {
     value: f64,
     /// The neuron it stands for.
     neuron: Option<u32>,
+}
+
+fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<ScoreRow> {
+    let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
+    let row = |p: &Partner| ScoreRow { label: name(p), value: p.entry, neuron: Some(p.neuron) };
+    partners.iter().map(row).collect()
+}
+
+fn token_rows(tokens: &[TokenScore]) -> Vec<ScoreRow> {
+    tokens.iter().map(|t| ScoreRow { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
 }
 
 impl Neuron {
@@ -232,13 +215,8 @@ impl View for Neuron {
             ui.set_width(ui.available_width() - BAR);
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
-                for (k, PartnerList { heading, about, of }) in PARTNERS.iter().enumerate() {
-                    let rows = Self::partner_rows(&shown, of(&shown));
-                    picked = picked.or(Self::list_ui(&mut ui[k], cx, heading, about, &rows));
-                }
-                for (k, TokenList { heading, about, of }) in TOKENS.iter().enumerate() {
-                    let rows = Self::token_rows(of(&shown));
-                    Self::list_ui(&mut ui[(2 + k) % columns], cx, heading, about, &rows);
+                for (k, (heading, about, rows)) in LISTS.iter().enumerate() {
+                    picked = picked.or(Self::list_ui(&mut ui[k % columns], cx, heading, about, &rows(&shown)));
                 }
             });
         });
@@ -254,10 +232,8 @@ impl View for Neuron {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Self::shown(cx)?;
         let mut out = "list,name,value\n".to_owned();
-        let partners = PARTNERS.iter().map(|list| (list.heading, Self::partner_rows(&shown, (list.of)(&shown))));
-        let tokens = TOKENS.iter().map(|list| (list.heading, Self::token_rows((list.of)(&shown))));
-        for (heading, rows) in partners.chain(tokens) {
-            for row in rows {
+        for (heading, _, rows) in LISTS {
+            for row in rows(&shown) {
                 out.push_str(&format!("{heading},{},{}\n", quote(&row.label), row.value));
             }
         }

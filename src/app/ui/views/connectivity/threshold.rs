@@ -42,21 +42,18 @@ impl Threshold {
             // zero has no place on a logarithmic axis
             points(&histogram.entry, y).into_iter().map(|p| if p[1] > 0.0 { p } else { [p[0], f64::NAN] }).collect()
         };
-        chart.lines.push(Line::new("frequency", cx.theme.text, positive(&histogram.density)));
+        chart.add(Line::new("frequency", cx.theme.text, positive(&histogram.density)));
         let mirrored =
             Line::new("symmetric part, min f(x), f(\u{2212}x)", cx.theme.secondary, positive(&histogram.symmetric));
-        let mut mirrored = mirrored.stroke(Stroke::Dashed);
-        mirrored.short = Some("symmetric".to_owned());
-        chart.lines.push(mirrored);
+        chart.add(mirrored.dashed().short("symmetric"));
         // splitting a bin leaves a rounding error
         let whole = points(&histogram.entry, &histogram.density);
         let more = positive(&histogram.skew)
             .into_iter()
             .zip(whole)
             .map(|(p, f)| [p[0], if p[1] > 0.01 * f[1] { p[1] } else { f64::NAN }]);
-        let mut rest = Line::new("skew: what one side has more", cx.theme.series(0), more.collect::<Vec<_>>());
-        rest.short = Some("skew".to_owned());
-        chart.lines.push(rest);
+        let rest = Line::new("skew: what one side has more", cx.theme.series(0), more.collect::<Vec<_>>());
+        chart.add(rest.short("skew"));
         chart
     }
 

@@ -52,11 +52,11 @@ impl GeneratorView {
                 1 => "stationary".to_owned(),
                 _ => format!("of class {}", rank + 1),
             };
-            chart.lines.push(Line::new(name, cx.theme.group(*rank), points(&class.stationary)).dots());
+            chart.add(Line::new(name, cx.theme.group(*rank), points(&class.stationary)).dots());
         }
         if !state.predicted.is_empty() {
-            let line = Line::new("network", cx.theme.text, points(&state.predicted)).stroke(Stroke::Dashed).dots();
-            chart.lines.push(line);
+            let line = Line::new("network", cx.theme.text, points(&state.predicted)).dashed().dots();
+            chart.add(line);
         }
         chart
     }

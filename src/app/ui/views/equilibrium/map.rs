@@ -45,12 +45,12 @@ impl StationaryMapView {
         let line = |of: fn(&StationaryMapError) -> f64| -> Vec<[f64; 2]> {
             history.iter().map(|(step, m)| [*step as f64, of(m)]).filter(|p| p[1] > 0.0).collect()
         };
-        chart.lines.push(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
-        chart.lines.push(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
+        chart.add(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
+        chart.add(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
         let ignoring = line(|m| m.ignoring);
-        chart.lines.push(Line::new("ignoring y", cx.theme.grey(), ignoring).stroke(Stroke::Dashed));
+        chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).dashed());
         if !chart.is_empty() {
-            chart.references.push(Reference { label: "paper: .031, n = 12".into(), at: PAPER, vertical: false });
+            chart.level("paper: .031, n = 12", PAPER);
         }
         chart.marker = cx.marker();
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))

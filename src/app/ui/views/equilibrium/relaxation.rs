@@ -47,11 +47,6 @@ pub struct RelaxationView {
     shown: RelaxationPicture,
 }
 
-/// k against a value a step.
-fn by_step(values: &[f64]) -> Vec<[f64; 2]> {
-    values.iter().enumerate().map(|(k, v)| [k as f64, *v]).collect()
-}
-
 /// A line of this slope through an error before it is lost in rounding.
 fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
     let lasts = errors.iter().take_while(|e| **e > ROUNDING && e.is_finite()).count();
@@ -68,20 +63,20 @@ impl RelaxationView {
             Chart::new("distance to the limit", Axis::new("step k").whole(), Axis::new("max |\u{b7}|").log());
         let line = |name: &str, colour, values: &[f64]| {
             // A logarithmic axis has no zero.
-            let points = by_step(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
+            let points = by_place(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
             Line::new(name, colour, points)
         };
         let (euler, exact) = (cx.theme.fast, cx.theme.slow);
-        chart.lines.push(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
-        chart.lines.push(line("Euler |Ax|", cx.theme.faint(euler), &flow.euler.residual));
-        chart.lines.push(line("exact |x \u{2212} p|", exact, &flow.exact.error));
+        chart.add(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
+        chart.add(line("Euler |Ax|", cx.theme.faint(euler), &flow.euler.residual));
+        chart.add(line("exact |x \u{2212} p|", exact, &flow.exact.error));
         for (name, colour, errors, slope) in [
             ("slope log|\u{3bb}\u{2082}|", cx.theme.text, &flow.euler.error, flow.euler_slope),
             ("slope \u{2212}gap \u{394}t", cx.theme.secondary, &flow.exact.error, flow.exact_slope),
         ] {
             let points = slope_line(errors, slope);
             if !points.is_empty() {
-                chart.lines.push(Line::new(name, colour, points).stroke(Stroke::Dashed));
+                chart.add(Line::new(name, colour, points).dashed());
             }
         }
         chart
@@ -91,8 +86,8 @@ impl RelaxationView {
         let y = Axis::new("nats").log();
         let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").whole(), y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            let points: Vec<_> = by_step(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
-            chart.lines.push(Line::new(name, colour, points));
+            let points: Vec<_> = by_place(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
+            chart.add(Line::new(name, colour, points));
         }
         chart
     }
@@ -100,9 +95,9 @@ impl RelaxationView {
     fn mass(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let y = Axis::new("sum of x less 1").include(&[-1e-14, 1e-14]);
         let mut chart = Chart::new("mass", Axis::new("step k").whole(), y);
-        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+        chart.level("", 0.0);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            chart.lines.push(Line::new(name, colour, by_step(&of.excess_mass)));
+            chart.add(Line::new(name, colour, by_place(&of.excess_mass)));
         }
         chart
     }

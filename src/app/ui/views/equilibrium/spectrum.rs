@@ -41,11 +41,11 @@ impl SpectrumView {
         };
         for (i, of) in measured.topologies.iter().enumerate() {
             let points: Vec<[f64; 2]> = measured.sizes.iter().zip(&of.gaps).map(|(n, gap)| [*n as f64, *gap]).collect();
-            chart.lines.push(Line::new(&of.name, cx.theme.series(i), points).dots());
+            chart.add(Line::new(&of.name, cx.theme.series(i), points).dots());
         }
         if gap > 0.0 && gap.is_finite() {
             let label = format!("this one: {}", number::short(gap));
-            chart.references.push(Reference { label, at: gap, vertical: false });
+            chart.level(label, gap);
         }
         chart
     }

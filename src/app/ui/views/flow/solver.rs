@@ -30,21 +30,21 @@ impl Solver {
         };
         let rejected = marks(&|a| !a.accepted);
         if !rejected.is_empty() {
-            chart.lines.push(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
+            chart.add(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
         }
         let capped = marks(&|a| a.growth_capped);
         if !capped.is_empty() {
-            chart.lines.push(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
+            chart.add(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
         }
         let mut stairs = marks(&|a| a.accepted);
         if let Some(last) = attempts.iter().rev().find(|a| a.accepted) {
             stairs.push([last.t + last.h, last.h]);
             if last.t + last.h > 1.0 + 1e-9 {
                 // The last step may reach over the end; where it ends is no part of the flow.
-                chart.references.push(Reference { label: "end".to_owned(), at: 1.0, vertical: true });
+                chart.upright("end", 1.0);
             }
         }
-        chart.lines.push(Line::new("accepted", theme.text, stairs).stroke(Stroke::Stairs));
+        chart.add(Line::new("accepted", theme.text, stairs).stroke(Stroke::Stairs));
         chart
     }
 
@@ -57,10 +57,10 @@ impl Solver {
         };
         let (bad, good) = (points(false), points(true));
         if !bad.is_empty() {
-            chart.lines.push(Line::new("rejected", theme.error, bad).stroke(Stroke::Marks(Mark::Cross)));
+            chart.add(Line::new("rejected", theme.error, bad).stroke(Stroke::Marks(Mark::Cross)));
         }
-        chart.lines.push(Line::new("accepted", theme.text, good).stroke(Stroke::Marks(Mark::Ring)));
-        chart.references.push(Reference { label: "accepted up to here".to_owned(), at: 1.0, vertical: false });
+        chart.add(Line::new("accepted", theme.text, good).stroke(Stroke::Marks(Mark::Ring)));
+        chart.level("accepted up to here", 1.0);
         chart.legend = false;
         chart
     }

@@ -46,11 +46,11 @@ impl Training {
             "This run has recorded no norms of gradients.",
         ));
         for (label, variant, curve, stroke) in Self::norms(cx) {
-            chart.lines.push(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
+            chart.add(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
         }
         if !chart.lines.is_empty() {
             for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
-                chart.references.push(Reference { label: format!("{label} {at:e}"), at, vertical: false });
+                chart.level(format!("{label} {at:e}"), at);
             }
         }
         chart.marker = cx.marker();
@@ -61,10 +61,10 @@ impl Training {
         let mut chart = Chart::new("alpha", Axis::steps().include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
         for (v, info) in cx.mirror.variants().iter().enumerate() {
             if let Some(curve) = cx.mirror.curve(v, ALPHA) {
-                chart.lines.push(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
+                chart.add(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
             }
         }
-        chart.references.push(Reference { label: "the source ends at 0.065".into(), at: 0.065, vertical: false });
+        chart.level("the source ends at 0.065", 0.065);
         chart.legend = false;
         chart.marker = cx.marker();
         chart

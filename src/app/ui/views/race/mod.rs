@@ -82,13 +82,12 @@ impl Race {
             };
             if racer.seeds > 1 {
                 let label = format!("{}, \u{b1}1 sd", racer.label);
-                let (low, high) = (points(|m| m.loss - m.sd).into(), points(|m| m.loss + m.sd).into());
-                chart.bands.push(Band { label, colour, low, high });
+                chart.band(label, colour, points(|m| m.loss - m.sd), points(|m| m.loss + m.sd));
             }
-            chart.lines.push(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
+            chart.add(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
         }
         if let Some(at) = self.target(racers).filter(|_| !chart.is_empty()) {
-            chart.references.push(Reference { label: format!("to reach: {}", value_label(at)), at, vertical: false });
+            chart.level(format!("to reach: {}", value_label(at)), at);
         }
         chart
     }

@@ -60,7 +60,7 @@ impl UncertaintyView {
         let high = if high > low { high } else { low + low.abs().max(1e-3) * 0.1 };
         for (i, text) in m.value.texts.iter().enumerate() {
             let points = histogram(values(text, self.of_surprise), low, high);
-            chart.lines.push(Line::new(&text.name, cx.theme.series(i), points).stroke(Stroke::Stairs));
+            chart.add(Line::new(&text.name, cx.theme.series(i), points).stroke(Stroke::Stairs));
         }
         chart
     }

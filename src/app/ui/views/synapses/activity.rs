@@ -62,9 +62,9 @@ impl Activity {
                 history.iter().filter_map(at).collect()
             };
             let colour = layer_colour(cx.theme, layer);
-            chart.lines.push(Line::new(format!("layer {layer}"), colour, over(|l| l.trained)).dots());
+            chart.add(Line::new(format!("layer {layer}"), colour, over(|l| l.trained)).dots());
             let random = Line::new(format!("layer {layer}, random weights"), colour, over(|l| l.random_weights));
-            chart.lines.push(random.stroke(Stroke::Dashed).unnamed());
+            chart.add(random.dashed().unnamed());
         }
         chart.marker = cx.marker();
         chart
@@ -80,11 +80,11 @@ fn intervals_chart(cx: &ViewCx<'_>) -> Chart<'static> {
     let line = |label: &str, colour, of: &IntervalDistribution| {
         Line::new(label, colour, connectivity::points(&of.interval, &of.density)).stroke(Stroke::Marks(Mark::Ring))
     };
-    chart.lines.push(line("this model", cx.theme.text, &found.measured));
-    chart.lines.push(line("as often, at random times", cx.theme.series(0), &found.shuffled));
+    chart.add(line("this model", cx.theme.text, &found.measured));
+    chart.add(line("as often, at random times", cx.theme.series(0), &found.shuffled));
     if let Some(law) = &found.measured.power_law {
         let law = connectivity::points(&found.measured.interval, &law.density);
-        chart.lines.push(Line::new("power law", cx.theme.accent, law).stroke(Stroke::Dashed));
+        chart.add(Line::new("power law", cx.theme.accent, law).dashed());
     }
     chart.lines.retain(|line| !line.data.is_empty());
     chart

@@ -33,8 +33,3 @@ impl Slot for Synapse {
 fn layer_colour(theme: &Theme, layer: usize) -> Color32 {
     theme.series(layer)
 }
-
-/// The points (0, y0), (1, y1), ... of a chart.
-fn points(values: &[f64]) -> Vec<[f64; 2]> {
-    values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect()
-}

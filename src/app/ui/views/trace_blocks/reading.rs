@@ -153,7 +153,7 @@ impl TraceReadingView {
         let Some(block) = self.block(m) else { return chart };
         for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
             let points: Vec<[f64; 2]> = norms.iter().enumerate().map(|(i, v)| [i as f64 + 1.0, *v]).collect();
-            chart.lines.push(Line::new(words, cx.theme.trace(trace), points));
+            chart.add(Line::new(words, cx.theme.trace(trace), points));
         }
         chart.marker = Some(cursor as f64 + 1.0);
         // It stands under the maps, column under column.

@@ -36,13 +36,12 @@ impl UnitUsage {
         for (place, block) in m.value.blocks.iter().enumerate() {
             let mut usage: Vec<f64> = block.usage.iter().copied().filter(|share| share.is_finite()).collect();
             usage.sort_by(|a, b| b.total_cmp(a));
-            let points: Vec<[f64; 2]> = usage.into_iter().enumerate().map(|(i, share)| [i as f64, share]).collect();
-            chart.lines.push(Line::new(name(&block.path), cx.theme.series(place), points));
+            chart.add(Line::new(name(&block.path), cx.theme.series(place), by_place(&usage)));
         }
         let units = m.value.blocks.first().map_or(0, |b| b.usage.len());
         if units > 0 && !chart.is_empty() {
             let at = m.value.kept as f64 / units as f64;
-            chart.references.push(Reference { label: format!("all alike: {at:.3}"), at, vertical: false });
+            chart.level(format!("all alike: {at:.3}"), at);
         }
         chart
     }
@@ -55,12 +54,12 @@ impl UnitUsage {
         ));
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<Measured>(variant);
-            let mean = |m: &Measured| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64;
-            let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, mean(m)]).collect();
+            let points =
+                over_steps(&history, |m| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64);
             if points.is_empty() {
                 continue;
             }
-            chart.lines.push(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
+            chart.add(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
         }
         chart.marker = cx.marker();
         chart

@@ -37,11 +37,11 @@ impl TraceDecay {
         let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
             let points: Vec<[f64; 2]> = (0..=FURTHEST).map(|k| [k as f64, value(a, k as f64)]).collect();
-            chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
+            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
         }
         if shown == DecayCurve::Left {
             for (k, words) in [(50.0, "paper: 0.36"), (200.0, "paper: 0.02")] {
-                chart.references.push(Reference { label: words.to_owned(), at: k, vertical: true });
+                chart.upright(words, k);
             }
         }
         chart

@@ -26,13 +26,13 @@ impl WordSwap {
             let points: Vec<[f64; 2]> =
                 far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
             if !points.is_empty() {
-                chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
+                chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
             }
         }
         if !chart.lines.is_empty() {
             chart.x.include = vec![1.0, s.words.len() as f64];
             let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
-            chart.references.push(Reference { label, at: s.swap_word as f64 + 1.0, vertical: true });
+            chart.upright(label, s.swap_word as f64 + 1.0);
         }
         chart
     }

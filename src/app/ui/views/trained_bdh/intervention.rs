@@ -164,10 +164,10 @@ impl Intervention {
         };
         let mut chart = Chart::new("what changes at each token", x, y);
         let random = format!("random {}, mean of {}", m.kind(), m.null_draws.len());
-        chart.lines.push(Line::new(format!("these {}", m.kind()), cx.theme.accent, points(&m.divergence)));
+        chart.add(Line::new(format!("these {}", m.kind()), cx.theme.accent, points(&m.divergence)));
         if !m.null_draws.is_empty() {
             let null = Line::new(random, cx.theme.secondary, points(&m.null_divergence));
-            chart.lines.push(null.stroke(Stroke::Dashed));
+            chart.add(null.dashed());
         }
         chart.marker = cx.selection.token.map(|t| t as f64);
         chart
@@ -179,14 +179,11 @@ impl Intervention {
         let lost = m.before.iter().filter(|b| !m.after.iter().any(|a| a.token == b.token));
         shown.extend(lost.map(|b| LikelyToken { token: b.token.clone(), probability: f64::NAN }));
         let before = |token: &str| m.before.iter().find(|b| b.token == token).map(|b| b.probability);
-        let bar = |likely: &LikelyToken| Bar {
-            name: visible_text(&likely.token),
-            sign: "",
-            colour: theme.accent,
-            value: likely.probability,
-            before: before(&likely.token),
-        };
-        let bars: Vec<Bar> = shown.iter().filter(|l| l.probability.is_finite()).map(bar).collect();
+        let bars = shown.iter().filter(|l| l.probability.is_finite()).map(|likely| {
+            Bar::new(visible_text(&likely.token), theme.accent, likely.probability).before(before(&likely.token))
+        });
+        let bars: Vec<Bar> = bars.collect();
+
         note_ui(ui, theme, "what comes next; a line across marks the model as it is");
         bars_ui(ui, theme, "next tokens with the change", &bars, 1.0);
         for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {

@@ -144,13 +144,11 @@ impl LogitLensView {
         let whole = m.likely_at(m.layers, cell.token);
         let before = |token: &LikelyToken| whole.iter().find(|w| w.token == token.token).map(|w| w.probability);
         let next = m.sample.tokens.get(cell.token + 1);
-        let bar = |likely: &LikelyToken| Bar {
-            name: visible_text(&likely.token),
-            sign: if next == Some(&likely.token) { "\u{2713}" } else { "" },
-            colour: theme.accent,
-            value: likely.probability,
-            before: before(likely),
+        let bar = |likely: &LikelyToken| {
+            let bar = Bar::new(visible_text(&likely.token), theme.accent, likely.probability);
+            bar.sign(if next == Some(&likely.token) { "\u{2713}" } else { "" }).before(before(likely))
         };
+
         let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(LIKELY).map(bar).collect();
         bars_ui(ui, theme, "likely tokens of the cell", &bars, 1.0);
     }

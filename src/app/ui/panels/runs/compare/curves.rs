@@ -1,15 +1,11 @@
 //! One number of all runs over steps or over the time of training, smoothed where that is wanted, and a table of its values
 //! and of the settings that differ.
 
-use eframe::egui::{RichText, Ui, vec2};
-
 use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
 use crate::ui::{
-    action::ExportFormat,
     comparison::{ComparedLine, Comparison},
-    panels::Shell,
-    plot::{Axis, Band, Chart, ChartState, Line, Scale, Smoothed},
-    theme::Theme,
+    panels::{Shell, prelude::*},
+    plot::{Axis, Band, Chart, Line, Scale, Smoothed},
     widgets::smoothing::smoothing_ui,
 };
 

@@ -1,16 +1,12 @@
 //! Any two numbers of the compared runs against each other, or a number against a setting: a dot a run.
 
-use eframe::egui::{ComboBox, RichText, Ui, vec2};
-
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{AsOf, AxisKind, SweepResults, brush::Dimension},
+    experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
     ui::{
-        action::ExportFormat,
-        panels::Shell,
-        plot::{Axis, Chart, ChartState, Line, Mark, Stroke, value_label},
+        panels::{Shell, prelude::*},
+        plot::{Axis, Chart, Line, Mark, Stroke, value_label},
         sweep_pictures::{OWN_COLOURS, point_colours},
-        theme::Theme,
     },
 };
 
@@ -102,7 +98,7 @@ fn chart(
         let mark = if is_selected { Mark::Cross } else { Mark::Ring };
         let mut line = Line::new(results.point_name(point), colour, dots).stroke(Stroke::Marks(mark));
         line.width = if is_selected { 3.0 } else { 1.5 };
-        chart.lines.push(line);
+        chart.add(line);
         points.push(point);
     }
     (chart, points)

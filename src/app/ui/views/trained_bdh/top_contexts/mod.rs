@@ -149,7 +149,7 @@ impl TopContextsView {
         // the last step ends at the last edge
         let heights = counts.chain(m.bin_counts.last().map(|n| *n as f64));
         let points: Vec<[f64; 2]> = m.bin_edges.iter().zip(heights).map(|(edge, n)| [*edge, n]).collect();
-        chart.lines.push(Line::new("tokens", cx.theme.accent, points).stroke(Stroke::Stairs));
+        chart.add(Line::new("tokens", cx.theme.accent, points).stroke(Stroke::Stairs));
         chart.legend = false;
         chart
     }
@@ -157,14 +157,10 @@ impl TopContextsView {
     fn tokens_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts) {
         let words = "share of all activation by token; a line across: its share of the text";
         note_ui(ui, cx.theme, words);
-        let bar = |token: &crate::telemetry::measurements::DrivingToken| Bar {
-            name: visible_text(&token.token),
-            sign: "",
-            colour: cx.theme.accent,
-            value: token.share,
-            before: Some(token.frequency),
-        };
-        let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
+        let bars = m.tokens.iter().take(TOKENS);
+        let bars = bars.map(|t| Bar::new(visible_text(&t.token), cx.theme.accent, t.share).before(t.frequency));
+        let bars: Vec<Bar> = bars.collect();
+
         let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
         bars_ui(ui, cx.theme, "tokens that drive it", &bars, max);
     }
