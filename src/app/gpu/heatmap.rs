@@ -12,7 +12,9 @@ use eframe::{
 use super::{
     Target,
     colour::ColourMap,
-    resources::{DrawPipeline, data_texture, texture_entry, uniform_entry, upload},
+    resources::{
+        DrawPipeline, bind, buffer, data_texture, group_layout, shader, texture_entry, uniform_entry, upload, view_of,
+    },
 };
 
 /// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value.
@@ -156,19 +158,11 @@ impl CallbackTrait for HeatmapCallback {
 
 impl HeatmapPipeline {
     fn new(device: &wgpu::Device, queue: &wgpu::Queue, format: wgpu::TextureFormat) -> Self {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("heatmap"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/heatmap.wgsl").into()),
-        });
-        let fragment = wgpu::ShaderStages::FRAGMENT;
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("heatmap"),
-            entries: &[
-                uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>()),
-                texture_entry(1, fragment),
-                texture_entry(2, fragment),
-            ],
-        });
+        let module = shader(device, "heatmap", include_str!("../../../shaders/heatmap.wgsl"));
+        let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>());
+        let [cells, tables_entry] = [1, 2].map(|binding| texture_entry(binding, wgpu::ShaderStages::FRAGMENT));
+        let layout = group_layout(device, "heatmap", &[uniform, cells, tables_entry]);
+
         let pipeline = DrawPipeline {
             label: "heatmap",
             module: &module,
@@ -217,23 +211,12 @@ impl HeatmapPipeline {
         style: HeatmapUniform,
     ) -> HeatmapEntry {
         let texture = data_texture(device, "heatmap", size.into(), wgpu::TextureFormat::R32Float);
-        let uniform = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("heatmap"),
-            size: size_of::<HeatmapUniform>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let uniform = buffer(device, "heatmap", size_of::<HeatmapUniform>() as u64, wgpu::BufferUsages::UNIFORM);
         queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&style));
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("heatmap"),
-            layout: &self.layout,
-            entries: &[
-                wgpu::BindGroupEntry { binding: 0, resource: uniform.as_entire_binding() },
-                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(&view) },
-                wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(&self.tables) },
-            ],
-        });
+        let view = view_of(&texture);
+        let [cells, tables] = [&view, &self.tables].map(wgpu::BindingResource::TextureView);
+        let group = bind(device, "heatmap", &self.layout, [uniform.as_entire_binding(), cells, tables]);
+
         HeatmapEntry { revision: 0, texture, uniform, style, group, used: self.turn }
     }
 }
@@ -245,5 +228,5 @@ fn tables(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
     let size = [super::colour::ENTRIES as u32, ColourMap::STACK.len() as u32];
     let texture = data_texture(device, "heatmap", size, wgpu::TextureFormat::Rgba8Unorm);
     upload(queue, &texture, &bytes);
-    texture.create_view(&wgpu::TextureViewDescriptor::default())
+    view_of(&texture)
 }
