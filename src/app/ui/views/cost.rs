@@ -160,10 +160,13 @@ const PITCH: f32 = 28.0;
 /// Bars on a common scale from zero.
 fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
     let width = ui.available_width();
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 22.0 + PITCH * bars.len() as f32), Sense::hover());
     let items: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{head}: {}", items.join(", "))));
-    let painter = ui.painter_at(rect);
+    let (rect, _, painter) = canvas_ui(
+        ui,
+        vec2(width, 22.0 + PITCH * bars.len() as f32),
+        Sense::hover(),
+        format!("{head}: {}", items.join(", ")),
+    );
     let (small, mono) = (theme::small(), theme::numbers());
     painter.text(rect.min, Align2::LEFT_TOP, head, small, theme.secondary);
     let measure = |t: &str, f: FontId| painter.layout_no_wrap(t.to_owned(), f, theme.text).size().x;

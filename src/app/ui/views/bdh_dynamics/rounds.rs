@@ -23,11 +23,10 @@ pub(super) fn min_height() -> f32 {
 /// Draws the table into `size`.
 pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec2) {
     let row = if size.y >= 4.0 * ROW { ROW } else { SMALL_ROW };
-    let (rect, response) = ui.allocate_exact_size(vec2(size.x, 4.0 * row), Sense::hover());
     let executed = machine.last.as_ref().filter(|r| r.layer.is_some()).map(|r| r.kernel);
     let said = executed.map_or("none yet", |k| KERNELS[k].title);
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("rounds, executed: {said}")));
-    let painter = ui.painter_at(rect);
+    let (rect, response, painter) =
+        canvas_ui(ui, vec2(size.x, 4.0 * row), Sense::hover(), format!("rounds, executed: {said}"));
     for (k, kernel) in KERNELS.iter().enumerate() {
         let top = rect.top() + row * k as f32;
         let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));

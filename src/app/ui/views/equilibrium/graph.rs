@@ -31,10 +31,8 @@ pub fn graph_ui(
     marked: Option<Rate>,
 ) -> Option<(Rate, RateGesture)> {
     let n = state.states().max(1);
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("{n} states: the area of a disc is its stationary probability");
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
-    let painter = ui.painter_at(sheet);
+    let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), words);
     let radius = (0.5 * size.min_elem() - MARGIN).max(10.0);
     let centre = sheet.center();
     let place = |state: usize| {

@@ -58,9 +58,8 @@ impl StationaryMapView {
 
     /// The error over the first two numbers of the control; a click sets them.
     fn map_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, size: Vec2, map: &StationaryMapError) {
-        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "error of the network over the control"));
-        let painter = ui.painter_at(sheet);
+        let (sheet, response, painter) =
+            canvas_ui(ui, size, Sense::click_and_drag(), "error of the network over the control");
         let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
         let [rows, cols] = match map.error.shape() {
             [rows, cols] if *rows > 0 && *cols > 0 => [*rows, *cols],

@@ -31,9 +31,8 @@ pub fn matrix_ui(
     state: &GeneratorState,
 ) -> (Option<Rate>, Option<(Rate, RateGesture)>) {
     let n = state.states().max(1);
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("rates between {n} states: drag a cell up or down, double-click to remove");
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
+    let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), words);
     let has_bar = size.x >= NARROW;
     let right = if has_bar { BAR } else { 0.0 };
     let rect = inner(Rect::from_min_max(sheet.min, sheet.max - Vec2::new(right, 0.0)), Some(1.0));

@@ -130,10 +130,8 @@ impl RelaxationView {
 
 /// Probability by state and step, and the paths of single particles.
 fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::hover());
     let words = format!("probability of each state by step, and {} particles", flow.paths.len());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
-    let painter = ui.painter_at(sheet);
+    let (sheet, _, painter) = canvas_ui(ui, size, Sense::hover(), words);
     let rect = inner(sheet, None);
     let [steps, n] = match flow.distributions.shape() {
         [steps, n] if *steps > 1 && *n > 0 => [*steps, *n],

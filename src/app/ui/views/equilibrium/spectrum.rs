@@ -53,12 +53,9 @@ impl SpectrumView {
 
 /// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges.
 fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) {
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::hover());
     let n = state.states();
-    response.widget_info(|| {
-        WidgetInfo::labeled(Role::Canvas, true, format!("{n} eigenvalues and the discs that hold them"))
-    });
-    let painter = ui.painter_at(sheet);
+    let (sheet, _, painter) =
+        canvas_ui(ui, size, Sense::hover(), format!("{n} eigenvalues and the discs that hold them"));
     let discs: Vec<f64> = (0..n).map(|j| f64::from(state.matrix.data()[j * n + j])).filter(|d| d.is_finite()).collect();
     let deepest = discs.iter().fold(0.0f64, |a, d| a.min(*d));
     if deepest >= 0.0 {

@@ -75,10 +75,9 @@ impl Pad {
 
     /// Draws the pad; returns the new values of its pair if the user moved them.
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
-        let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
         let (i, j) = self.pair;
         let label = format!("pad of {} and {}", name_of(i), name_of(j));
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+        let (rect, response, _) = canvas_ui(ui, vec2(side, side), Sense::click_and_drag(), label);
         self.paint(ui, theme, rect, u, response.has_focus());
         let mut chosen = None;
         if response.clicked() || response.dragged() {

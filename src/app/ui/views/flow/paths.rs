@@ -154,9 +154,9 @@ impl Paths {
 
     /// Everything that is drawn, in its order from the back.
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
-        let (sheet, response) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
+        let (sheet, response, _) = canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
         self.size = sheet.size();
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "paths of the states"));
+
         self.handle(ui, sheet, &response);
         let followed = followed(cx, answer, all);
         let ghost = self.ghost_paths(cx.mirror.run);

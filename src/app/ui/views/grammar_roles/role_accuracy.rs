@@ -149,9 +149,8 @@ impl RoleAccuracyView {
         let head = legend_height + AXIS;
         let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW, 26.0);
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            let (rect, response) = ui.allocate_exact_size(vec2(width, head + row * rows.len() as f32), Sense::hover());
-            response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "accuracy by role"));
-            let painter = ui.painter_at(rect);
+            let (rect, response, painter) =
+                canvas_ui(ui, vec2(width, head + row * rows.len() as f32), Sense::hover(), "accuracy by role");
             for (entry, place) in entries.iter().zip(&places) {
                 draw_entry(&painter, theme, entry, rect.min + *place);
             }

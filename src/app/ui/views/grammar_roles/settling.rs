@@ -74,8 +74,8 @@ impl SettlingView {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
-        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(MIN_SIZE), Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "settling of a sentence"));
+        let (rect, response, _) =
+            canvas_ui(ui, ui.available_size().max(MIN_SIZE), Sense::click_and_drag(), "settling of a sentence");
         let words = &found.sample.tokens;
         let stage = Stage::new(rect, found.value, words.len());
         if (response.clicked() || response.dragged())

@@ -80,9 +80,7 @@ impl HeightScale {
 
 /// Fills `size`.
 pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
-    let (sheet, response) = ui.allocate_exact_size(size.max(vec2(160.0, 120.0)), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, steps_text(steps)));
-    let painter = ui.painter_at(sheet);
+    let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps));
     let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW, sheet.height() < LOW) {
         (true, _) => 0,

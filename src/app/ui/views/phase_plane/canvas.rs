@@ -44,9 +44,8 @@ impl PhasePlane {
         (source, shown): (&Source, &PhasePortrait),
         size: Vec2,
     ) {
-        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         self.size = size;
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "phase plane"));
+        let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "phase plane");
         self.zoom(ui, &response);
         let (frame, patch) = self.frame(sheet, shown);
         let painter = ui.painter_at(sheet);

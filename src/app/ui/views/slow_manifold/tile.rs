@@ -83,8 +83,7 @@ impl SlowManifold {
         };
         wrapped_ui(ui, words, cx.theme.secondary);
         let room = ui.available_size().max(vec2(40.0, 40.0));
-        let (outer, response) = ui.allocate_exact_size(room, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::explanation(meaning)));
+        let (outer, _, _) = canvas_ui(ui, room, Sense::hover(), meanings::explanation(meaning));
         self.size = room;
         paint_constraint(ui, cx, outer, meaning);
     }

@@ -126,7 +126,7 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
     }
 }
 
-fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
+fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let (n, width) = (found.texts.len().max(1), ui.available_width());
     let across = if width > WIDE { n.min(2) } else { 1 };
     let down = n.div_ceil(across);
@@ -136,9 +136,7 @@ fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let high = panel_height(found, row);
     ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);
-        let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "perplexity with fast weights"));
-        let painter = ui.painter_at(rect);
+        let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "perplexity with fast weights");
         let one = (width - GAP * (across as f32 - 1.0)) / across as f32;
         let mut under = None;
         for text in 0..n {
@@ -168,7 +166,7 @@ impl View for FastWeightsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let height = ui.available_height() - cx.height_of_controls(CONTROLS + 6.0);
         match shown::<FastWeights>(cx) {
-            Some(m) => canvas_ui(ui, cx.theme, m.value, height),
+            Some(m) => texts_ui(ui, cx.theme, m.value, height),
             None => {
                 let otherwise = "Not measured yet. Press Space to train, and then Measure: the predictors go on learning \
                                  while texts are read, at several rates, and perplexity is held against that of frozen \

@@ -37,9 +37,7 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
 
 /// Draws the rows into this much room.
 pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "AUROC by text"));
-    let painter = ui.painter_at(rect);
+    let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
     let small = theme::small();
     let width_of = |words: &str| painter.layout_no_wrap(words.to_owned(), small.clone(), theme.text).size().x;
     let names = rows.iter().map(|r| width_of(r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;

@@ -55,8 +55,7 @@ impl Heat {
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatSource<'_>) -> Option<usize> {
         self.hold(of);
         let size = vec2(ui.available_width(), height);
-        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces by token and channel"));
+        let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces by token and channel");
         let each = (sheet.height() - 2.0 * GAP) / 3.0;
         let columns = of.tokens.len().max(1);
         let map = |trace: usize| {

@@ -80,8 +80,7 @@ impl TraceStrips {
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
         let size = ui.available_size().max(MIN_SIZE);
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
+        let (rect, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces under the sentence");
         let stage = Stage::new(ui, rect, s);
         let under = |p: Option<Pos2>| p.and_then(|p| stage.word_at(p, s.words.len()));
         if (response.clicked() || response.dragged())
