@@ -1,10 +1,6 @@
 //! `orrery model activations`: what a trained BDH's neurons do while it reads a text, as tensors for other programs.
 
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    trained::{ReadArgs, grouped},
-};
+use super::trained::{ReadArgs, grouped};
 use crate::{
     cli::prelude::*,
     models::capabilities::{Recording, record},

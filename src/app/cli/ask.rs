@@ -7,12 +7,8 @@ use clap::Args as ClapArgs;
 
 use super::{
     continuation::{self, Continuation},
-    damage,
-    failure::Failure,
-    figures, lab_config,
-    output::{self, print_line},
+    damage, figures, lab_config,
     settings::{self, Named},
-    terminal::notice,
 };
 use crate::{
     cli::prelude::*,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use super::{failure::Failure, terminal::notice};
 use crate::{
     cli::prelude::*,
     labs::LABS,

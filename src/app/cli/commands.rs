@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::{
-    OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, failure::Failure,
-    figures, find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
-    run_table, schema, stream, sweep, window,
+    OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, figures,
+    find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, report, roles, run_table,
+    schema, stream, sweep, window,
 };
 use crate::cli::prelude::*;
 

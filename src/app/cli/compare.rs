@@ -4,13 +4,7 @@
 mod multiples;
 mod points;
 
-use super::{
-    failure::Failure,
-    figures,
-    output::{self, print_line},
-    summary::laid_out,
-    terminal::notice,
-};
+use super::{figures, summary::laid_out};
 use crate::{
     cli::prelude::*,
     experiments::{

@@ -2,12 +2,8 @@
 //! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
 
 use super::{
-    Settings,
-    failure::Failure,
-    lab_config,
-    output::{self, print_line},
+    Settings, lab_config,
     settings::{self, Named},
-    terminal::notice,
 };
 use crate::{
     analysis::statistics::mean_sd,

@@ -1,8 +1,6 @@
 //! `orrery model contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
 
 use super::{
-    failure::Failure,
-    output::{self, print_line},
     progress::StepProgress,
     terminal::one_line,
     trained::{ReadArgs, grouped},

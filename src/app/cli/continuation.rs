@@ -2,7 +2,6 @@
 //! at all: the same settings, the same files, a checkpoint that is whole, and a record without a hole.
 
 use super::{
-    failure::Failure,
     lab_config::recorded,
     moved_inputs::{self, MovedInput},
 };

@@ -1,7 +1,6 @@
 //! Records that are not whole: every command that reads one says the same sentence, and one that hands it on refuses, unless
 //! a part is asked for.
 
-use super::{failure::Failure, terminal::notice};
 use crate::{cli::prelude::*, store::Damage};
 
 /// The wish for what can be read of a record that is damaged.

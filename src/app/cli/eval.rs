@@ -1,8 +1,6 @@
 //! `orrery model eval`: what a text costs a trained BDH, as a number and token by token.
 
 use super::{
-    failure::Failure,
-    output::{self, print_line},
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };

@@ -2,9 +2,7 @@
 
 use super::{
     damage::{self, PartialArgs},
-    failure::Failure,
     graph_export::GraphArgs,
-    output::{self, print_line},
     trained_run::{Model, newest, state_dict_of},
 };
 use crate::{

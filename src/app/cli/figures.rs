@@ -1,11 +1,6 @@
 //! `orrery render` and the figures of a headless run: the same views as the window's, off screen.
 
-use super::{
-    damage,
-    failure::Failure,
-    lab_config::recorded,
-    output::{self, print_line},
-};
+use super::{damage, lab_config::recorded};
 use crate::{
     cli::prelude::*,
     files::{folder_inside, make_folder_inside},

@@ -7,11 +7,8 @@ use std::{
 };
 
 use super::{
-    failure::Failure,
     interrupt,
-    output::{self, print_line},
     progress::StepProgress,
-    terminal::notice,
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{

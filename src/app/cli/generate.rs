@@ -1,11 +1,6 @@
 //! `orrery model generate`: text that a trained BDH writes after a prompt.
 
-use super::{
-    failure::Failure,
-    output,
-    terminal::notice,
-    trained::{self, TrainedArgs},
-};
+use super::trained::{self, TrainedArgs};
 use crate::{
     cli::prelude::*,
     corpus::TextTokenizer,

@@ -1,11 +1,6 @@
 //! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    terminal::notice,
-    trained_run::newest,
-};
+use super::trained_run::newest;
 use crate::{
     analysis::{
         graph::product,

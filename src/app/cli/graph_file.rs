@@ -1,11 +1,8 @@
 //! `orrery graph`: a graph from a file, in the window, as a picture, or laid out.
 
 use super::{
-    OpenArgs, RUNS, Settings,
-    failure::Failure,
-    figures,
+    OpenArgs, RUNS, Settings, figures,
     graph_events::{GraphReading, LAB, events_of, measure},
-    output::{self, print_line},
     progress::StepProgress,
     window,
 };

@@ -3,15 +3,12 @@
 use super::{
     Settings, checkpoint_series,
     continuation::{self, Continuation},
-    failure::Failure,
     figures, interrupt,
     lab_config::with_text,
     null_models,
-    output::print_line,
     progress::RunProgress,
     settings::{self, Named},
     summary,
-    terminal::notice,
 };
 use crate::{
     cli::prelude::*,

@@ -7,7 +7,7 @@ use super::{
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
-    json_kind, output,
+    json_kind,
     runs::Runs,
     settings::{self, MAX_CONFIG},
     sweep::{self, background::Background},

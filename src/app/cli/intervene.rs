@@ -2,8 +2,6 @@
 //! value, beside random ones that are as active.
 
 use super::{
-    failure::Failure,
-    output::{self, print_line},
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };

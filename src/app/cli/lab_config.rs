@@ -1,7 +1,7 @@
 //! The lab and settings of a command: the default lab, the default lab on a text file, or those that a run folder
 //! records.
 
-use super::{failure::Failure, settings};
+use super::settings;
 use crate::{cli::prelude::*, files::read_text_inside, labs::foreign, telemetry::FOREIGN};
 
 /// The lab that opens when none is named.

@@ -1,6 +1,6 @@
 //! `orrery list`: labs, presets, views, settings, past runs.
 
-use super::{failure::Failure, output::print_line, terminal::one_line};
+use super::terminal::one_line;
 use crate::{cli::prelude::*, config::Applies, labs::LABS, ui::views::VIEWS};
 
 #[derive(Args)]

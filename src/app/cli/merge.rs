@@ -3,12 +3,7 @@
 
 mod story;
 
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    terminal::notice,
-    trained_run::{self, state_dict_of},
-};
+use super::trained_run::{self, state_dict_of};
 use crate::{
     cli::prelude::*,
     models::{

@@ -1,10 +1,6 @@
 //! `orrery model info`: what a trained BDH's file says of the model, without a text.
 
-use super::{
-    failure::Failure,
-    output::print_line,
-    trained::{TrainedArgs, grouped},
-};
+use super::trained::{TrainedArgs, grouped};
 use crate::{cli::prelude::*, config::Choice, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
 
 #[derive(Args)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{failure::Failure, terminal::notice};
+use crate::cli::prelude::*;
 
 /// `mi_option_purge_delay` of mimalloc's header, which its crate does not name.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;

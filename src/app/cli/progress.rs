@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::terminal::{notice, printable};
+use super::terminal::printable;
 use crate::{
     cli::prelude::*,
     telemetry::{Level, RunInfo},

@@ -1,7 +1,6 @@
 //! `orrery study roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
 //! each names a word's role, with mean and spread over the seeds.
 
-use super::{failure::Failure, output, terminal::notice};
 use crate::{
     analysis::statistics::{mean_sd, wilson},
     cli::prelude::*,

@@ -2,14 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{
-    RUNS,
-    failure::Failure,
-    output::{self, print_line},
-    progress::StepProgress,
-    sweep,
-    terminal::{notice, one_line},
-};
+use super::{RUNS, progress::StepProgress, sweep, terminal::one_line};
 use crate::{
     cli::prelude::*,
     experiments::{

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use super::{failure::Failure, output::print_line};
 use crate::{
     cli::prelude::*,
     config::nearest,

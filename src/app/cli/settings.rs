@@ -1,6 +1,6 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use super::{Settings, checkpoint_series, failure::Failure, sweep_names::is_sweep};
+use super::{Settings, checkpoint_series, sweep_names::is_sweep};
 use crate::{
     cli::prelude::*,
     experiments::permalink::{Link, Permalink},

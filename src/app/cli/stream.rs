@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{failure::Failure, host::follow::POLL, output};
+use super::host::follow::POLL;
 use crate::{
     cli::prelude::*,
     files::{open_inside, read_inside},

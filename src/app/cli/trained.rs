@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::{failure::Failure, output::print_line, terminal::notice};
 use crate::{
     cli::prelude::*,
     corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},

@@ -1,6 +1,6 @@
 //! The trained models of a run folder: the weights of its newest checkpoint.
 
-use super::{failure::Failure, lab_config::recorded};
+use super::lab_config::recorded;
 use crate::{
     cli::prelude::*,
     models::{

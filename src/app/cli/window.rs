@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     OpenArgs, display,
-    failure::Failure,
     graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
@@ -12,7 +11,6 @@ use super::{
     lab_config::{default_lab, with_text},
     runs::Runs,
     settings::{self, Named},
-    terminal::notice,
 };
 use crate::{
     cli::prelude::*,

@@ -1,6 +1,6 @@
 //! Runs read whole, their views as small multiples, and the difference of two, as files.
 
-use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::notice};
+use super::super::{figures::replay, lab_config::recorded};
 use crate::{
     cli::prelude::*,
     ui::{

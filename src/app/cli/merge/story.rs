@@ -6,11 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::super::{
-    Settings,
-    failure::Failure,
-    headless,
-    output::{self, print_line},
-    settings,
+    Settings, headless, settings,
     trained_run::{self, Model, state_dict_of},
 };
 use crate::{

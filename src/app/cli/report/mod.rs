@@ -7,14 +7,7 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use super::{
-    damage::PartialArgs,
-    failure::Failure,
-    lab_config::recorded,
-    output::{self, print_line},
-    sweep::folder::SPEC,
-    terminal::notice,
-};
+use super::{damage::PartialArgs, lab_config::recorded, sweep::folder::SPEC};
 use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::super::failure::Failure;
 use crate::{
     cli::prelude::*,
     ui::views::{self, ViewEntry},

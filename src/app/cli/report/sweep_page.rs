@@ -9,14 +9,11 @@ use super::{
     super::{
         compare,
         damage::PartialArgs,
-        failure::Failure,
-        output::{self, print_line},
         summary,
         sweep::{
             folder::{SweepFolder, TaskState, task_name},
             table::SweepTable,
         },
-        terminal::notice,
     },
     MAX_BYTES,
     curves::{CurveData, SeriesData},

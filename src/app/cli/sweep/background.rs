@@ -8,11 +8,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{
-    super::{failure::Failure, terminal::printable},
-    folder::LOGS,
-    lock,
-};
+use super::{super::terminal::printable, folder::LOGS, lock};
 use crate::cli::prelude::*;
 
 /// The output of the process, in the folder of the runs' outputs.

@@ -3,10 +3,7 @@
 
 use std::io;
 
-use super::super::{
-    failure::Failure,
-    settings::{self, MAX_CONFIG, Named},
-};
+use super::super::settings::{self, MAX_CONFIG, Named};
 use crate::{
     cli::prelude::*,
     experiments::{

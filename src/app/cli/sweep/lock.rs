@@ -6,10 +6,7 @@ use std::{
     io::{self, Write as _},
 };
 
-use super::{
-    super::{failure::Failure, terminal::notice},
-    folder::{LOGS, SweepFolder, task_name},
-};
+use super::folder::{LOGS, SweepFolder, task_name};
 use crate::{cli::prelude::*, experiments::sweep::SweepTask, files::WatchedFile};
 
 /// Held by the process that makes the runs of a sweep.

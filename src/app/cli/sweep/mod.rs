@@ -14,7 +14,7 @@ mod task;
 
 use std::thread;
 
-use super::{damage, failure::Failure, output::print_line, terminal::notice};
+use super::damage;
 use crate::cli::prelude::*;
 
 /// The folder in which sweeps are made by default.

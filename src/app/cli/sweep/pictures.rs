@@ -1,12 +1,7 @@
 //! The pictures of a sweep as files, without a window: what its page shows.
 
 use super::{
-    super::{
-        damage,
-        failure::Failure,
-        output::{self, print_line},
-        terminal::notice,
-    },
+    super::damage,
     folder::{SweepFolder, TaskState},
     results,
 };

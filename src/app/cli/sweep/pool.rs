@@ -11,11 +11,7 @@ use std::{
 };
 
 use super::{
-    super::{
-        failure::Failure,
-        interrupt::{self, INTERRUPTED},
-        terminal::notice,
-    },
+    super::interrupt::{self, INTERRUPTED},
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
 use crate::{cli::prelude::*, experiments::run_table::RowState};

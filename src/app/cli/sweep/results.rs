@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::{failure::Failure, shell::quoted, sweep_names::is_sweep, terminal},
+    super::{shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
     folder::SweepFolder,
 };

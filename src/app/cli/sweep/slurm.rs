@@ -5,10 +5,8 @@ use std::{io, process::Command, time::Duration};
 
 use super::{
     super::{
-        failure::Failure,
         headless::{self, RunWishes},
         shell::quoted,
-        terminal::notice,
     },
     folder::{LOGS, SweepFolder},
 };

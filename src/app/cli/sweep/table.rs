@@ -2,7 +2,7 @@
 //! does not depend on where or in which order the runs were made.
 
 use super::{
-    super::{failure::Failure, summary},
+    super::summary,
     folder::{SweepFolder, TaskState},
 };
 use crate::{

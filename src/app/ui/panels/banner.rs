@@ -1,10 +1,7 @@
 //! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, an
 //! earlier run that was cut off. It takes room; it covers nothing.
 
-use super::{
-    Shell,
-    icon::{Icon, icon_button},
-};
+use super::icon::{Icon, icon_button};
 use crate::{
     telemetry::RunState,
     ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped},

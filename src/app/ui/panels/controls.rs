@@ -3,7 +3,7 @@
 
 use eframe::egui::CollapsingHeader;
 
-use super::{Shell, hairline, heading, knob_row, sweep_draft};
+use super::{hairline, heading, knob_row, sweep_draft};
 use crate::{
     config::Applies,
     ui::{

@@ -1,6 +1,6 @@
 //! The help sheet: every key and gesture, printed from the lists that work them.
 
-use super::{Shell, heading};
+use super::heading;
 use crate::ui::{
     action::{GESTURES, KEYS, OTHER_KEYS},
     panels::prelude::*,

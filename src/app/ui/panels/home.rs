@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{Shell, TOP_BAR, ground, heading, sketch, top_bar};
+use super::{TOP_BAR, ground, heading, sketch, top_bar};
 use crate::{
     labs::Lab,
     ui::{host::PastRun, panels::prelude::*, session::Session},

@@ -1,6 +1,6 @@
 //! The right panel: the lesson, or what the run is and its exact values at the step shown.
 
-use super::{Shell, heading, lesson};
+use super::{heading, lesson};
 use crate::{
     telemetry::{Channel, RunInfo, RunState},
     ui::{mirror::Mirror, panels::prelude::*, seed_series::variant_colour, session::Tab},

@@ -1,7 +1,6 @@
 //! One control: name with its mark, the widget its range asks for, and what was wrong with the
 //! last try. A control that a tile in sight has is named here and not shown a second time.
 
-use super::Shell;
 use crate::{
     config::{Applies, FileKind, Range, Value},
     ui::{dialog::DialogKind, legal, page::controls::LOCKED, panels::prelude::*},

@@ -3,7 +3,6 @@
 
 use eframe::egui::accesskit::Role;
 
-use super::Shell;
 use crate::ui::{
     large_numbers::{GroupNumber, ReadNumber},
     mirror::Mirror,

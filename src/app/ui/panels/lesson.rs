@@ -1,7 +1,6 @@
 //! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
 //! says to it.
 
-use super::Shell;
 use crate::{
     labs::lesson::{LessonLink, LessonStep},
     ui::{action::LessonAction, lesson::Outcome, panels::prelude::*, theme::BOLD, widgets::markdown::markdown_ui},

@@ -1,6 +1,5 @@
 //! The sheet that asks before a link makes this machine's files part of a page.
 
-use super::Shell;
 use crate::{experiments::permalink::NamedFile, ui::panels::prelude::*};
 
 /// Longer lists of paths scroll, points.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use eframe::egui::{Id, LayerId, Order};
 
-use super::Shell;
 use crate::{
     config::FileKind,
     ui::{dialog::DialogKind, panels::prelude::*},

@@ -2,7 +2,6 @@
 
 use eframe::egui::Key;
 
-use super::Shell;
 use crate::{
     labs::{
         Lab,

@@ -1,6 +1,5 @@
 //! The sheet that asks what a picture of a view shall be: its size, its ground, and PNG or, where the view can, SVG.
 
-use super::Shell;
 use crate::ui::panels::prelude::*;
 
 /// Sizes to choose from, pixels.

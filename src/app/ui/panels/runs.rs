@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Shell, TOP_BAR, ground, top_bar};
+use super::{TOP_BAR, ground, top_bar};
 use crate::{
     experiments::run_table::{RunRow, filter::Filter, order::Order},
     labs::{LABS, headline::split},

@@ -1,6 +1,5 @@
 //! The sheet that asks before a training ends for something else.
 
-use super::Shell;
 use crate::ui::panels::prelude::*;
 
 /// Asks before an action ends a training; names both.

@@ -7,7 +7,7 @@ pub(super) mod table;
 
 use std::path::PathBuf;
 
-use super::{Shell, TOP_BAR, ground, top_bar};
+use super::{TOP_BAR, ground, top_bar};
 use crate::{
     experiments::sweep::results::{
         brush::{Brush, Dimension},

@@ -1,7 +1,7 @@
 //! Making a sweep in the control panel: controls are ticked, each gets values, and the foot says how many runs that is. It
 //! neither writes nor runs anything.
 
-use super::{Shell, hairline};
+use super::hairline;
 use crate::{
     config::Config,
     experiments::sweep::draft::DraftAxis,

@@ -9,7 +9,6 @@ use eframe::egui::{
 use egui_tiles::TileId;
 
 use super::{
-    Shell,
     icon::{Icon, IconStyle, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };

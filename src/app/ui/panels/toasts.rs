@@ -4,7 +4,7 @@
 use eframe::egui::{Area, Id, Order};
 
 use super::{
-    Shell, TRANSPORT,
+    TRANSPORT,
     icon::{Icon, icon_button},
 };
 use crate::{telemetry::Level, ui::panels::prelude::*};

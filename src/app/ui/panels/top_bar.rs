@@ -1,9 +1,6 @@
 //! The bar at the top: where one is, preset, seed, device, and what acts on everything.
 
-use super::{
-    Shell,
-    icon::{Icon, icon_button},
-};
+use super::icon::{Icon, icon_button};
 use crate::{
     config::Value,
     labs::{RunSettings, restrictions::SEED},

@@ -1,9 +1,6 @@
 //! The bar at the bottom: run, step, reset, pace, and time as an axis.
 
-use super::{
-    Shell,
-    icon::{Icon, IconStyle, icon_button, icon_button_in},
-};
+use super::icon::{Icon, IconStyle, icon_button, icon_button_in};
 use crate::ui::{
     action::TimeAction,
     page::{

@@ -6,7 +6,7 @@ use crate::{
     config::Value,
     ui::{
         page::controls::{LOCKED, changed_keys},
-        panels::{Shell, prelude::*},
+        panels::prelude::*,
     },
 };
 

@@ -10,7 +10,7 @@ use crate::ui::{
     action::Actions,
     comparison::{ComparedLine, ComparedRuns, Comparison},
     multiples::{Multiples, ReplayedRuns},
-    panels::{Shell, prelude::*},
+    panels::prelude::*,
     views,
 };
 

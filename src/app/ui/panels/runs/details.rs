@@ -4,7 +4,7 @@ use super::{Draft, RunsPage, caption, table};
 use crate::{
     experiments::run_table::{RowState, RunRow},
     telemetry::RunNote,
-    ui::panels::{Shell, prelude::*},
+    ui::panels::prelude::*,
 };
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {

@@ -5,7 +5,7 @@ use crate::{
     experiments::run_table::{RowState, RunRow, order::Order},
     labs::headline::split,
     ui::{
-        panels::{Shell, prelude::*},
+        panels::prelude::*,
         widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
     },
 };

@@ -6,7 +6,7 @@ use eframe::egui::{
 };
 
 use super::SweepPage;
-use crate::ui::panels::{Shell, prelude::*};
+use crate::ui::panels::prelude::*;
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();

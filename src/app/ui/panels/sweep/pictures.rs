@@ -4,7 +4,7 @@ use eframe::egui::Vec2;
 
 use super::{SweepPage, table};
 use crate::ui::{
-    panels::{Shell, prelude::*},
+    panels::prelude::*,
     plot::Scale,
     sweep_pictures::{
         Curves, PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label,

@@ -4,7 +4,7 @@
 use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
 use crate::ui::{
     comparison::{ComparedLine, Comparison},
-    panels::{Shell, prelude::*},
+    panels::prelude::*,
     plot::{Axis, Band, Chart, Line, Scale, Smoothed},
     widgets::smoothing::smoothing_ui,
 };

@@ -9,7 +9,6 @@ use crate::{
     },
     ui::{
         panels::{
-            Shell,
             prelude::*,
             sweep::{pictures::slices_ui, table},
         },

@@ -4,7 +4,7 @@ use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber
 use crate::{
     experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
     ui::{
-        panels::{Shell, prelude::*},
+        panels::prelude::*,
         plot::{Axis, Chart, Line, Mark, Stroke, value_label},
         sweep_pictures::{OWN_COLOURS, point_colours},
     },
