@@ -78,6 +78,5 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     for (name, tensor) in &found {
         print_line!("{name} {:?}", tensor.dims())?;
     }
-    print_line!("{}", args.out.display())?;
-    Ok(())
+    print_line!("{}", args.out.display())
 }

@@ -251,16 +251,14 @@ impl OpenedRun {
         samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
         let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
         let (theme, knobs) = (Theme::dark(), (self.lab.knobs)());
-        let (size, pixels_per_point) = ([960.0, 600.0], 2.0);
-        let (config, mirror) = (&self.config, &mirror);
-        let figure = Figure { view, mirror, step, config, knobs: &knobs, theme: &theme, size, pixels_per_point };
+        let figure = Figure { step, ..Figure::new(view, &mirror, (&self.config, &knobs), &theme) };
+
         if let Some(words) = figure.nothing().map_err(Failure::run)? {
             return Err(Failure::usage(format!("the view `{view}` has nothing to show of this answer: {words}")));
         }
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
         output::write(out, &png, &[])?;
-        print_line!("{}", out.display())?;
-        Ok(())
+        print_line!("{}", out.display())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{
     Settings, lab_config,
+    process::on_large_stack,
     settings::{self, Named},
 };
 use crate::{
@@ -55,13 +56,8 @@ pub struct ConceptArgs {
 
 pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
     let procedures = procedures(args)?;
-    // backward recurses over the graph
-    std::thread::scope(|scope| {
-        match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, || search(args, &procedures)) {
-            Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the search panicked"))),
-            Err(e) => Err(Failure::run(format!("no thread for the search: {e}"))),
-        }
-    })
+
+    on_large_stack(["the search", "the search"], || search(args, &procedures))
 }
 
 /// A trained model with its corpus; its last held-out loss; and what to call it.
@@ -182,8 +178,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     }
     if let Some(path) = &args.json {
         let whole = json!({ "question": question.describe(), "procedures": all });
-        let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
-        output::write(path, text.as_bytes(), &[])?;
+        output::write_json(path, &whole, &[])?;
     }
     Ok(())
 }

@@ -81,8 +81,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     print(&found, &verdict)?;
     if let Some(file) = &args.json {
         let whole = json(&question, &found, &random, &verdict);
-        let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
-        output::write(file, text.as_bytes(), &[&args.checkpoint, &args.sentences])?;
+        output::write_json(file, &whole, &[&args.checkpoint, &args.sentences])?;
     }
     Ok(())
 }

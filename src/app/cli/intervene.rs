@@ -2,6 +2,7 @@
 //! value, beside random ones that are as active.
 
 use super::{
+    choice::one_of,
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };
@@ -26,14 +27,14 @@ pub struct InterveneArgs {
     #[arg(long, value_name = "L:I:J")]
     synapse: Vec<String>,
     /// The change of the activation, or of the value that the synapse holds
-    #[arg(long, value_enum, default_value = "silence")]
-    action: NeuronAction,
+    #[arg(long, value_parser = one_of(&ActionKind::all()), default_value = "silence")]
+    action: ActionKind,
     /// The factor of scale, or the value of clamp
     #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
     amount: Option<f64>,
     /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
-    #[arg(long, value_enum, conflicts_with = "synapse")]
-    part: Option<NeuronSide>,
+    #[arg(long, value_parser = one_of(&ChangedPart::all()), conflicts_with = "synapse")]
+    part: Option<ChangedPart>,
     /// For neurons: the one layer where it is done, from 0; every layer if not given
     #[arg(long, conflicts_with = "synapse")]
     layer: Option<u32>,
@@ -53,19 +54,6 @@ pub struct InterveneArgs {
     read: ReadArgs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum NeuronAction {
-    Silence,
-    Scale,
-    Clamp,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum NeuronSide {
-    X,
-    Y,
-}
-
 impl InterveneArgs {
     /// The change as the probe takes it.
     fn change(&self) -> ChangeArgs {
@@ -73,13 +61,11 @@ impl InterveneArgs {
             target: if self.synapse.is_empty() { TargetKind::Neurons } else { TargetKind::Synapses },
             neurons: self.neurons.clone().unwrap_or_default(),
             synapses: self.synapse.join(","),
-            action: match self.action {
-                NeuronAction::Silence => ActionKind::Silence,
-                NeuronAction::Scale => ActionKind::Scale,
-                NeuronAction::Clamp => ActionKind::Clamp,
-            },
+            action: self.action,
+
             amount: self.amount.unwrap_or(0.0),
-            part: if matches!(self.part, Some(NeuronSide::Y)) { ChangedPart::Y } else { ChangedPart::X },
+            part: self.part.unwrap_or(ChangedPart::X),
+
             layer: self.layer.map_or(-1, i64::from),
         }
     }

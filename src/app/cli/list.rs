@@ -49,8 +49,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
             print_line!("    {:<20} {}", p.id, p.about)?;
         }
     }
-    print_line!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.")?;
-    Ok(())
+    print_line!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.")
 }
 
 fn knobs(id: &str) -> Result<(), Failure> {

@@ -40,8 +40,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
-    print_line!("{}", args.out.display())?;
-    Ok(())
+    print_line!("{}", args.out.display())
 }
 
 fn usage(e: Error) -> Failure {

@@ -4,6 +4,7 @@
 mod activations;
 mod ask;
 mod checkpoint_series;
+mod choice;
 mod claims;
 mod commands;
 mod compare;

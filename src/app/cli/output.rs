@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use super::{failure::Failure, terminal::printable};
 use crate::{files, store};
 
@@ -34,6 +36,15 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// Writes a value as JSON for a person.
+///
+/// # Errors
+/// See [`write`].
+pub fn write_json(path: &Path, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    write(path, text.as_bytes(), inputs)
 }
 
 /// Writes to standard output at once. Every result that is not a file goes this way: values for another program, such as

@@ -16,6 +16,18 @@ pub fn prepare_process() {
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
 }
 
+/// Does work that runs backward through a model, which recurses over the graph. The names are those of the thread if it
+/// panics, and of the work if there is no thread for it.
+pub fn on_large_stack<T: Send>(
+    [thread, name]: [&str; 2],
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    std::thread::scope(|scope| match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work) {
+        Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run(format!("{thread} panicked")))),
+        Err(e) => Err(Failure::run(format!("no thread for {name}: {e}"))),
+    })
+}
+
 /// The exit code for the result of a command; a failure is printed to standard error, unless it was told before.
 pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {

@@ -68,8 +68,7 @@ struct Edit {
 
 pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     if let Some(place) = &args.edit.restore {
-        print_line!("{}", trash::restore(place).map_err(Failure::wrong)?.display())?;
-        return Ok(());
+        return print_line!("{}", trash::restore(place).map_err(Failure::wrong)?.display());
     }
     if let Some(run) = &args.edit.edit {
         return edit(run, &args.edit);
@@ -110,8 +109,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         let place = trash::discard(run).map_err(Failure::wrong)?;
         notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
-        print_line!("{}", place.display())?;
-        return Ok(());
+        return print_line!("{}", place.display());
     }
     let mut kept = note::read(run).map_err(Failure::wrong)?;
     let before = kept.clone();
@@ -132,8 +130,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
 fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
     let archived = all.iter().filter(|r| r.note.archived).count();
     if all.is_empty() {
-        print_line!("no runs in {}; `orrery run LAB` makes one", out.display())?;
-        return Ok(());
+        return print_line!("no runs in {}; `orrery run LAB` makes one", out.display());
     }
     let headings =
         ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];

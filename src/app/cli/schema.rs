@@ -28,8 +28,7 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
         None => line_schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::run(e.to_string()))?;
-    print_line!("{text}")?;
-    Ok(())
+    print_line!("{text}")
 }
 
 fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {

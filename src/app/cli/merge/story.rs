@@ -75,11 +75,10 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
     let story = collect(&run, &args.out)?;
-    let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");
-    output::write(&path, text.as_bytes(), &[])?;
-    print_line!("{}\n\n{}", table(&story), path.display())?;
-    Ok(())
+    output::write_json(&path, &story, &[])?;
+
+    print_line!("{}\n\n{}", table(&story), path.display())
 }
 
 /// The newest measurement of each model of the run; writes the models as files into `out`.

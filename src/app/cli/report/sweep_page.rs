@@ -15,7 +15,6 @@ use super::{
             table::SweepTable,
         },
     },
-    MAX_BYTES,
     curves::{CurveData, SeriesData},
     page::{self, escaped},
     sweep_figures,
@@ -52,19 +51,7 @@ pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Fail
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();
     let figures = report.figures()?;
-    for points in POINTS {
-        let html = report.html(&figures, points, &theme);
-        if html.len() > MAX_BYTES && points != POINTS[POINTS.len() - 1] {
-            continue;
-        }
-        if html.len() > MAX_BYTES {
-            notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
-        }
-        output::write(out, html.as_bytes(), &[&report.folder.path])?;
-        print_line!("{}", out.display())?;
-        return Ok(());
-    }
-    Ok(())
+    super::write(POINTS.into_iter().map(|points| Ok(report.html(&figures, points, &theme))), out, &report.folder.path)
 }
 
 impl SweepReport {

@@ -85,15 +85,7 @@ impl PanelView for PositionLosses {
             let Some(m) = cx.measured::<Measured>(variant, |_| true) else { continue };
             is_empty = false;
             for ((edge, loss), error) in m.edges.windows(2).zip(m.loss.iter()).zip(m.error.iter()) {
-                let [from, until] = [edge[0].to_string(), edge[1].to_string()];
-                table.row([
-                    info.label.clone(),
-                    m.sample.step.to_string(),
-                    from,
-                    until,
-                    loss.to_string(),
-                    error.to_string(),
-                ]);
+                table.cells(&[&info.label, &m.sample.step, &edge[0], &edge[1], loss, error]);
             }
         }
         (!is_empty).then_some(table)

@@ -216,13 +216,7 @@ impl View for LogitLensView {
         for layers in 0..=m.layers {
             for (position, token) in m.sample.tokens.iter().enumerate() {
                 for likely in m.likely_at(layers, position) {
-                    table.row([
-                        layers.to_string(),
-                        position.to_string(),
-                        token.clone(),
-                        likely.token.clone(),
-                        likely.probability.to_string(),
-                    ]);
+                    table.cells(&[&layers, &position, token, &likely.token, &likely.probability]);
                 }
             }
         }

@@ -242,15 +242,9 @@ impl View for TopContextsView {
         let m: Measured<'_, TopContexts> = cx.answered()?;
         let mut table = Table::new(["rank", "value", "layer", "position", "token", "passage"]);
         for (rank, c) in m.contexts.iter().enumerate() {
-            table.row([
-                (rank + 1).to_string(),
-                c.value.to_string(),
-                c.layer.to_string(),
-                c.position.to_string(),
-                c.tokens.get(c.token).cloned().unwrap_or_default(),
-                // line ends as signs: a passage a line
-                c.tokens.concat(),
-            ]);
+            let token = c.tokens.get(c.token).map_or("", String::as_str);
+            // line ends as signs: a passage a line
+            table.cells(&[&(rank + 1), &c.value, &c.layer, &c.position, &token, &c.tokens.concat()]);
         }
         Some(table.finish())
     }
