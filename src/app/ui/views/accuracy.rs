@@ -2,7 +2,6 @@
 
 use crate::{
     labs::corpus::questions,
-    telemetry::channels,
     ui::{
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         views::prelude::*,

@@ -3,10 +3,7 @@
 
 use super::task::task_ui;
 use crate::{
-    telemetry::{
-        Measurement,
-        measurements::{self, CausalityArgs},
-    },
+    telemetry::measurements::CausalityArgs,
     ui::{
         views::prelude::*,
         widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},

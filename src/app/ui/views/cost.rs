@@ -6,7 +6,6 @@ use crate::{
         TrainSettings,
         fast_slow::settings::{ModelSettings, SlowMixer},
     },
-    telemetry::channels,
     ui::views::prelude::*,
 };
 

@@ -1,11 +1,8 @@
 //! The equilibrium solves of every training step: how close the last one came, and how many stopped short.
 
-use crate::{
-    telemetry::channels,
-    ui::{
-        seed_series::{SeedSeries, Seeds, SeriesStyle},
-        views::prelude::*,
-    },
+use crate::ui::{
+    seed_series::{SeedSeries, Seeds, SeriesStyle},
+    views::prelude::*,
 };
 
 /// View `equilibrium_solves`.

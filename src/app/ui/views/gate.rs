@@ -2,10 +2,7 @@
 //! measured, what the open gate does to the entropy of the attention behind it.
 
 use crate::{
-    telemetry::{
-        channels,
-        measurements::{GateEntropy, RankCorrelation},
-    },
+    telemetry::measurements::{GateEntropy, RankCorrelation},
     ui::{
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         views::prelude::*,

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use crate::{
     analysis::statistics::mean_sd,
-    telemetry::channels,
     ui::{plot::Curve, seed_series::Spread, views::prelude::*},
 };
 

@@ -2,7 +2,7 @@
 //! were measured instead, how much of one layer each later one can read.
 
 use crate::{
-    telemetry::{RunState, measurements},
+    telemetry::RunState,
     ui::{action::RunAction, views::prelude::*},
 };
 

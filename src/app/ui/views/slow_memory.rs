@@ -2,7 +2,6 @@
 
 use crate::{
     labs::fast_slow::settings::ModelSettings,
-    telemetry::channels,
     ui::{
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         views::prelude::*,

@@ -1,13 +1,10 @@
 //! The staircase: one component of the fast state and of the upsampled slow signal along a sentence.
 
 use super::task::task_ui;
-use crate::{
-    telemetry::measurements,
-    ui::{
-        plot::ChartResponse,
-        views::prelude::*,
-        widgets::token_strip::{Mark, Pointed},
-    },
+use crate::ui::{
+    plot::ChartResponse,
+    views::prelude::*,
+    widgets::token_strip::{Mark, Pointed},
 };
 
 /// View `staircase`.

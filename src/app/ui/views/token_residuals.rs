@@ -2,10 +2,7 @@
 //! where the fast path is close?
 
 use crate::{
-    telemetry::{
-        channels,
-        measurements::{GateBenefit, TokenResiduals},
-    },
+    telemetry::measurements::{GateBenefit, TokenResiduals},
     ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
 };
 

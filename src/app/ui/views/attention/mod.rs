@@ -7,20 +7,14 @@ mod paper;
 mod side_by_side;
 mod statistic;
 
-use std::{collections::HashMap, sync::Arc};
-
 use crate::{
-    gpu::colour::ColourMap,
     telemetry::{
-        MatrixView, Payload, Sample,
+        MatrixView,
         measurements::{AttentionLayer, AttentionMaps},
     },
     ui::{
         action::PageAction,
-        plot::{
-            map::{MapFrame, MapState, MapUi, paint_map},
-            map_cells::MapCells,
-        },
+        plot::map::{MapFrame, MapState, MapUi, paint_map},
         view::Selection,
         views::prelude::*,
     },

@@ -1,8 +1,6 @@
 //! The paper's equivalences on the weights of the running model: how far the two sides are apart, token by
 //! token, beside how far rounding could have brought them.
 
-use std::fmt::Write as _;
-
 use super::{EMPTY, keep_fresh, origin, shown};
 use crate::{
     telemetry::measurements::{BdhDynamicsChecks, CheckByToken, ConstructionCheck},

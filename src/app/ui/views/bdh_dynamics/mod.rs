@@ -18,7 +18,7 @@ pub use theory::Theory;
 use crate::{
     config::Settings,
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
-    telemetry::{Measurement, Sample, measurements::BdhDynamicsArgs},
+    telemetry::measurements::BdhDynamicsArgs,
     ui::views::prelude::*,
 };
 

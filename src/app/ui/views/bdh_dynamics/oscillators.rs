@@ -1,7 +1,7 @@
 //! The oscillators of figure 2, to be poked: particles, connectors that relax or swing, and where the energy
 //! is. Computed from the settings: it needs no run.
 
-use std::{collections::VecDeque, fmt::Write as _};
+use std::collections::VecDeque;
 
 use super::oscillator_ring::{OscillatorRing, VisibleEdges};
 use crate::{

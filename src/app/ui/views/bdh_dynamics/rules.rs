@@ -1,6 +1,6 @@
 //! The rules of a model at work, round by round, on the text that it reads; or on a poke.
 
-use std::{fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 use super::{
     EMPTY, keep_fresh,
@@ -11,7 +11,7 @@ use super::{
     shown,
 };
 use crate::{
-    telemetry::{Sample, measurements::BdhDynamicsWeights},
+    telemetry::measurements::BdhDynamicsWeights,
     ui::{
         views::prelude::*,
         widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},

@@ -1,9 +1,8 @@
 //! Claims of the paper's theory as small experiments, one at a time: curves of numbers that are drawn, without a model.
 
 use crate::{
-    config::Choice,
     telemetry::measurements::{BdhTheory, BdhTheoryArgs, TheoryClaim},
-    ui::{plot::Scale, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";

@@ -14,10 +14,7 @@ pub use threshold::Threshold;
 use crate::{
     config::{Arguments, Config},
     labs::neuron_graph::GraphSettings,
-    telemetry::{
-        Measurement,
-        measurements::{EntryHistogram, NeuronGraphArgs},
-    },
+    telemetry::measurements::{EntryHistogram, NeuronGraphArgs},
     ui::{plot::Data, views::prelude::*},
 };
 

@@ -3,10 +3,7 @@
 
 use super::{args, points};
 use crate::{
-    telemetry::{
-        Measurement,
-        measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
-    },
+    telemetry::measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
     ui::views::prelude::*,
 };
 

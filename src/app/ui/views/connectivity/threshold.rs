@@ -5,7 +5,6 @@ use eframe::egui::{CursorIcon, Stroke as Pen};
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{
     analysis::graph::product::Sign,
-    config::{Choice, Value},
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
     ui::views::prelude::*,

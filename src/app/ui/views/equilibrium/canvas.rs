@@ -2,7 +2,7 @@
 
 use eframe::egui::{Mesh, Stroke};
 
-use crate::{gpu::colour::ColourMap, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// Room around a picture for its axes' words, points.
 pub const LEFT: f32 = 30.0;

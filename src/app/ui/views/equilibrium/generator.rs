@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     analysis::generator::{RateEdit, read_edits, write_edits},
-    config::Value,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings, GeneratorSettings},
     telemetry::measurements::GeneratorState,
     ui::views::prelude::*,

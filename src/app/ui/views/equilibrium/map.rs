@@ -9,10 +9,9 @@ use super::{
     is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
-    config::Value,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::measurements::StationaryMapError,
-    ui::{plot::colour_bar::colour_bar, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// The paper's held-out mean error at n = 12 (Remark 31).

@@ -3,10 +3,7 @@
 use eframe::egui::Stroke;
 
 use super::canvas::{BAR, colour_of, frame, inner, paint_cells, sequential};
-use crate::{
-    telemetry::measurements::GeneratorState,
-    ui::{plot::colour_bar::colour_bar, views::prelude::*},
-};
+use crate::{telemetry::measurements::GeneratorState, ui::views::prelude::*};
 
 /// A narrower picture has no colour bar, points.
 const NARROW: f32 = 220.0;

@@ -2,9 +2,8 @@
 //! network that learns it. They share one set of settings, so that one question serves them all.
 
 use crate::{
-    config::{Config, Value},
+    config::Config,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
-    telemetry::Measurement,
     ui::views::prelude::*,
 };
 

@@ -9,7 +9,6 @@ use super::{
     is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
-    config::Value,
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
     telemetry::measurements::{GeneratorFlow, RelaxationCurves},
     ui::views::prelude::*,

@@ -1,8 +1,6 @@
 //! The steering as published and corrected, side by side: the training data of each, its score by its own measure, and
 //! its effect on words after nouns that were not steered with.
 
-use std::fmt::Write as _;
-
 use eframe::egui::Grid;
 
 use super::answer::SPACE;

@@ -3,7 +3,7 @@
 use eframe::egui::{EventFilter, Key, Stroke};
 
 use super::answer::Answer;
-use crate::{gpu::colour::ColourMap, telemetry::measurements::StepPolicy, ui::views::prelude::*};
+use crate::{telemetry::measurements::StepPolicy, ui::views::prelude::*};
 
 /// The controls go from minus this to this.
 pub const REACH: f64 = 2.0;

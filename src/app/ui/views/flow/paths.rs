@@ -1,8 +1,6 @@
 //! The paths of the tokens' states over depth, in the plane or space of largest variance, with the field's streaks
 //! behind them and the paths before the last change as ghosts.
 
-use std::{fmt::Write as _, sync::Arc};
-
 use eframe::egui::ComboBox;
 
 use super::{
@@ -14,11 +12,8 @@ use super::{
     streaks::{Background, PACE, Streaks},
 };
 use crate::{
-    telemetry::{
-        Measurement, Payload,
-        measurements::{FlowAnswer, FlowField, FlowFieldArgs},
-    },
-    ui::{plot::paint_mark, views::prelude::*},
+    telemetry::measurements::{FlowAnswer, FlowField, FlowFieldArgs},
+    ui::views::prelude::*,
 };
 
 /// View `flow_paths`.

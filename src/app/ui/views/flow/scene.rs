@@ -3,7 +3,7 @@
 use eframe::egui::Stroke;
 
 use super::{answer::Path, camera::Frame};
-use crate::ui::{plot::clip, views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// The painter of the paths, with its camera and theme.
 pub struct Scene<'a> {

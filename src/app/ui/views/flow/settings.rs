@@ -1,8 +1,6 @@
 //! The settings of a question to the flow: the controls u, the solver, the prompt. All tiles share one set, so that one
 //! question serves them all.
 
-use std::sync::Arc;
-
 use super::answer::Answer;
 use crate::{
     labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},

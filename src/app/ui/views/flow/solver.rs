@@ -1,7 +1,5 @@
 //! The solver's steps, error and cost, and how much of them the step growth bound explains.
 
-use std::fmt::Write as _;
-
 use super::{
     EMPTY,
     answer::Answer,

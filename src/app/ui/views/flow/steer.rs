@@ -1,7 +1,5 @@
 //! The dials of the flow and what they do to the next word: bars, class mass, continuation.
 
-use std::fmt::Write as _;
-
 use eframe::egui::{SliderClamping, TextFormat};
 
 use super::{
@@ -14,7 +12,6 @@ use super::{
     word_bars::{class_of, mass_bars, next_bars},
 };
 use crate::{
-    config::Value,
     telemetry::measurements::FlowAnswer,
     ui::{
         views::prelude::*,

@@ -3,13 +3,7 @@
 
 use eframe::egui::Stroke;
 
-use crate::{
-    telemetry::measurements::FlowAnswer,
-    ui::{
-        plot::{Scale, paint_mark},
-        views::prelude::*,
-    },
-};
+use crate::{telemetry::measurements::FlowAnswer, ui::views::prelude::*};
 
 /// Length of the depth axis.
 const SPAN: f64 = 1.0;

@@ -5,14 +5,12 @@
 mod charts;
 mod kinds;
 
-use std::sync::Arc;
-
 use eframe::egui::{ComboBox, ProgressBar, TextStyle};
 
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     telemetry::{
-        Measurement, Payload, QuestionState, RunInfo, Sample,
+        QuestionState, RunInfo,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
     ui::{questions::same_run, views::prelude::*, widgets::stacked_charts::stacked_ui},

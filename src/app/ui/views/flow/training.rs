@@ -1,11 +1,8 @@
 //! The training of the flow: gradient norms of whole models and of the field alone, and its scale alpha.
 
-use crate::{
-    telemetry::channels,
-    ui::{
-        plot::Curve,
-        views::{cost::measured, prelude::*},
-    },
+use crate::ui::{
+    plot::Curve,
+    views::{cost::measured, prelude::*},
 };
 
 /// Reported at every step by a model with a flow.

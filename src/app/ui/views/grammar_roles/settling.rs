@@ -4,8 +4,6 @@
 
 mod drawing;
 
-use std::fmt::Write as _;
-
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
     ui::{views::prelude::*, widgets::playhead::Playhead},

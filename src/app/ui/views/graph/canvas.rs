@@ -1,13 +1,10 @@
 //! The canvas: the input of the renderer, and the interaction with the pointer.
 
-use std::sync::Arc;
-
 use eframe::egui::{CursorIcon, EventFilter, Key};
 
 use super::{NeuronGraph, camera, motion, network::Network, node_style, unique};
 use crate::{
     gpu::{
-        self,
         graph::{Edge, Graph, GraphShape, GraphStyle},
         graph_layout::{Node, Spring},
     },

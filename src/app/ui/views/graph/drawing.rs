@@ -1,7 +1,7 @@
 //! The picture as SVG: the nodes where they are now, in their colours and sizes, the edges under them, and
 //! the legend. The camera is left out: a drawing shows the whole graph.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 use super::{
     NeuronGraph,

@@ -1,7 +1,7 @@
 //! The legend over the canvas: groups with their colours and counts; a click lets one stand out.
 
 use super::{NeuronGraph, network::Network};
-use crate::ui::{plot::colour_bar::colour_bar, views::prelude::*, widgets::truncated::truncated};
+use crate::ui::{views::prelude::*, widgets::truncated::truncated};
 
 const ROW: f32 = 18.0;
 

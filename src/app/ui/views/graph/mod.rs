@@ -1,12 +1,9 @@
 //! The picture of the neuron graph: a layout that finds its own rest, colours by community, head, octave or provenance,
 //! and interaction: hover, select, drag, pin, search and zoom.
 
-use std::sync::Arc;
-
 use super::connectivity;
 use crate::{
-    gpu::{self, graph::GraphShape},
-    telemetry::measurements,
+    gpu::graph::GraphShape,
     ui::{identity::unique, views::prelude::*},
 };
 

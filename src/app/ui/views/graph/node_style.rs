@@ -1,16 +1,13 @@
 //! The colours and sizes of nodes: colour by group, the largest groups first and the rest in grey, or by a number; size
 //! by degree or by a number; and emphasis on one node or one group.
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::cmp::Reverse;
 
 use super::{
     columns::Column,
     network::{ColourBy, Network},
 };
-use crate::{
-    gpu::{colour::ColourMap, graph::NodeStyle},
-    ui::views::prelude::*,
-};
+use crate::{gpu::graph::NodeStyle, ui::views::prelude::*};
 
 /// A line of the legend.
 #[derive(Debug, Clone, PartialEq)]

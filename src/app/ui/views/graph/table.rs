@@ -5,12 +5,9 @@ use super::{
     network::{Network, NetworkCache},
     table_filter::{Cells, NamedRow, terms},
 };
-use crate::{
-    telemetry::measurements,
-    ui::{
-        views::{connectivity, prelude::*},
-        widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
-    },
+use crate::ui::{
+    views::{connectivity, prelude::*},
+    widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
 };
 
 const ROW: f32 = 20.0;

@@ -1,15 +1,9 @@
 //! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before.
 
-use std::sync::Arc;
-
 use eframe::egui::{Galley, Stroke};
 
 use super::steps::{Change, Reached, Score, Step};
-use crate::ui::{
-    plot::{Scale, clip},
-    views::prelude::*,
-    widgets::number::abbreviated,
-};
+use crate::ui::{views::prelude::*, widgets::number::abbreviated};
 
 /// A level to compare with.
 #[derive(Debug, Clone, PartialEq)]

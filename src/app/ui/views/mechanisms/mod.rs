@@ -4,8 +4,6 @@
 mod drawing;
 mod steps;
 
-use std::sync::Arc;
-
 use crate::{
     telemetry::measurements::TokenBaselines,
     ui::{plot::drawing as svg_drawing, views::prelude::*},

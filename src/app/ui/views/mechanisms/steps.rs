@@ -2,7 +2,6 @@
 
 use crate::{
     experiments::seeds::SeedSummary,
-    telemetry::channels,
     ui::views::{
         prelude::*,
         race::results::{self, Racer},

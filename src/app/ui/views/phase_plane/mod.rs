@@ -1,17 +1,12 @@
 //! The phase plane: where the query and the key of a token go under either integrator, in the learned field or in one whose
 //! geometry is known. It integrates by itself and sees no model.
 
-use std::sync::Arc;
-
 use super::flow::{
     camera::Camera,
     streaks::{Background, Streaks},
 };
 use crate::{
-    telemetry::{
-        Payload,
-        measurements::{QueryKeyPaths, QueryKeyPathsArgs},
-    },
+    telemetry::measurements::{QueryKeyPaths, QueryKeyPathsArgs},
     ui::{identity::unique, views::prelude::*},
 };
 use learned::Learned;

@@ -6,10 +6,7 @@ use eframe::egui::Stroke;
 use super::portrait::{PhasePortrait, Track};
 use crate::{
     analysis::query_key_flow::Integrator,
-    ui::{
-        plot::{Scale, clip, paint_mark},
-        views::{flow::camera::Frame, prelude::*},
-    },
+    ui::views::{flow::camera::Frame, prelude::*},
 };
 
 /// The painter of the portrait, with its camera and theme.

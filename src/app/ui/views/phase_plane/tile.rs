@@ -1,7 +1,5 @@
 //! The tile: controls, notices, the picture and its numbers, and their export into files.
 
-use std::{fmt::Write as _, sync::Arc};
-
 use super::{
     Mode, PhasePlane, Source, canvas, evolves,
     learned::Learned,

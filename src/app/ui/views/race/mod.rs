@@ -3,14 +3,9 @@
 
 pub(in crate::ui::views) mod results;
 
-use std::sync::Arc;
-
 use eframe::egui::Grid;
 
-use crate::{
-    telemetry::channels,
-    ui::{plot::note_table, views::prelude::*, widgets::number::abbreviated},
-};
+use crate::ui::{plot::note_table, views::prelude::*, widgets::number::abbreviated};
 use results::{Mark, RaceAxis, Racer, Verdict, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are

@@ -5,7 +5,6 @@ use crate::{
     analysis::statistics::mean_sd,
     experiments::seeds::SeedSummary,
     labs,
-    telemetry::channels,
     ui::{plot::Curve, views::prelude::*},
 };
 

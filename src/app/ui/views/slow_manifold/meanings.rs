@@ -7,10 +7,7 @@ use super::sheet::Sheet;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     labs::equilibrium::slow_manifold::ManifoldMeaning,
-    ui::{
-        plot::{clip, paint_mark},
-        views::prelude::*,
-    },
+    ui::views::prelude::*,
 };
 
 /// Points that are projected.

@@ -1,8 +1,6 @@
 //! The slow manifold: particles of a planar fast-slow system that collapse on f = 0, a trajectory with its pace, and how far
 //! the true motion is from the manifold as eps shrinks. It computes from settings alone and sees no model.
 
-use std::sync::Arc;
-
 use super::flow::streaks::Background;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},

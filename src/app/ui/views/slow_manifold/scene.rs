@@ -7,13 +7,7 @@ use super::{
     field::{Field, Run},
     sheet::Sheet,
 };
-use crate::{
-    analysis::fast_slow_plane::Point,
-    ui::{
-        plot::{clip, paint_mark},
-        views::prelude::*,
-    },
-};
+use crate::{analysis::fast_slow_plane::Point, ui::views::prelude::*};
 
 /// Fast parts of a trajectory that carry a double arrow; later rounds lie on the first.
 const ARROWS: usize = 4;

@@ -4,7 +4,7 @@ use eframe::egui::Stroke;
 
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
-    ui::{plot::Scale, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// A part of the plane on the screen.

@@ -1,8 +1,6 @@
 //! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
 //! export into files.
 
-use std::{fmt::Write as _, sync::Arc};
-
 use eframe::egui::{EventFilter, Key, Stroke};
 
 use super::{

@@ -1,13 +1,8 @@
 //! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance.
 
-use std::fmt::Write as _;
-
 use eframe::egui::Stroke;
 
-use crate::{
-    telemetry::measurements::Auroc,
-    ui::{plot::clip, views::prelude::*},
-};
+use crate::{telemetry::measurements::Auroc, ui::views::prelude::*};
 
 /// Height of a row, and of what stands above the rows.
 pub const ROW: f32 = 24.0;

@@ -3,7 +3,7 @@
 
 use super::{super::connectivity, layer_colour};
 use crate::{
-    telemetry::measurements::{self, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
+    telemetry::measurements::{FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
     ui::views::prelude::*,
 };
 

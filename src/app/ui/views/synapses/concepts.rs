@@ -3,10 +3,7 @@
 
 mod drawing;
 
-use std::fmt::Write as _;
-
 use crate::{
-    config::Choice,
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{
         Synapse,

@@ -2,12 +2,9 @@
 
 use super::stages;
 use crate::{
-    config::{Arguments as _, Value},
+    config::Arguments as _,
     labs::merging::MergingSettings,
-    telemetry::{
-        Measurement as _,
-        measurements::{self, MergingArgs},
-    },
+    telemetry::{Measurement as _, measurements::MergingArgs},
     ui::views::prelude::*,
 };
 

@@ -1,16 +1,9 @@
 //! A text read token by token: what the synapse in focus holds after each, and the graph of those that gained most.
 
-use std::fmt::Write as _;
-
 use super::pulse::{Edge, Node, pulse_ui};
 use crate::{
-    config::Value,
     labs::synapses::settings::ReadingSettings,
-    telemetry::{
-        QuestionState, RunState, Synapse,
-        measurements::{self, NeuronTrace},
-        neuron_name,
-    },
+    telemetry::{QuestionState, RunState, Synapse, measurements::NeuronTrace, neuron_name},
     ui::{
         plot::Mark as Sign,
         theme::GRID,

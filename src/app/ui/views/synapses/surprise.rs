@@ -1,7 +1,7 @@
 //! The share of neurons that fire while a word is new, and when it is known.
 
 use super::layer_colour;
-use crate::{telemetry::measurements, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// View `surprise`.
 #[derive(Default)]

@@ -1,17 +1,11 @@
 //! Three traces of a block as maps over the same tokens: a row a channel, a column a token.
 
-use std::sync::Arc;
-
 use eframe::egui::Stroke;
 
 use super::TRACES;
 use crate::{
-    gpu::colour::ColourMap,
-    telemetry::{Array, MatrixView, Payload},
-    ui::{
-        plot::{colour_bar::colour_bar, map::paint_map, map_cells::MapCells},
-        views::prelude::*,
-    },
+    telemetry::{Array, MatrixView},
+    ui::{plot::map::paint_map, views::prelude::*},
 };
 
 /// Room for the names on the left, and for the colour bars on the right.

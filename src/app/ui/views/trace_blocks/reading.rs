@@ -7,7 +7,6 @@ use super::{
     heat::{self, Heat, HeatSource},
 };
 use crate::{
-    gpu::colour::ColourMap,
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
         views::prelude::*,

@@ -1,14 +1,11 @@
 //! A sentence with three traces under it: how much of each word is left when reading has come to the
 //! cursor. Computed from the settings: it needs no run.
 
-use std::fmt::Write as _;
-
 use eframe::egui::{Stroke, epaint::TextShape};
 
 use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
-    config::Value,
     labs::traces::TraceSettings,
     ui::{views::prelude::*, widgets::playhead::Playhead},
 };

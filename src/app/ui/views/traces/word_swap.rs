@@ -2,7 +2,7 @@
 //! Computed from the settings: it needs no run.
 
 use super::sentence::{NAMES, Sentence};
-use crate::{analysis::ema, config::Value, labs::traces::TraceSettings, ui::views::prelude::*};
+use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// View `word_swap`.
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! The properties of an opened BDH, read from its tensors, and whether it can read the present text.
 
 use crate::{
-    config::Value,
     labs::{
         corpus::CorpusSettings,
         headline::{Digits, large::beside},

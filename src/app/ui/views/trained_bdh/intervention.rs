@@ -3,7 +3,7 @@
 
 use super::text_ui;
 use crate::{
-    config::{Choice, Settings, Value},
+    config::Settings,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},

@@ -1,16 +1,11 @@
 //! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them
 //! large, and the keys that the selected token answers to.
 
-use std::{collections::HashMap, sync::Arc};
-
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
-    telemetry::{MatrixView, Payload, measurements::QueryKeyMaps},
+    telemetry::{MatrixView, measurements::QueryKeyMaps},
     ui::{
-        plot::{
-            map::{MapFrame, MapState, MapUi, paint_map},
-            map_cells::MapCells,
-        },
+        plot::map::{MapFrame, MapState, MapUi, paint_map},
         view::Selection,
         views::{
             attention::{Grid, colours},

@@ -1,6 +1,6 @@
 //! Takes neurons of other views over into the intervention.
 
-use crate::{config::Value, labs::trained_bdh::settings::ChangeSettings, ui::views::prelude::*};
+use crate::{labs::trained_bdh::settings::ChangeSettings, ui::views::prelude::*};
 
 /// Neurons that can be taken over together.
 pub(in crate::ui::views) struct NeuronSet {

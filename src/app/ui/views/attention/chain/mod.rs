@@ -6,7 +6,7 @@ mod facts;
 
 use crate::{
     telemetry::{
-        Measurement, QuestionState,
+        QuestionState,
         measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     },
     ui::{

@@ -10,11 +10,7 @@ use super::{
 use crate::{
     telemetry::measurements::AttentionLayer,
     ui::{
-        plot::{
-            colour_bar::colour_bar,
-            map::{MapFrame, MapPointed, MapUi, Title},
-            map_cells::MapCells,
-        },
+        plot::map::{MapFrame, MapPointed, MapUi, Title},
         views::{
             attention::colours::{around_zero, rounded_up},
             prelude::*,

@@ -1,11 +1,8 @@
 //! Chooses the text of the maps and the variants, and asks the questions that yield them.
 
-use std::sync::Arc;
-
 use crate::{
-    telemetry::{
-        Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs},
+    telemetry::measurements::{
+        AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs,
     },
     ui::views::prelude::*,
 };

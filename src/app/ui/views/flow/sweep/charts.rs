@@ -5,13 +5,10 @@ use std::fmt::Display;
 use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
-    telemetry::{
-        Measurement,
-        measurements::{
-            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-            FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
-            FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
-        },
+    telemetry::measurements::{
+        FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+        FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+        FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
     },
     ui::views::prelude::*,
 };

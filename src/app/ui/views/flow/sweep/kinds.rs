@@ -2,13 +2,10 @@
 
 use super::charts::SweepChart;
 use crate::{
-    telemetry::{
-        Payload, Sample,
-        measurements::{
-            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-            FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers,
-            FlowSweepNfe, FlowSweepTolerance, SweepProgress,
-        },
+    telemetry::measurements::{
+        FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+        FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+        FlowSweepTolerance, SweepProgress,
     },
     ui::views::prelude::*,
 };

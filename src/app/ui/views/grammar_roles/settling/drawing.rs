@@ -4,7 +4,6 @@ use eframe::egui::Stroke;
 
 use super::super::{bitmap, role_colour};
 use crate::{
-    gpu::colour::ColourMap,
     telemetry::measurements::{Settling, SettlingLevel},
     ui::views::prelude::*,
 };

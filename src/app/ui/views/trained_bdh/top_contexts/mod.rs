@@ -4,7 +4,7 @@
 mod passages;
 
 use crate::{
-    config::{Choice, Settings, Value},
+    config::Settings,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ContextSettings, TrainedBdhSettings},
