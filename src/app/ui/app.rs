@@ -10,6 +10,7 @@ use std::{
 use eframe::egui::{self, Context, Ui};
 
 mod dispatch;
+mod prelude;
 mod start;
 mod window_size;
 

@@ -1,14 +1,10 @@
 //! The start of the application: what it opens with, and the window that it opens.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
-use eframe::{
-    egui::{self, Context},
-    egui_wgpu,
-};
+use eframe::{egui, egui_wgpu};
 
 use super::{
-    App,
     dispatch::{
         lesson::open_lesson,
         link::open_page,
@@ -20,12 +16,9 @@ use super::{
     window_size,
 };
 use crate::{
-    config::Config,
     experiments::permalink::Permalink,
     gpu::png,
-    labs::{Lab, lesson::LessonLink},
-    telemetry::Level,
-    ui::{NAME, close_request::CloseRequest, host::Host, panels},
+    ui::{NAME, app::prelude::*, close_request::CloseRequest, host::Host, panels},
 };
 
 /// The page to open with; without it the last session is restored.

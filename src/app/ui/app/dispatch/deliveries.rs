@@ -1,7 +1,5 @@
 //! Deliveries of the host: picked paths, read files, saved ones, runs.
 
-use eframe::egui::Context;
-
 use super::{
     file::save_dialog_ended,
     link::found_run,
@@ -10,15 +8,9 @@ use super::{
     open_lab::{set_path, take_checked},
     open_run::open_run,
 };
-use crate::{
-    config::FileKind,
-    telemetry::Level,
-    ui::{
-        action::RunsAction,
-        app::App,
-        dialog::DialogKind,
-        host::{Delivery, FileContent},
-    },
+use crate::ui::{
+    app::prelude::*,
+    host::{Delivery, FileContent},
 };
 
 pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {

@@ -1,24 +1,10 @@
 //! The effect of actions on files: pictures are drawn, and files are written where the user chose or into the export
 //! folder.
 
-use std::path::PathBuf;
-
-use eframe::egui::Context;
-
-use crate::{
-    telemetry::Level,
-    ui::{
-        action::FileAction,
-        app::App,
-        dialog::DialogKind,
-        figure::{Figure, NotedView},
-        mirror::Mirror,
-        panels::{
-            Overlay,
-            picture::{Destination, Picture},
-        },
-        theme::Theme,
-    },
+use crate::ui::{
+    app::prelude::*,
+    figure::{Figure, NotedView},
+    panels::picture::{Destination, Picture},
 };
 
 /// Width of a saved picture, points: words are as large beside the lines whatever its pixels are.
