@@ -14,6 +14,10 @@ mod task;
 
 use std::thread;
 
+use self::{
+    folder::{SweepFolder, TaskState},
+    pictures::PictureWishes,
+};
 use super::damage;
 use crate::cli::prelude::*;
 

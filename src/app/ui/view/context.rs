@@ -10,6 +10,7 @@ use crate::{
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
+        plot::{Axis, Chart},
         questions::{Freshness, QuestionTime, Questions},
         selection::Selection,
         theme::Theme,
@@ -277,6 +278,13 @@ impl<'a> ViewCx<'a> {
     /// The height in points that a row of controls takes from a tile; 0 in a picture, which has no controls.
     pub fn height_of_controls(&self, height: f32) -> f32 {
         if self.has_controls { height } else { 0.0 }
+    }
+
+    /// A chart over the steps of training from 0, on which the shown step is marked.
+    pub fn over_training<'c>(&self, name: impl Into<String>, y: Axis) -> Chart<'c> {
+        let mut chart = Chart::new(name, Axis::steps().include(&[0.0]), y);
+        chart.marker = self.marker();
+        chart
     }
 
     /// The step that a chart over steps marks; `None` while it follows the run.

@@ -24,7 +24,7 @@ pub struct Gate {
 impl Gate {
     fn gate_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = cx.over_training("gate", y).empty(cx.why_no_curve(
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
              the first step.",
             "No variant of this run has a gate.",
@@ -37,16 +37,14 @@ impl Gate {
             SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
         chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, [-PAPER_BAND, PAPER_BAND]);
-        chart.marker = cx.marker();
         chart
     }
 
     fn gradient_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("dLoss/d\u{3b3}, smoothed");
-        let mut chart = Chart::new("gate gradient", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("gate gradient", y);
         let look = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
         self.gradient.draw(&mut chart, cx.mirror, channels::GATE_GRAD, cx.theme, look);
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }
@@ -54,7 +52,7 @@ impl Gate {
     /// Nothing where no entropy was measured.
     fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
         let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
-        let mut chart = Chart::new("entropy behind the gate", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("entropy behind the gate", y);
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GateEntropy>(variant);
             if !history.is_empty() {
@@ -66,7 +64,6 @@ impl Gate {
             return None;
         }
         chart.level("shut", 0.0);
-        chart.marker = cx.marker();
         chart.legend = false;
         Some(chart)
     }

@@ -63,7 +63,7 @@ impl GeneratorDistanceView {
 
     fn distances<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|J \u{2212} nearest generator| / |J|").include(&[0.0, 1.0]);
-        let mut chart = Chart::new("distance from a generator", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("distance from a generator", y);
         chart.empty = "Measured at one step only so far.".to_owned();
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GeneratorDistance>(variant);
@@ -78,7 +78,6 @@ impl GeneratorDistanceView {
             chart.add(Line::new(label, colour, points).dashed().unnamed());
         }
         chart.level("generator", 0.0);
-        chart.marker = cx.marker();
         chart
     }
 }

@@ -8,7 +8,7 @@ pub struct StepLengths;
 
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let y = Axis::new("step length Δt");
-    let mut chart = Chart::new("step lengths", Axis::steps().include(&[0.0]), y).empty(cx.why_nothing::<Measured>(
+    let mut chart = cx.over_training("step lengths", y).empty(cx.why_nothing::<Measured>(
         "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
     ));
     let Some((_, history)) = cx.history_in_focus::<Measured>() else { return chart };
@@ -26,7 +26,6 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     if let Some(at) = first.filter(|at| at.is_finite()) {
         chart.level(format!("at the start: {at:.3}"), at);
     }
-    chart.marker = cx.marker();
     chart
 }
 

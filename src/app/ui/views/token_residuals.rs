@@ -82,19 +82,18 @@ impl TokenResidualsView {
         };
         let token = token(cx, m.value);
         let label = token.map_or("residual, mean".to_owned(), |t| format!("residual, token {t}"));
-        let mut chart = Chart::new("residual over steps", Axis::steps().include(&[0.0]), Axis::new(label).log());
+        let mut chart = cx.over_training("residual over steps", Axis::new(label).log());
         let history = cx.history::<TokenResiduals>(m.variant);
         for (place, passes) in m.passes.iter().enumerate() {
             let points = over_steps(&history, |m| m.after(place, token));
             chart.add(Line::new(passes_label(*passes), cx.theme.series(place), points).dots());
         }
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }
 
     fn gate<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), Axis::new("|tanh \u{3b3}|").include(&[0.0]));
+        let mut chart = cx.over_training("gate", Axis::new("|tanh \u{3b3}|").include(&[0.0]));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
             let points: Vec<[f64; 2]> =
@@ -102,7 +101,6 @@ impl TokenResidualsView {
             let label = cx.mirror.variants().get(m.variant).map_or("gate", |v| v.label.as_str());
             chart.add(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
         }
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }

@@ -7,6 +7,10 @@ mod kinds;
 
 use eframe::egui::{ComboBox, ProgressBar, TextStyle};
 
+use self::{
+    charts::{LowerChart, lower_chart},
+    kinds::{KINDS, NFE, Needs, SweepKind},
+};
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     telemetry::{

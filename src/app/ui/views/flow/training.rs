@@ -38,7 +38,7 @@ impl Training {
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("gradient norm").log();
-        let mut chart = Chart::new("gradient norms", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = cx.over_training("gradient norms", y).empty(cx.why_no_curve(
             "No gradients yet: press Space, and every step tells its norm.",
             "This run has recorded no norms of gradients.",
         ));
@@ -50,12 +50,11 @@ impl Training {
                 chart.level(format!("{label} {at:e}"), at);
             }
         }
-        chart.marker = cx.marker();
         chart
     }
 
     fn alpha<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = Chart::new("alpha", Axis::steps().include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
+        let mut chart = cx.over_training("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
         for (v, info) in cx.mirror.variants().iter().enumerate() {
             if let Some(curve) = cx.mirror.curve(v, ALPHA) {
                 chart.add(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
@@ -63,7 +62,6 @@ impl Training {
         }
         chart.level("the source ends at 0.065", 0.065);
         chart.legend = false;
-        chart.marker = cx.marker();
         chart
     }
 

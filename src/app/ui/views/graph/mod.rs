@@ -1,6 +1,12 @@
 //! The picture of the neuron graph: a layout that finds its own rest, colours by community, head, octave or provenance,
 //! and interaction: hover, select, drag, pin, search and zoom.
 
+use self::{
+    camera::Camera,
+    motion::{LayoutDevice, Motion},
+    network::{ColourBy, Network, NetworkCache},
+    node_style::{Emphasis, Palette, SizeBy, StyleParams},
+};
 use super::connectivity;
 use crate::{
     gpu::graph::GraphShape,

@@ -3,6 +3,7 @@
 
 mod drawing;
 
+use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
 use crate::{
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{

@@ -49,7 +49,7 @@ impl UnitUsage {
     /// The share of units that were never kept, over training: a line a variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
-        let mut chart = Chart::new("unused units", Axis::steps().include(&[0.0]), y).empty(cx.why_nothing::<Measured>(
+        let mut chart = cx.over_training("unused units", y).empty(cx.why_nothing::<Measured>(
             "Not measured yet. A run counts its units at the start and as it trains: press Space.",
         ));
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
@@ -61,7 +61,6 @@ impl UnitUsage {
             }
             chart.add(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
         }
-        chart.marker = cx.marker();
         chart
     }
 }

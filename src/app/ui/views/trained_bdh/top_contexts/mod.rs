@@ -3,6 +3,7 @@
 
 mod passages;
 
+use self::passages::passages_ui;
 use crate::{
     config::Settings,
     labs::{
