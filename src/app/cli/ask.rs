@@ -252,7 +252,6 @@ impl OpenedRun {
         let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
         let (theme, knobs) = (Theme::dark(), (self.lab.knobs)());
         let figure = Figure { step, ..Figure::new(view, &mirror, (&self.config, &knobs), &theme) };
-
         if let Some(words) = figure.nothing().map_err(Failure::run)? {
             return Err(Failure::usage(format!("the view `{view}` has nothing to show of this answer: {words}")));
         }

@@ -84,14 +84,12 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let drawn = comparisons(&runs, &names);
     let drawn = if args.fold { folded(drawn) } else { drawn };
-
     let theme = if args.light { Theme::light() } else { Theme::dark() };
     let (mut offscreen, words) = figures::painter();
     for figure in &drawn {
         let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &theme));
         figures::write_picture(out, &figure.file_stem(), figure.svg(&theme), png)?;
     }
-
     notice!("{} figures and 2 tables in {}{words}", drawn.len(), out.display());
     if !views.is_empty() {
         let replayed = multiples::replayed_runs(&args.runs, &names)?;

@@ -56,7 +56,6 @@ pub struct ConceptArgs {
 
 pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
     let procedures = procedures(args)?;
-
     on_large_stack(["the search", "the search"], || search(args, &procedures))
 }
 

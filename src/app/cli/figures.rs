@@ -69,7 +69,6 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     view(&args.view)?;
     check_png(&args.out)?;
     args.picture.check()?;
-
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
     let (mirror, lost) = replay(&args.run)?;
@@ -81,7 +80,6 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
     let figure = args.picture.sized(Figure::new(&args.view, &mirror, (&config, &knobs), &theme));
     let figure = Figure { step: args.step.unwrap_or(mirror.step), ..figure };
-
     if let Some(words) = figure.nothing().map_err(Failure::run)? {
         let (view, shown) = (&args.view, args.run.display());
         return Err(Failure::usage(format!("the view `{view}` has nothing to show of {shown}: {words}")));
@@ -185,7 +183,6 @@ pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> 
     let mut drawn = DrawnFigures { figures: 0, empty: vec![] };
     for pane in lab.panes {
         let figure = Figure::new(pane.view, &mirror, (&config, &knobs), &theme);
-
         if figure.nothing().map_err(Failure::run)?.is_some() {
             drawn.empty.push(pane.view);
             continue;

@@ -119,7 +119,6 @@ fn place_nodes(graph: &mut GraphFile) {
 
 fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     args.picture.check()?;
-
     let mut mirror = Mirror::default();
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.place.is_none()) {
@@ -130,7 +129,6 @@ fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let config = mirror.info.as_ref().map_or_else(|| Config::defaults(LAB, &[]), |i| i.config.clone());
     let theme = args.picture.theme();
     let figure = Figure { step: 0, ..args.picture.sized(Figure::new(VIEW, &mirror, (&config, &[]), &theme)) };
-
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(out, &png, &[&args.file])?;
     print_line!("{}", out.display())

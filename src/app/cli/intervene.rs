@@ -62,10 +62,8 @@ impl InterveneArgs {
             neurons: self.neurons.clone().unwrap_or_default(),
             synapses: self.synapse.join(","),
             action: self.action,
-
             amount: self.amount.unwrap_or(0.0),
             part: self.part.unwrap_or(ChangedPart::X),
-
             layer: self.layer.map_or(-1, i64::from),
         }
     }

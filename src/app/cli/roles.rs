@@ -56,7 +56,6 @@ struct ModelAnswer {
 pub fn run(args: &RoleArgs) -> Result<(), Failure> {
     let work = || args.seeds.iter().map(|seed| one_seed(args, *seed)).collect::<Result<Vec<_>, _>>();
     let answers = on_large_stack(["the table's thread", "the table"], work)?;
-
     let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     output::print(table(&answers).as_bytes())?;
     if let Some(path) = &args.json {

@@ -49,7 +49,6 @@ fn line(run: &RunHeadlines) -> String {
         rows.push(std::iter::once(name).chain(cells).collect());
     }
     let mut lines = fitted(&rows);
-
     let missing = found.missing.iter().filter_map(|m| Some(format!("no {}: {}", lab.headline(&m.id)?.name, m.why)));
     lines.extend(missing);
     lines.join("\n")

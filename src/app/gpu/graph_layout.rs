@@ -122,7 +122,6 @@ impl GraphLayout {
         }
         let storage = wgpu::BufferUsages::STORAGE;
         let make = |label, size, usage| buffer(device, label, size, usage);
-
         let padded = u64::from((laws.count + 2).next_multiple_of(ROW)) * 8;
         let node_buffer = make("graph, nodes", sizes[0], storage);
         let spring_buffer = make("graph, springs", sizes[1], storage);

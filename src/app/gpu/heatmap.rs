@@ -162,7 +162,6 @@ impl HeatmapPipeline {
         let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>());
         let [cells, tables_entry] = [1, 2].map(|binding| texture_entry(binding, wgpu::ShaderStages::FRAGMENT));
         let layout = group_layout(device, "heatmap", &[uniform, cells, tables_entry]);
-
         let pipeline = DrawPipeline {
             label: "heatmap",
             module: &module,
@@ -216,7 +215,6 @@ impl HeatmapPipeline {
         let view = view_of(&texture);
         let [cells, tables] = [&view, &self.tables].map(wgpu::BindingResource::TextureView);
         let group = bind(device, "heatmap", &self.layout, [uniform.as_entire_binding(), cells, tables]);
-
         HeatmapEntry { revision: 0, texture, uniform, style, group, used: self.turn }
     }
 }

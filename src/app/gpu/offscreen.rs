@@ -226,7 +226,6 @@ impl Offscreen {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
         let texture = plain_texture(device, "picture", screen.size_in_pixels, self.state.target_format, usage);
         let view = view_of(&texture);
-
         {
             let mut pass = encoder
                 .begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -257,7 +256,6 @@ impl Offscreen {
         let padded = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
         let size = (padded * height as usize) as u64;
         let buffer = buffer(device, "picture", size, wgpu::BufferUsages::MAP_READ);
-
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read back") });
         encoder.copy_texture_to_buffer(
             texture.as_image_copy(),

@@ -156,7 +156,6 @@ pub(super) struct DrawPipeline<'a> {
 impl DrawPipeline<'_> {
     pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
         let layout = pipeline_layout(device, self.label, self.groups);
-
         let step_mode = wgpu::VertexStepMode::Instance;
         let buffer = |(attributes, array_stride)| wgpu::VertexBufferLayout { array_stride, step_mode, attributes };
         let buffers: Vec<_> = self.instance.into_iter().map(|instance| Some(buffer(instance))).collect();

@@ -77,7 +77,6 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");
     output::write_json(&path, &story, &[])?;
-
     print_line!("{}\n\n{}", table(&story), path.display())
 }
 

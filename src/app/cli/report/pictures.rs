@@ -52,7 +52,6 @@ impl Pictures {
             for step in &steps {
                 let figure = Figure::new(pane.view, mirror, (config, &knobs), theme);
                 let figure = Figure { step: *step, size: SIZE, pixels_per_point: PIXELS_PER_POINT, ..figure };
-
                 let Some(picture) = picture(&figure, offscreen.as_deref_mut())? else { break };
                 let place = *places.entry(picture.clone()).or_insert_with(|| {
                     drawn.pictures.push(picture);

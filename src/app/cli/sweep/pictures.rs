@@ -49,7 +49,6 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
     let prepared = Prepared::new(&results, choices);
     files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     let (mut offscreen, words) = painter();
-
     let all = figures(&prepared, &theme);
     for figure in &all {
         let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &prepared, &theme));

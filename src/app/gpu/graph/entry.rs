@@ -209,7 +209,6 @@ impl GraphEntry {
         let size = [COLUMNS, (n + 2).div_ceil(COLUMNS)];
         let texture = |label, format| data_texture(device, label, size, format);
         let buffer = |label, size, usage| buffer(device, label, size, usage);
-
         let places = texture("graph, places", wgpu::TextureFormat::Rg32Float);
         let colours = texture("graph, colours", wgpu::TextureFormat::Rgba8Unorm);
         let radii = texture("graph, radii", wgpu::TextureFormat::R32Float);
@@ -220,7 +219,6 @@ impl GraphEntry {
         let views = [&places, &colours, &radii].map(view_of);
         let [place, colour, radius] = views.each_ref().map(wgpu::BindingResource::TextureView);
         let drawing = bind(device, "graph", &pipelines.drawing, [uniform.as_entire_binding(), place, colour, radius]);
-
         Self {
             shape_revision: graph.shape_revision,
             start_revision: 0,

@@ -26,14 +26,11 @@ pub(super) struct GraphPipelines {
 impl GraphPipelines {
     pub fn new(device: &wgpu::Device, target: Target) -> Self {
         let module = shader(device, "graph", include_str!("../../../../shaders/graph.wgsl"));
-
         let (vertex, fragment) = (wgpu::ShaderStages::VERTEX, wgpu::ShaderStages::FRAGMENT);
-
         let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Uniform>());
         let [places, colours, radii] = [1, 2, 3].map(|binding| texture_entry(binding, vertex));
         let drawing = group_layout(device, "graph", &[uniform, places, colours, radii]);
         let laying = group_layout(device, "graph", &[texture_entry(0, fragment)]);
-
         let make = |entries: [&str; 2], format, instance: Option<(&[wgpu::VertexAttribute], u64)>| {
             let groups = [Some(&drawing), Some(&laying)];
             DrawPipeline {
@@ -66,7 +63,6 @@ impl GraphPipelines {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let view = view_of(&plain_texture(device, "graph", size, PICTURE, usage));
         let bound = bind(device, "graph, page", &self.laying, [wgpu::BindingResource::TextureView(&view)]);
-
         (view, bound)
     }
 }

@@ -43,7 +43,6 @@ impl Kernels {
         ];
         let layout = group_layout(device, "graph layout", &layout);
         let pipeline = |name: &str| compute_pipeline(device, &module, name, &layout);
-
         Self {
             clear_box: pipeline("clear_box"),
             gather: pipeline("gather"),

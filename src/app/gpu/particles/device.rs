@@ -23,7 +23,6 @@ impl ParticlesPipelines {
         let look = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>());
         let drawing = group_layout(device, "particles, drawing", &[look]);
         let advance = compute_pipeline(device, &module, "advance", &moving);
-
         let draw = DrawPipeline {
             label: "particles, drawing",
             module: &module,
@@ -49,7 +48,6 @@ impl ParticlesPipelines {
             [flow.as_entire_binding(), wgpu::BindingResource::TextureView(&view), particles.as_entire_binding()];
         let moving = bind(device, "particles, moving", &self.moving, moved);
         let drawing = bind(device, "particles, drawing", &self.drawing, [look.as_entire_binding()]);
-
         ParticlesEntry {
             revision: 0,
             done: None,

@@ -86,6 +86,11 @@ impl<'a> ViewCx<'a> {
         self.shown_sample::<M>().and_then(Measured::new)
     }
 
+    /// The [`sample_subtitle`] of [`ViewCx::answered`].
+    pub fn answered_subtitle<M: Measurement>(&self, what: &str, otherwise: &str) -> String {
+        sample_subtitle(self.answered::<M>().map(|m| m.sample), what, otherwise)
+    }
+
     /// The sample of [`ViewCx::answered`], with its variant.
     pub(super) fn shown_sample<M: Measurement>(&self) -> Option<(usize, &'a Sample)> {
         let mirror: &'a Mirror = self.mirror;

@@ -52,7 +52,6 @@ impl GeneratorDistanceView {
         let colour = variant_colour(cx.mirror, m.variant, cx.theme);
         chart.add(Line::new("this model", colour, points).stroke(Stroke::Marks(Mark::Ring)));
         let null = &m.permuted;
-
         if null.smallest.is_finite() && null.largest.is_finite() {
             chart.zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
         }
@@ -67,7 +66,6 @@ impl GeneratorDistanceView {
         chart.empty = "Measured at one step only so far.".to_owned();
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GeneratorDistance>(variant);
-
             if history.is_empty() {
                 continue;
             }

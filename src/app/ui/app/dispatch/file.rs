@@ -61,7 +61,6 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let mirror = page.run.as_ref().map_or(&nothing, |r| &r.mirror);
         let figure = Figure::new(sheet.view, mirror, (&page.config, &page.knobs), &theme);
         let figure = Figure { step, size: [width / scale, height / scale], pixels_per_point: scale, ..figure };
-
         let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
         let note = page.notes.get(&sheet.tile).map(String::as_str);
         let mut view = NotedView { view: view.as_mut(), note };

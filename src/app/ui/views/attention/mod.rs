@@ -14,7 +14,7 @@ use crate::{
     },
     ui::{
         action::PageAction,
-        plot::map::{MapFrame, MapState, MapUi, paint_map},
+        plot::map::{MapState, MapUi, paint_map},
         view::Selection,
         views::prelude::*,
     },
@@ -143,17 +143,8 @@ impl Attention {
             let value = value_label(f64::from(held.value(row, col)));
             format!("{} looks at {}\n{value}", token(row), token(col))
         };
-        let map = MapUi {
-            name: "attention map",
-            held,
-            colours: self.colours(h.layer, cx.theme),
-            row_label: "query",
-            col_label: "key",
-            describe: &describe,
-            marked: cx.selection.token.filter(|_| !coarse),
-            cell: None,
-            frame: MapFrame::default(),
-        };
+        let map = MapUi::attention("attention map", held, self.colours(h.layer, cx.theme), &describe);
+        let map = MapUi { marked: cx.selection.token.filter(|_| !coarse), ..map };
         let pointed = map.show(ui, size, cx.theme, &mut self.window);
         if let Some((row, _)) = pointed.clicked
             && !coarse

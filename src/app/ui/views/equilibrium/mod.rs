@@ -38,7 +38,7 @@ fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSet
 
 /// A subtitle: what is shown, of which step, of what.
 fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
-    sample_subtitle(cx.answered::<M>().map(|m| m.sample), what, what)
+    cx.answered_subtitle::<M>(what, what)
 }
 
 /// The text shown where there is no answer.

@@ -151,7 +151,6 @@ impl Paths {
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
         let (sheet, response, _) = canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
         self.size = sheet.size();
-
         self.handle(ui, sheet, &response);
         let followed = followed(cx, answer, all);
         let ghost = self.ghost_paths(cx.mirror.run);

@@ -55,6 +55,5 @@ pub fn mass_bars(answer: &FlowAnswer, theme: &Theme) -> Vec<Bar> {
         let bar = Bar::new(format!("class {}", class.sign()), class.colour(theme), mass.probability);
         bar.sign(class.sign()).before(mass.unsteered)
     };
-
     vec![bar(Class::Plus, &classes.plus), bar(Class::Minus, &classes.minus)]
 }

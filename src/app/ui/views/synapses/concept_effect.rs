@@ -197,11 +197,7 @@ impl View for ConceptEffectView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<ConceptEffect>().map(|m| m.sample),
-            "",
-            "whether what tells a concept is used for it",
-        )
+        cx.answered_subtitle::<ConceptEffect>("", "whether what tells a concept is used for it")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -236,8 +236,7 @@ impl View for Concepts {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<ConceptSearch>().map(|m| m.sample),
+        cx.answered_subtitle::<ConceptSearch>(
             "",
             "one synapse for a concept, confirmed on sentences that took no part in the search",
         )

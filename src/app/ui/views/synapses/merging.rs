@@ -92,7 +92,6 @@ impl View for Merging {
                     Bar::new(name, theme.series(m), loss).sign(SIGNS[m])
                 });
                 let bars: Vec<Bar> = bars.collect();
-
                 bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(max));
             }
             ui.add_space(8.0);

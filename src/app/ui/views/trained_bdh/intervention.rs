@@ -183,7 +183,6 @@ impl Intervention {
             Bar::new(visible_text(&likely.token), theme.accent, likely.probability).before(before(&likely.token))
         });
         let bars: Vec<Bar> = bars.collect();
-
         note_ui(ui, theme, "what comes next; a line across marks the model as it is");
         bars_ui(ui, theme, "next tokens with the change", &bars, 1.0);
         for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {

@@ -148,7 +148,6 @@ impl LogitLensView {
             let bar = Bar::new(visible_text(&likely.token), theme.accent, likely.probability);
             bar.sign(if next == Some(&likely.token) { "\u{2713}" } else { "" }).before(before(likely))
         };
-
         let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(LIKELY).map(bar).collect();
         bars_ui(ui, theme, "likely tokens of the cell", &bars, 1.0);
     }
@@ -203,11 +202,7 @@ impl View for LogitLensView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<LogitLens>().map(|m| m.sample),
-            "the head after every layer",
-            "what the model would say if it ended earlier",
-        )
+        cx.answered_subtitle::<LogitLens>("the head after every layer", "what the model would say if it ended earlier")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -5,7 +5,7 @@ use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     telemetry::{MatrixView, measurements::QueryKeyMaps},
     ui::{
-        plot::map::{MapFrame, MapState, MapUi, paint_map},
+        plot::map::{MapState, MapUi, paint_map},
         view::Selection,
         views::{
             attention::{Grid, colours},
@@ -131,17 +131,9 @@ impl QueryKeyMapsView {
             }
             false => format!("{} is not before {}", token(col), token(row)),
         };
-        let map = MapUi {
-            name: "products of queries and keys",
-            held,
-            colours: Self::colours(m.value, at, cx.theme),
-            row_label: "query",
-            col_label: "key",
-            describe: &describe,
-            marked: cx.selection.token,
-            cell: None,
-            frame: MapFrame::default(),
-        };
+        let colours = Self::colours(m.value, at, cx.theme);
+        let map = MapUi::attention("products of queries and keys", held, colours, &describe);
+        let map = MapUi { marked: cx.selection.token, ..map };
         if let Some((row, _)) = map.show(ui, size, cx.theme, &mut self.window).clicked {
             cx.selection.token = Some(row);
         }
@@ -209,11 +201,7 @@ impl View for QueryKeyMapsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<QueryKeyMaps>().map(|m| m.sample),
-            "rows ask, columns answer",
-            "which tokens' neurons answer to which",
-        )
+        cx.answered_subtitle::<QueryKeyMaps>("rows ask, columns answer", "which tokens' neurons answer to which")
     }
 
     /// The large map, cell by cell.

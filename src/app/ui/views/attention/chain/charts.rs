@@ -108,7 +108,6 @@ impl Quantity {
     /// The means to compare with.
     fn lumping(self, chart: &mut Chart<'static>, chain: &ChainProperties, cx: &ViewCx<'_>) {
         let lumping = &chain.lumping;
-
         chart.level("mean", lumping.mean);
         let null = lumping.shuffled_rows;
         if null.mean.is_finite() && null.sd.is_finite() {

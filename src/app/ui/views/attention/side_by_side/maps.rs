@@ -160,16 +160,12 @@ impl SideBySide {
             let positions = held.cells().rows;
             let value = weight_label(Some(held), cell, slot.is_difference);
             let title = Title { words: slot.title.clone(), colour: slot.colour, value };
+            let words = |row, col| describe(row, col, positions);
             let map = MapUi {
-                name: &slot.name,
-                held,
-                colours: slot.colours,
-                row_label: "query",
-                col_label: "key",
-                describe: &|row, col| describe(row, col, positions),
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
                 cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
                 frame: MapFrame { title: Some(title), ..frame(place.width()) },
+                ..MapUi::attention(&slot.name, held, slot.colours, &words)
             };
             let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
             let cell = |(row, col)| Cell { positions, row, col };

@@ -161,7 +161,6 @@ impl TopContextsView {
         let bars = m.tokens.iter().take(TOKENS);
         let bars = bars.map(|t| Bar::new(visible_text(&t.token), cx.theme.accent, t.share).before(t.frequency));
         let bars: Vec<Bar> = bars.collect();
-
         let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
         bars_ui(ui, cx.theme, "tokens that drive it", &bars, max);
     }
@@ -232,11 +231,7 @@ impl View for TopContextsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<TopContexts>().map(|m| m.sample),
-            "",
-            "the passages of a text that drive a neuron most",
-        )
+        cx.answered_subtitle::<TopContexts>("", "the passages of a text that drive a neuron most")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
