@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
+    config::Choice,
     corpus::NamedTokenizer,
     models::capabilities::{Part, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},

@@ -7,6 +7,7 @@ use crate::{
         graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     },
     cli::prelude::*,
+    config::Choice,
     models::{
         ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
+    config::Choice,
     corpus::NamedTokenizer,
     models::{Trainable, capabilities::SynapseModel},
     probe::{

@@ -14,7 +14,7 @@ pub use crate::ui::{
     identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     plot::{
-        self, Axis, Band, Chart, ChartState, Line, Mark, Reference, Scale, Span, Stroke, Zone, by_place, clip,
+        self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Span, Stroke, by_place, clip,
         colour_bar::{Colours, colour_bar},
         drawing, empty_ui, fits_two,
         map_cells::MapCells,

@@ -125,7 +125,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                 cell_ui(ui, SOURCES, small_text("the source", theme.secondary));
             }
             for (label, m) in &measured {
-                cell_ui(ui, column, small_text(label, variant_colour(cx.mirror, m.variant, theme)).strong());
+                cell_ui(ui, column, small_text(*label, variant_colour(cx.mirror, m.variant, theme)).strong());
             }
             ui.end_row();
             for part in lines {
@@ -133,7 +133,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                     TableLine::Heading(words) => {
                         ui.end_row();
                         // The heading spans all columns.
-                        let (at, font) = (ui.cursor().min, theme::small_text());
+                        let (at, font) = (ui.cursor().min, theme::small());
                         let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, room);
                         let high = galley.size().y + 2.0;
                         ui.painter().galley(at, galley, theme.secondary);

@@ -139,7 +139,7 @@ impl Race {
                     let Some(group) = all.get(racer.place) else { continue };
                     cell_ui(ui, widths[0], small_text(racer.label.clone(), group.colour(racer.place, theme)).strong());
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
-                        let face = if i == VERDICT { theme::small_text() } else { theme::numbers() };
+                        let face = if i == VERDICT { theme::small() } else { theme::numbers() };
                         cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
                     }
                     ui.end_row();

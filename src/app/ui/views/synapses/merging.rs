@@ -2,10 +2,7 @@
 
 use super::stages;
 use crate::{
-    config::Arguments as _,
-    labs::merging::MergingSettings,
-    telemetry::{Measurement as _, measurements::MergingArgs},
-    ui::views::prelude::*,
+    config::Arguments as _, labs::merging::MergingSettings, telemetry::measurements::MergingArgs, ui::views::prelude::*,
 };
 
 /// Number of updates of the children in a question of this view.
