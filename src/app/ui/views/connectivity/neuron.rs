@@ -85,16 +85,6 @@ impl Neuron {
         cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
     }
 
-    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<ScoreRow> {
-        let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
-        let row = |p: &Partner| ScoreRow { label: name(p), value: p.entry, neuron: Some(p.neuron) };
-        partners.iter().map(row).collect()
-    }
-
-    fn token_rows(tokens: &[TokenScore]) -> Vec<ScoreRow> {
-        tokens.iter().map(|t| ScoreRow { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
-    }
-
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
         let mut neuron = shown.neuron;
         let (heads, per_head) = (shown.heads as usize, shown.per_head as usize);
