@@ -23,6 +23,6 @@ pub(super) use crate::{
         plot::ChartState,
         run::Run,
         theme::{self, Theme},
-        widgets::number,
+        widgets::{choice_menu::list_box, number},
     },
 };

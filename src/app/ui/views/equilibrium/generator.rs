@@ -6,7 +6,7 @@ use super::{
     graph::graph_ui,
     keep_fresh,
     matrix::{Rate, RateGesture, matrix_ui},
-    settings, subtitle, verdict_ui, why_nothing,
+    settings, subtitle, why_nothing,
 };
 use crate::{
     analysis::generator::{RateEdit, read_edits, write_edits},
@@ -151,7 +151,7 @@ impl View for GeneratorView {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };
         let state = measured.value;
-        verdict_ui(ui, cx.theme, verdict(state));
+        note_ui(ui, cx.theme, verdict(state));
         let room = ui.available_size();
         let is_flat = room.x >= ABREAST && room.x > FLAT * room.y;
         let (pictures, rest) = if is_flat {

@@ -6,7 +6,7 @@ use eframe::egui::Stroke as Pen;
 use super::{
     GAP, Y,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
@@ -132,7 +132,7 @@ impl View for StationaryMapView {
                 &[(MapPicture::Map, "over the control"), (MapPicture::History, "over steps")],
             );
         }
-        verdict_ui(ui, cx.theme, verdict(map));
+        note_ui(ui, cx.theme, verdict(map));
         let room = ui.available_size();
         if is_wide(ui, room.x) {
             ui.horizontal(|ui| {

@@ -54,11 +54,6 @@ fn is_wide(ui: &Ui, width: f32) -> bool {
     fits_two(ui.ctx(), width, WIDE)
 }
 
-/// Shows a sentence under the picture.
-fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
-    note_ui(ui, theme, words);
-}
-
 /// A choice among pictures.
 fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
     let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);

@@ -6,7 +6,7 @@ use eframe::egui::Stroke as Pen;
 use super::{
     GAP,
     canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
@@ -205,7 +205,7 @@ impl View for RelaxationView {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         let flow = measured.value;
-        verdict_ui(ui, cx.theme, verdict(flow));
+        note_ui(ui, cx.theme, verdict(flow));
         let room = ui.available_size();
         if !is_wide(ui, room.x) {
             self.picture(ui, cx, room, flow, self.shown);

@@ -6,7 +6,7 @@ use eframe::egui::Stroke as Pen;
 use super::{
     GAP,
     canvas::{Plane, frame, inner},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
@@ -147,7 +147,7 @@ impl View for SpectrumView {
                 &[(SpectrumPicture::Plane, "eigenvalues"), (SpectrumPicture::Gaps, "gap by size")],
             );
         }
-        verdict_ui(ui, cx.theme, verdict(state, dt));
+        note_ui(ui, cx.theme, verdict(state, dt));
         let room = ui.available_size();
         if is_wide(ui, room.x) {
             let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);

@@ -100,11 +100,6 @@ fn best_random(search: &ConceptSearch, of: fn(&RandomSearch) -> f64) -> f64 {
 
 const SEARCHING: &str = "Searching this model and three untrained ones: a minute or two. Training goes on meanwhile.";
 
-/// A small line in the secondary colour.
-fn small_ui(ui: &mut Ui, theme: &Theme, words: &str) {
-    note_ui(ui, theme, words);
-}
-
 impl Concepts {
     /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
@@ -129,17 +124,17 @@ impl Concepts {
         let source = cx.config.value(CorpusSettings::source);
         let parliament = source.is_ok_and(|source| source.id().starts_with("parliament"));
         if Self::is_searching(cx) {
-            small_ui(ui, cx.theme, SEARCHING);
+            note_ui(ui, cx.theme, SEARCHING);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(small_text(words, cx.theme.error));
         } else if !parliament && self.chosen < TYPED {
-            small_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
+            note_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
         } else if self.chosen == FILE {
             let words = file(cx).map_or_else(
                 || "No file yet: name one under Concepts, Sentences.".to_owned(),
                 |path| format!("{path}, concept: {}", label(cx).unwrap_or_else(|| "its first label".to_owned())),
             );
-            small_ui(ui, cx.theme, &words);
+            note_ui(ui, cx.theme, words);
         }
         if self.chosen == TYPED {
             ui.columns(2, |columns| {
@@ -211,7 +206,7 @@ impl View for Concepts {
         if !self.shows(search) && !Self::is_searching(cx) {
             let (below, chosen) = (&search.concept, CONCEPTS[self.chosen].1);
             let words = format!("Below is {below}, of step {}. Press Find for {chosen}.", measured.sample.step);
-            small_ui(ui, cx.theme, &words);
+            note_ui(ui, cx.theme, words);
         }
         Self::verdict_ui(ui, cx, search);
         super::concept_effect::test_ui(ui, cx, search);

@@ -170,16 +170,15 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
 fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
     let word = ui.label(RichText::new(name).small().color(shell.theme.secondary));
     let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));
-    let combo = ComboBox::from_id_salt(name).selected_text(selected).width(200.0).truncate();
-    let combo = combo.show_ui(ui, |ui| {
-        for dimension in dimensions(results) {
-            let is_chosen = chosen.as_ref() == Some(&dimension);
-            if ui.selectable_label(is_chosen, label(results, &dimension)).clicked() {
-                *chosen = Some(dimension);
-            }
-        }
+    let choices = dimensions(results).into_iter().map(|dimension| {
+        let (words, is_chosen) = (label(results, &dimension), chosen.as_ref() == Some(&dimension));
+        (dimension, words, is_chosen)
     });
-    combo.response.labelled_by(word.id).on_hover_text("The number or setting on this axis.");
+    let (clicked, list) = list_box(ui, (name, word.id), 200.0, &selected, choices);
+    list.on_hover_text("The number or setting on this axis.");
+    if clicked.is_some() {
+        *chosen = clicked;
+    }
 }
 
 #[cfg(test)]
