@@ -226,7 +226,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         );
         page.is_stale |= field.changed();
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
-                let shown = key_label(&page.order.key);
+        let shown = key_label(&page.order.key);
         let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
         let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
         let words = if page.order.falling { "falling" } else { "rising" };
