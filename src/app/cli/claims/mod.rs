@@ -19,10 +19,12 @@ use super::{
     sweep::RunPlace,
     terminal::notice,
 };
-use crate::experiments::claims::{
-    criterion::Verdict,
-    ledger::{Row, Standing},
-    table::short,
+use crate::experiments::{
+    claims::{
+        criterion::Verdict,
+        ledger::{Row, Standing},
+    },
+    short_number::short,
 };
 
 #[derive(Args)]

@@ -16,8 +16,9 @@ use crate::{
     config::{Value, nearest},
     experiments::{
         claims::{
+            criterion::Verdict,
             curve::{RunSteps, SeedSteps},
-            result::{PointNumbers, SeedNumbers, StepValues},
+            result::{ClaimResult, Made, PointNumbers, SeedNumbers, StepValues},
             rule::{OverSteps, Read, Rule},
         },
         series::{self, NumberSeries, RunNumbers},
@@ -82,6 +83,24 @@ impl EndedRuns {
         }
         let curve = rule.curve(&series, &seeds);
         Ok(Self { seeds, missing, curve, seconds })
+    }
+
+    /// The result of a claim by its rule, which is yet to be judged with the other claims of its paper.
+    pub fn into_result(self, claim: &str, rule: &Rule, made: Made) -> ClaimResult {
+        let Self { seeds, missing, curve, .. } = self;
+        let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
+        ClaimResult {
+            claim: claim.to_owned(),
+            rule: rule.hash(),
+            verdict,
+            effect,
+            interval,
+            p,
+            seeds,
+            missing,
+            curve,
+            made,
+        }
     }
 }
 

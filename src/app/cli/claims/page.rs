@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::super::report::page::{escaped, finish, head};
-use crate::experiments::claims::{
-    ledger::{Judgement, Ledger, Row},
-    table::short,
+use crate::experiments::{
+    claims::ledger::{Judgement, Ledger, Row},
+    short_number::short,
 };
 
 /// Size of a picture, points.

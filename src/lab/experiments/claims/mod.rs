@@ -21,5 +21,7 @@ pub mod entry;
 pub mod ledger;
 pub mod result;
 pub mod rule;
+#[cfg(test)]
+mod small_ledger;
 pub mod statistics;
 pub mod table;

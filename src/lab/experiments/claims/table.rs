@@ -7,6 +7,7 @@ use super::{
     ledger::{Ledger, Row, Standing},
     statistics::Outcome,
 };
+use crate::experiments::short_number::short;
 
 const HEAD: &str = "# The ledger of claims
 
@@ -38,26 +39,6 @@ them on a cluster; the same command without it then reads them. To repeat a clai
     orrery claims list --from mine          # a folder of claims of your own, with `results` in it
 ";
 
-/// Significant digits of a number in a table.
-const DIGITS: usize = 4;
-
-/// A number in few digits: "0.0021", "1.373", "1.20e-7".
-pub fn short(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    if !(1e-3..1e6).contains(&size) {
-        return format!("{value:.2e}");
-    }
-    let before = size.log10().floor().max(0.0) as usize + 1;
-    let text = format!("{value:.*}", DIGITS.saturating_sub(before.min(DIGITS)).max(usize::from(size < 1.0) * DIGITS));
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
 impl Outcome {
     /// "-0.0004 [-0.002, 0.001]".
     pub fn label(&self) -> String {
@@ -88,14 +69,16 @@ impl Row<'_> {
         }
     }
 
-    /// "stands, at our scale".
+    /// "stands, at our scale"; where there is no rule, what one would take.
     pub fn verdict_label(&self) -> String {
+        self.with_reason(self.standing.verdict_label(self.claim.tier))
+    }
+
+    /// These words of its standing, with what a rule would take where there is none.
+    fn with_reason(&self, words: String) -> String {
         match &self.standing {
-            Standing::Judged(judged) if !judged.is_rule_changed => {
-                format!("{}, {}", self.standing.label(), self.claim.tier.scale())
-            }
-            Standing::Open(why) => format!("no rule yet: it takes {why}"),
-            other => other.label(),
+            Standing::Open(why) => format!("{words}: it takes {why}"),
+            _ => words,
         }
     }
 }
@@ -143,10 +126,7 @@ impl Ledger {
                     claim.place.clone(),
                     claim.number.clone(),
                     claim.tier.label().to_owned(),
-                    match &row.standing {
-                        Standing::Open(why) => format!("no rule yet: it takes {why}"),
-                        other => other.label(),
-                    },
+                    row.with_reason(row.standing.label()),
                     row.effect_label(),
                     row.seeds_label(),
                 ];
@@ -161,12 +141,6 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let all = [0.0, 0.00021, -0.25, 1.5, 22.553, 12_345.6, 1.2e-7, -3e8];
-        assert_eq!(all.map(short), ["0", "2.10e-4", "-0.25", "1.5", "22.55", "12346", "1.20e-7", "-3.00e8"]);
-    }
 
     #[test]
     fn every_claim_has_a_row() {

@@ -5,11 +5,13 @@ use eframe::egui::{Button, Frame, Label, Margin, Response, RichText, Role, Ui, W
 
 use super::{RunsHere, curve, picture};
 use crate::{
-    experiments::claims::{
-        entry::{ClaimEntry, ClaimRuns},
-        ledger::{Judgement, Standing},
-        rule::Rule,
-        table::short,
+    experiments::{
+        claims::{
+            entry::{ClaimEntry, ClaimRuns},
+            ledger::{Judgement, Standing},
+            rule::Rule,
+        },
+        short_number::short,
     },
     ui::{
         action::{MessageAction, OpenAction, RunsAction},
