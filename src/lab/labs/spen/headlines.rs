@@ -7,7 +7,7 @@ use crate::{
         large::{self, LargeNumber},
         measured,
     },
-    telemetry::measurements::LayerReadout,
+    telemetry::measurements::{LayerReadout, TokenBaselines},
 };
 
 pub static ALL: &[Headline] = &[
@@ -15,6 +15,15 @@ pub static ALL: &[Headline] = &[
     PERPLEXITY,
     ACCURACY,
     BESIDE_FIRST,
+    Headline {
+        id: "unigram_loss",
+        name: "loss of frequencies",
+        about: "Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats a token.",
+        better: Better::Neither,
+        absent: "tokens were not counted",
+        source: measured!(TokenBaselines, |m| Some(m.unigram).filter(|loss| loss.is_finite())),
+        ..LOSS
+    },
     Headline {
         id: "first_layer",
         name: "layer 1 at the end",

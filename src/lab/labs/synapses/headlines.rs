@@ -7,7 +7,7 @@ use crate::{
         large::{self, LargeNumber, Meaning, Reference},
         measured,
     },
-    telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
+    telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, Surprise, TextLosses},
 };
 
 const FIRING: Headline = Headline {
@@ -71,6 +71,14 @@ pub static ALL: &[Headline] = &[
         source: measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
         ..FIRING
     },
+    Headline {
+        id: "firing_change",
+        name: "y, new less known",
+        about: "Share of y above zero while words are new less the share when they are known, mean over layers, by octave of rotary speed: 0 turns fastest, 7 slowest.",
+        absent: "new words were not read yet (`probe.surprise_every`)",
+        source: measured!(Surprise, octave_changes),
+        ..FIRING
+    },
     CONCEPT,
     Headline {
         id: "concept_effect_random",
@@ -122,9 +130,33 @@ fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringSha
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
+/// The change of the firing share by octave, mean over layers.
+fn octave_changes(m: &Surprise) -> Vec<(String, f64)> {
+    let octaves = m.octaves.iter().map(|layer| layer.memorised.len().min(layer.known.len())).min().unwrap_or(0);
+    let change = |k: usize| m.octaves.iter().map(|layer| layer.memorised[k] - layer.known[k]).sum::<f64>();
+    (0..octaves).map(|k| (k.to_string(), change(k) / m.octaves.len() as f64)).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::labs::LABS;
+    use super::*;
+    use crate::{
+        labs::LABS,
+        telemetry::measurements::{OctaveFiring, PeriodCurves},
+    };
+
+    #[test]
+    fn changes_by_octave_are_means_over_layers() {
+        let curves = || PeriodCurves { layers: vec![], loss: vec![].into() };
+        let layer = |memorised: [f64; 2], known: [f64; 2]| OctaveFiring {
+            memorised: memorised.to_vec().into(),
+            known: known.to_vec().into(),
+        };
+        let octaves = vec![layer([0.5, 0.5], [0.25, 0.5]), layer([0.5, 0.75], [0.25, 0.25])];
+        let read = Surprise { trained: curves(), random_weights: curves(), octaves };
+        assert_eq!(octave_changes(&read), [("0".to_owned(), 0.25), ("1".to_owned(), 0.25)]);
+        assert!(octave_changes(&Surprise { octaves: vec![], ..read }).is_empty());
+    }
 
     #[test]
     fn plain_sentences_hold_no_markup() {
