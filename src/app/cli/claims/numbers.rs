@@ -196,6 +196,10 @@ fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64
             sorted.sort_by(f64::total_cmp);
             sorted.get(sorted.len() / 2).copied()
         }
+        (None, Some(OverSteps::Rise)) => {
+            let lowest = values.clone().reduce(f64::min)?;
+            values.next_back().map(|last| last - lowest)
+        }
         (None, Some(OverSteps::Every)) => {
             let counted = rule.counted?;
             values.clone().find(|value| !counted.contains(*value)).or_else(|| values.next_back())

@@ -11,7 +11,8 @@ use crate::experiments::short_number::short;
 
 const HEAD: &str = "# The ledger of claims
 
-Every claim of the five papers that an experiment could support or contradict. This page is made from `claims/`:
+Every claim of the five papers that an experiment could support or contradict, and what others report of their models
+(*disputes*). This page is made from `claims/`:
 `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
     orrery claims                   # this table; --paper, --verdict
