@@ -22,7 +22,9 @@ use super::{
 use crate::experiments::{
     claims::{
         criterion::Verdict,
+        curve::EffectPoint,
         ledger::{Row, Standing},
+        rule::Rule,
     },
     short_number::short,
 };
@@ -234,6 +236,10 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         print_line!("values: {}", values.join(", "))?;
         if let (Some(rule), true) = (&claim.rule, judged.curve.len() > 1) {
             print_line!("over steps: {}", rule.turns_label(&judged.curve))?;
+        }
+        if let Some(axis) = claim.rule.as_ref().and_then(Rule::axis).filter(|_| judged.along_axis.len() > 1) {
+            let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
+            print_line!("over {axis}: {}", points.join("; "))?;
         }
         if let Some(result) = ledger.results.get(&claim.id) {
             let (made, missing) = (&result.made, &result.missing);

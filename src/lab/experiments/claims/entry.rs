@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{
     claim::Claim,
     criterion::{Statistic, Verdict},
+    curve::EffectPoint,
     ledger::{Judgement, Ledger, Paper, Problem, Row, Standing},
     result::Made,
     rule::Rule,
@@ -107,9 +108,18 @@ impl Judgement {
     /// range, or there are fewer than two steps.
     pub fn curve_extent(&self, rule: &Rule) -> Option<(f64, f64)> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
-        let ends = self.curve.iter().flat_map(|point| [point.interval.0, point.interval.1]);
-        padded(ends.chain(bounds)).filter(|_| self.curve.len() > 1)
+        padded(ends_of(&self.curve).chain(bounds)).filter(|_| self.curve.len() > 1)
     }
+
+    /// The ends of an axis with the intervals over the values of a setting; `None` where they are no range, or there are fewer
+    /// than two.
+    pub fn along_axis_extent(&self) -> Option<(f64, f64)> {
+        padded(ends_of(&self.along_axis)).filter(|_| self.along_axis.len() > 1)
+    }
+}
+
+fn ends_of(points: &[EffectPoint]) -> impl Iterator<Item = f64> {
+    points.iter().flat_map(|point| [point.interval.0, point.interval.1])
 }
 
 /// The range of the finite values, with room at both ends; `None` where they are no range.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     claim::{Claim, ClaimError, HeldBy, PaperFile, Tier},
     criterion::Verdict,
-    curve::StepEffect,
+    curve::EffectPoint,
     result::ClaimResult,
     rule::Rule,
     statistics::{self, Outcome},
@@ -46,7 +46,9 @@ pub struct Judgement {
     /// Each seed with its value on the scale of the effect.
     pub values: Vec<(u64, f64)>,
     /// The effect over the steps of the runs, where it was kept.
-    pub curve: Vec<StepEffect>,
+    pub curve: Vec<EffectPoint>,
+    /// The numbers over the setting, or the field, along which the effect is a slope or a rank correlation.
+    pub along_axis: Vec<EffectPoint>,
     /// True if the rule is not the one by which the runs were made.
     pub is_rule_changed: bool,
 }
@@ -264,6 +266,7 @@ impl Ruled<'_> {
             p: outcome.map(|_| self.p),
             values: result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect(),
             curve: rule.effects(result),
+            along_axis: rule.effects_along_axis(&result.seeds),
             is_rule_changed: rule.hash() != result.rule,
         }
     }

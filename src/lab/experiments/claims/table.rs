@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     criterion::Verdict,
+    curve::EffectPoint,
     ledger::{Ledger, Row, Standing},
     statistics::Outcome,
 };
@@ -45,6 +46,14 @@ impl Outcome {
     pub fn label(&self) -> String {
         let (low, high) = self.interval;
         format!("{} [{}, {}]", short(self.effect), short(low), short(high))
+    }
+}
+
+impl EffectPoint {
+    /// "64: -0.0004 [-0.002, 0.001]".
+    pub fn label(&self) -> String {
+        let (low, high) = self.interval;
+        format!("{}: {} [{}, {}]", short(self.at), short(self.effect), short(low), short(high))
     }
 }
 
