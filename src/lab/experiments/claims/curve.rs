@@ -156,7 +156,8 @@ impl Rule {
         };
         let mut points: Vec<EffectPoint> = first.points.iter().enumerate().filter_map(point).collect();
         points.sort_by(|a, b| a.at.total_cmp(&b.at));
-        points
+        let varies = points.first().zip(points.last()).is_some_and(|(first, last)| first.at < last.at);
+        if varies { points } else { vec![] }
     }
 
     /// How the intervals lie over steps: "step 0: outside of where it stands; from step 40: where the claim stands". Long ones
