@@ -274,7 +274,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
         ledger = source.ledger()?;
     }
     let mut problems = ledger.problems();
-    problems.extend(source.outdated_page(&ledger)?);
+    problems.extend(source.outdated_pages(&ledger)?);
     if problems.is_empty() {
         print_line!("{} results agree with their numbers and rules", ledger.results.len())?;
         return Ok(());

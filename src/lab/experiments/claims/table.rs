@@ -31,8 +31,9 @@ held by a test of this repository, which `orrery claims show` names. A star mark
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone.
 
-The page *Claims* of the window, beside *Runs*, has the same rows: a click unfolds quote, picture, rule and counter-reading, opens the
-lab with the rule's settings, or begins the runs of all seeds, whose verdict fills in as they end.
+[results.md](results.md) has what was made of runs: effects, seeds, minutes, machines. The page *Claims* of the window, beside
+*Runs*, has the same rows as this one: a click unfolds quote, picture, rule and counter-reading, opens the lab with the rule's
+settings, or begins the runs of all seeds, whose verdict fills in as they end.
 
 Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again. `--on slurm` makes
 them on a cluster; the same command without it then reads them. To repeat a claim with other seeds, and keep the result apart:
@@ -93,7 +94,17 @@ impl Row<'_> {
     }
 }
 
+/// A line of a table in Markdown.
+pub(super) fn table_line<const N: usize>(cells: [String; N]) -> String {
+    format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
 impl Ledger {
+    /// The pages that are made from the ledger, by their names in `docs`.
+    pub fn pages(&self) -> [(&'static str, String); 2] {
+        [("claims.md", self.markdown()), ("results.md", self.results_markdown())]
+    }
+
     /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need what is not here, 8 have no rule yet".
     pub fn summary(&self) -> String {
         let rows = self.rows();
@@ -140,8 +151,7 @@ impl Ledger {
                     row.effect_label(),
                     row.seeds_label(),
                 ];
-                let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-                let _ = writeln!(text, "| {} |", cells.join(" | "));
+                let _ = writeln!(text, "{}", table_line(cells));
             }
         }
         text
