@@ -47,27 +47,27 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
     out
 }
 
-/// Height of the picture of a course, points.
-const COURSE_HEIGHT: f64 = 60.0;
+/// Height of a chart of effects, points.
+const CHART_HEIGHT: f64 = 60.0;
 
 /// The effect over steps, and over the setting along which it runs; empty of what was not kept.
-fn courses(row: &Row, judged: &Judgement) -> String {
+fn effect_charts(row: &Row, judged: &Judgement) -> String {
     let Some(rule) = &row.claim.rule else { return String::new() };
     let mut out = String::new();
     if let Some(ends) = judged.curve_extent(rule) {
-        let course = Course { points: &judged.curve, ends, region: Some(&rule.stands) };
-        out += &course.html(&format!("over steps: {}", rule.turns_label(&judged.curve)));
+        let chart = EffectChart { points: &judged.curve, ends, region: Some(&rule.stands) };
+        out += &chart.html(&format!("over steps: {}", rule.turns_label(&judged.curve)));
     }
     if let (Some(ends), Some(axis)) = (judged.along_axis_extent(), rule.axis()) {
         let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
-        let course = Course { points: &judged.along_axis, ends, region: None };
-        out += &course.html(&format!("over {axis}: {}", points.join("; ")));
+        let chart = EffectChart { points: &judged.along_axis, ends, region: None };
+        out += &chart.html(&format!("over {axis}: {}", points.join("; ")));
     }
     out
 }
 
 /// Effects along an axis.
-struct Course<'a> {
+struct EffectChart<'a> {
     points: &'a [EffectPoint],
     /// The ends of the axis of effects.
     ends: (f64, f64),
@@ -75,20 +75,20 @@ struct Course<'a> {
     region: Option<&'a Region>,
 }
 
-impl Course<'_> {
+impl EffectChart<'_> {
     /// The picture under these words.
     fn html(&self, words: &str) -> String {
         let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return String::new() };
         let (low, high) = self.ends;
         let x = |at: f64| (at - first.at) / (last.at - first.at) * (WIDTH - 4.0) + 2.0;
-        let y = |value: f64| (high - value) / (high - low) * (COURSE_HEIGHT - 4.0) + 2.0;
+        let y = |value: f64| (high - value) / (high - low) * (CHART_HEIGHT - 4.0) + 2.0;
         let words = escaped(words);
         let mut out = format!(
-            "<br>{words}<br><svg width=\"{WIDTH}\" height=\"{COURSE_HEIGHT}\" role=\"img\" aria-label=\"effect {words}\">"
+            "<br>{words}<br><svg width=\"{WIDTH}\" height=\"{CHART_HEIGHT}\" role=\"img\" aria-label=\"effect {words}\">"
         );
         // writing to a string does not fail
         if let Some(region) = self.region {
-            let (top, bottom) = (region.below.map_or(0.0, y), region.above.map_or(COURSE_HEIGHT, y));
+            let (top, bottom) = (region.below.map_or(0.0, y), region.above.map_or(CHART_HEIGHT, y));
             let _ = write!(
                 out,
                 "<rect y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#888\" fill-opacity=\".15\"/>",
@@ -115,14 +115,14 @@ fn table_row(row: &Row, out: &mut String) {
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let picture = row.standing.judgement().map(|judged| picture(row, judged)).unwrap_or_default();
-    let courses = row.standing.judgement().map(|judged| courses(row, judged)).unwrap_or_default();
+    let effect_charts = row.standing.judgement().map(|judged| effect_charts(row, judged)).unwrap_or_default();
     let more = |name: &str, text: &str| match text {
         "" => String::new(),
         text => format!("<br>{name}: {}", escaped(text)),
     };
     let _ = writeln!(
         out,
-        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}{courses}</details></td><td>{}</td><td>{picture}\
+        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}{effect_charts}</details></td><td>{}</td><td>{picture}\
          {}</td><td>{}</td></tr>",
         escaped(&claim.id),
         escaped(&claim.title),

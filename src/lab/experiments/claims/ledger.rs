@@ -165,7 +165,7 @@ impl Ledger {
 
     /// The rules of a paper with the outcomes of their stored numbers, or of those that are given for one, and with the p values
     /// of all corrected together.
-    fn family<'a>(&self, paper: &'a Paper, given: Option<&ClaimResult>) -> Vec<Ruled<'a>> {
+    fn family<'a>(&self, paper: &'a Paper, given: Option<&ClaimResult>) -> Vec<RuleOutcome<'a>> {
         let result =
             |claim: &Claim| given.filter(|given| given.claim == claim.id).or_else(|| self.results.get(&claim.id));
         let ruled = paper.file.claims.iter().filter_map(|claim| {
@@ -173,9 +173,9 @@ impl Ledger {
             let outcome = result(claim).and_then(|result| statistics::outcome(rule, &result.seeds));
             // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
             let p = outcome.as_ref().map_or(1.0, Outcome::p);
-            Some(Ruled { claim, rule, outcome, p })
+            Some(RuleOutcome { claim, rule, outcome, p })
         });
-        let mut family: Vec<Ruled> = ruled.collect();
+        let mut family: Vec<RuleOutcome> = ruled.collect();
         let raw: Vec<f64> = family.iter().map(|ruled| ruled.p).collect();
         family.iter_mut().zip(holm(&raw)).for_each(|(ruled, corrected)| ruled.p = corrected);
         family
@@ -247,7 +247,7 @@ pub(super) struct Problem {
 }
 
 /// A claim's rule with the outcome of its numbers.
-struct Ruled<'a> {
+struct RuleOutcome<'a> {
     claim: &'a Claim,
     rule: &'a Rule,
     outcome: Option<Outcome>,
@@ -255,7 +255,7 @@ struct Ruled<'a> {
     p: f64,
 }
 
-impl Ruled<'_> {
+impl RuleOutcome<'_> {
     /// The judgement of the result whose outcome this is.
     fn judgement(&self, result: &ClaimResult) -> Judgement {
         let Self { rule, outcome, .. } = *self;

@@ -32,7 +32,7 @@ const MAX_VALUES: usize = 8;
 const COMMIT: usize = 8;
 
 /// A result with its claim's row, rule and judgement.
-struct Line<'a> {
+struct ResultLine<'a> {
     row: &'a Row<'a>,
     rule: &'a Rule,
     judged: &'a Judgement,
@@ -43,12 +43,13 @@ impl Ledger {
     /// The page `docs/results.md`.
     pub fn results_markdown(&self) -> String {
         let rows = self.rows();
-        let lines: Vec<Line> = rows.iter().filter_map(|row| self.line(row)).collect();
+        let lines: Vec<ResultLine> = rows.iter().filter_map(|row| self.line(row)).collect();
         let with_interval = lines.iter().filter(|line| line.judged.outcome.is_some()).count();
         let (all, results) = (rows.len(), lines.len());
-        let mut text = format!("{HEAD}\n{results} of {all} claims have a result of runs, {with_interval} of them an interval.\n");
+        let mut text =
+            format!("{HEAD}\n{results} of {all} claims have a result of runs, {with_interval} of them an interval.\n");
         for paper in &self.papers {
-            let of_paper: Vec<&Line> = lines.iter().filter(|line| line.row.paper.id == paper.id).collect();
+            let of_paper: Vec<&ResultLine> = lines.iter().filter(|line| line.row.paper.id == paper.id).collect();
             if !of_paper.is_empty() {
                 paper_section(paper, &of_paper, &mut text);
             }
@@ -56,20 +57,20 @@ impl Ledger {
         text
     }
 
-    fn line<'a>(&'a self, row: &'a Row<'a>) -> Option<Line<'a>> {
+    fn line<'a>(&'a self, row: &'a Row<'a>) -> Option<ResultLine<'a>> {
         let (rule, judged) = (row.claim.rule.as_ref()?, row.standing.judgement()?);
-        Some(Line { row, rule, judged, result: self.results.get(&row.claim.id)? })
+        Some(ResultLine { row, rule, judged, result: self.results.get(&row.claim.id)? })
     }
 }
 
-fn paper_section(paper: &Paper, lines: &[&Line], text: &mut String) {
+fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
     let head = ["", "claim", "effect [95%]", "the paper", "verdict", "p", "seeds", "minutes", "made by"];
     // writing to a string does not fail
     let _ = writeln!(text, "\n## {}\n\n{}", paper.file.title, table_line(head.map(str::to_owned)));
     text.push_str(&table_line(head.map(|_| "---".to_owned())));
     text.push('\n');
     for line in lines {
-        let Line { row, rule, judged, result } = line;
+        let ResultLine { row, rule, judged, result } = line;
         let _ = writeln!(
             text,
             "{}",
@@ -86,9 +87,9 @@ fn paper_section(paper: &Paper, lines: &[&Line], text: &mut String) {
             ])
         );
     }
-    let courses: Vec<String> = lines.iter().flat_map(|line| line.courses()).collect();
-    if !courses.is_empty() {
-        let _ = write!(text, "\n{}", courses.concat());
+    let curves: Vec<String> = lines.iter().flat_map(|line| line.curve_lines()).collect();
+    if !curves.is_empty() {
+        let _ = write!(text, "\n{}", curves.concat());
     }
 }
 
@@ -100,9 +101,9 @@ fn made_label(result: &ClaimResult) -> String {
     format!("Orrery {}{commit}, {} cores of {}", made.version, made.cores, made.cpu)
 }
 
-impl Line<'_> {
+impl ResultLine<'_> {
     /// Lines on an interval that turns over steps, and on few values of a setting.
-    fn courses(&self) -> Vec<String> {
+    fn curve_lines(&self) -> Vec<String> {
         let (id, mut lines) = (&self.row.claim.id, vec![]);
         let turns = self.rule.turns_label(&self.judged.curve);
         if turns.contains(';') {

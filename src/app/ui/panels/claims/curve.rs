@@ -21,7 +21,7 @@ const BELOW: f32 = 20.0;
 const RADIUS: f32 = 2.5;
 
 /// Effects along an axis, and how they are named.
-struct Course<'a> {
+struct EffectChart<'a> {
     points: &'a [EffectPoint],
     /// The ends of the axis of effects.
     ends: (f64, f64),
@@ -38,8 +38,8 @@ pub fn steps_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let Some(ends) = judged.curve_extent(rule) else { return };
     let name = format!("effect over steps: {}", rule.turns_label(&judged.curve));
     let place = |step: f64| format!("step {}", grouped(step as u64));
-    let course = Course { points: &judged.curve, ends, region: Some(&rule.stands), name, place: &place };
-    course.ui(ui, theme);
+    let chart = EffectChart { points: &judged.curve, ends, region: Some(&rule.stands), name, place: &place };
+    chart.ui(ui, theme);
 }
 
 /// Draws the number over the setting along which the effect is a slope or a rank correlation; nothing where there is none.
@@ -48,10 +48,10 @@ pub fn axis_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
     let name = format!("over {axis}: {}", points.join("; "));
     let place = |value: f64| format!("{axis} {}", short(value));
-    Course { points: &judged.along_axis, ends, region: None, name, place: &place }.ui(ui, theme);
+    EffectChart { points: &judged.along_axis, ends, region: None, name, place: &place }.ui(ui, theme);
 }
 
-impl Course<'_> {
+impl EffectChart<'_> {
     fn ui(&self, ui: &mut Ui, theme: &Theme) {
         let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return };
         let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
