@@ -120,7 +120,6 @@ impl ResultLine<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::experiments::claims::small_ledger::{ledger, ledger_with, result};
 
     #[test]
