@@ -37,8 +37,8 @@ pub fn check(lab: &Lab, preset: &str, events: &[Event]) -> BTreeSet<&'static str
     lab.headlines.iter().map(|h| h.id).filter(|id| ids.contains(id)).collect()
 }
 
-/// What no run has by itself: somebody must ask for it.
-pub const ASKED_FOR: [&str; 2] = ["concept_effect", "concept_effect_random"];
+/// What no preset has by itself: somebody must ask for it, or set it.
+pub const ASKED_FOR: [&str; 3] = ["concept_effect", "concept_effect_random", "within_projected"];
 
 #[test]
 fn every_lab_declares_a_few_with_words() {
