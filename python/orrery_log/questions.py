@@ -114,6 +114,8 @@ class Questions:
     def _reply(self, id: str, step: int) -> None:
         try:
             question = self._read(id)
+            if question is None:
+                return
             done = self._do(question, step)
             state = "answered"
         except Refused as e:
@@ -130,12 +132,14 @@ class Questions:
             data = to_json(plain(fields))
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
-    def _read(self, id: str) -> dict[str, Any]:
-        """A question; refused where it is no regular file of bounded size with a JSON object."""
+    def _read(self, id: str) -> dict[str, Any] | None:
+        """A question, or None if it was withdrawn; refused where it is no regular file of bounded size with an object."""
         path = os.path.join(self.ask, f"{id}.json")
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
             fd = os.open(path, flags)
+        except FileNotFoundError:
+            return None
         except OSError as e:
             raise Refused("ask", f"the question cannot be read ({e.strerror}): links are not followed") from None
         try:
@@ -215,7 +219,11 @@ class Questions:
         return Answer(f"learning rate {before[0]:g} -> {after[0]:g}; a scheduler may set it again")
 
     def _own(self, ask: str, function: Callable[..., Any], args: dict[str, Any], step: int) -> Answer:
-        """The script's own function. `attention` gives `{layer: weights}` or that and tokens, `next_tokens` pairs."""
+        """The script's own function. `attention` gives `{layer: weights}` or that and tokens, `next_tokens` pairs.
+
+        Any other gives words, or numbers, which are shown by their shape, or the `{"channel": .., "payload": ..}` of a
+        typed channel.
+        """
         said = function(**args)
         text = str(args.get("text", ""))
         if ask == "attention":
@@ -229,7 +237,13 @@ class Questions:
             likely = [{"token": str(t), "probability": float(p)} for t, p in said]
             payload = {"prompt": text, "is_typed": True, "likely": likely, "continuation": ""}
             return Answer(f"{len(likely)} next tokens", self._sample("text.next_tokens", payload, step, text))
-        return Answer("done" if said is None else str(said)[:10_000])
+        if said is None or isinstance(said, str):
+            return Answer("done" if said is None else said[:10_000])
+        if isinstance(said, dict) and set(said) == {"channel", "payload"}:
+            return Answer("", self._sample(str(said["channel"]), plain(said["payload"]), step, text))
+        is_plain = isinstance(said, (dict, list, tuple, int, float))
+        payload = plain(said) if is_plain else arrays.encode(arrays.copy(said, ask))
+        return Answer("", self._sample(f"answer/{ask}", payload, step, text))
 
     @staticmethod
     def _sample(channel: str, payload: Any, step: int, about: str) -> dict[str, Any]:

@@ -160,12 +160,18 @@ def test_the_scripts_own_functions_answer(begin):
         "next_tokens": lambda text, count=2: [("a", 0.75), ("b", 0.25)][:count],
         "lesson": lambda: "well done",
         "broken": lambda: 1 / 0,
+        "norms": lambda: [[1.0, 2.0], [3.0, 4.0]],
+        "table": lambda: {"columns": ["word"], "rows": [["ferry"]]},
+        "typed": lambda text: {"channel": "text.next_tokens", "payload": {"prompt": text}},
     }
     run = begin(allow=list(answers), answers=answers)
     ask(run, "1", {"ask": "attention", "args": {"text": "hi"}})
     ask(run, "2", {"ask": "next_tokens", "args": {"text": "hi", "count": 1}})
     ask(run, "3", {"ask": "lesson"})
     ask(run, "4", {"ask": "broken"})
+    ask(run, "5", {"ask": "norms"})
+    ask(run, "6", {"ask": "table"})
+    ask(run, "7", {"ask": "typed", "args": {"text": "hi"}})
     run.log({"a": 1}, step=3)
     state, _, sample = answer(run, "1")
     assert state == "answered" and sample["step"] == 3 and sample["tokens"] == ["h", "i"]
@@ -173,6 +179,27 @@ def test_the_scripts_own_functions_answer(begin):
     assert answer(run, "2")[2]["payload"]["likely"] == [{"token": "a", "probability": 0.75}]
     assert answer(run, "3")[1] == "well done"
     assert answer(run, "4")[0] == "refused" and "ZeroDivisionError" in answer(run, "4")[1]
+    norms = answer(run, "5")[2]
+    assert (norms["channel"], norms["step"]) == ("answer/norms", 3)
+    assert array(norms["payload"]) == ([2, 2], [1, 2, 3, 4])
+    assert answer(run, "6")[2]["payload"] == {"columns": ["word"], "rows": [["ferry"]]}
+    assert answer(run, "7")[2]["channel"] == "text.next_tokens"
+
+
+def test_a_question_that_was_withdrawn_is_not_answered(begin, monkeypatch):
+    run = begin(allow=["lesson"], answers={"lesson": lambda: "yes"})
+    ask(run, "a", {"ask": "lesson"})
+    opened = os.open
+    gone = []
+
+    def withdrawing(path, *args, **kwargs):
+        if str(path).endswith("a.json") and not gone:
+            gone.append(os.unlink(path))
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", withdrawing)
+    run.log({"a": 1}, step=1)
+    assert gone and not list(Path(run.folder, "answer").iterdir())
 
 
 def test_many_questions_are_answered_over_some_steps(begin):

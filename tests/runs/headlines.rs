@@ -98,6 +98,7 @@ fn headline_info(config: orrery::config::Config) -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     }
 }
 

@@ -20,6 +20,7 @@ mod faults;
 mod folders;
 mod foreign_files;
 mod foreign_folders;
+mod foreign_questions;
 #[path = "../shared/foreign_run.rs"]
 mod foreign_run;
 mod foreign_runs;

@@ -130,6 +130,7 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     };
     let about = if graph.title.is_empty() { name } else { format!("{name}: {}", graph.title) };
     let sample = Sample {

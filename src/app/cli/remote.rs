@@ -101,6 +101,12 @@ impl fmt::Display for Address {
     }
 }
 
+/// The address that the run in a folder is copied from; `None` where it is no copy.
+pub fn source_of(folder: &Path) -> Option<String> {
+    let source = read_text_inside(folder, SOURCE, LONGEST_LINE).ok()?;
+    Some(source.trim().to_owned())
+}
+
 /// A copy that is being written. Dropped, it ends `ssh`.
 pub struct RemoteRun {
     pub folder: PathBuf,

@@ -219,6 +219,16 @@ impl Mirror {
         self.answers.get(&(variant, Channel::new(channel)))
     }
 
+    /// Every channel that has an answer to an asked question, with the variants that gave it.
+    pub fn answer_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
+        with_variants(self.answers.keys())
+    }
+
+    /// The answer to the question with this number, unless one of the same channel came after it.
+    pub fn answer_to(&self, request: u64) -> Option<&Sample> {
+        self.answers.values().find(|sample| sample.request == Some(request))
+    }
+
     /// Every scalar channel present, with the variants that have it.
     pub fn scalar_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
         with_variants(self.scalars.keys())

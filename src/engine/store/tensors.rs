@@ -125,7 +125,12 @@ const LENGTH: usize = 8;
 /// All tensors of a file, by name.
 pub fn read(path: &Path, device: &Device) -> Result<NamedTensors, StoreError> {
     let bytes = open(path).and_then(read_tensors).at("read", path)?;
-    let file = parse(path, &bytes)?;
+    from_bytes(path, &bytes, device)
+}
+
+/// All tensors of a file's bytes, by name; `path` is named in errors.
+pub(super) fn from_bytes(path: &Path, bytes: &[u8], device: &Device) -> Result<NamedTensors, StoreError> {
+    let file = parse(path, bytes)?;
     let mut names = file.names();
     names.sort_unstable();
     names.into_iter().map(|name| Ok((name.to_owned(), load(path, &file, name, device)?))).collect()

@@ -125,6 +125,7 @@ impl Run {
             folder,
             inputs: self.inputs.clone(),
             stages: self.plan.stage_starts(),
+            asks: vec![],
         }
     }
 

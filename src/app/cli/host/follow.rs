@@ -1,12 +1,14 @@
-//! Tells a window of a run folder that another program writes, and of what is appended to it.
+//! Tells a window of a run folder that another program writes, and of what is appended to it; and takes the window's
+//! questions to that program.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
 use crate::{
-    store::{self, Look, Reader, StoreError},
-    telemetry::{Command, Event, FOREIGN, Inbox, Level, RunState},
+    cli::ask::foreign as program,
+    store::{self, Look, OpenQuestion, Reader, Reply, StoreError},
+    telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
 
 /// How often a folder is looked at. Size and content are compared, so that it works where no change is announced, as on
@@ -51,12 +53,16 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Re
     }
     let mut looks = 0;
     while followed.goes_on() {
-        // nothing can be asked of it: its models are with the program that trains them
+        // its models are with the program that trains them, which is asked over the folder
         match commands.recv_timeout(POLL) {
             Err(RecvTimeoutError::Disconnected) => return Ok(Told::Left),
             Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(Told::Left),
-            Ok(_) | Err(RecvTimeoutError::Timeout) => followed.look(),
+            Ok(Command::Measure(question)) => followed.ask(&question),
+            Ok(Command::Cancel(request)) => followed.cancel(request),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
+        followed.look();
+        followed.take_replies();
         looks += 1;
         if looks == SOON {
             followed.say_so();
@@ -78,18 +84,30 @@ struct Followed<'a> {
     is_followed: bool,
     /// Nobody writes it: it is read to its end.
     is_whole: bool,
+    /// The description of the run.
+    info: Arc<RunInfo>,
+    /// Questions that the program has not answered yet, with their numbers.
+    open: Vec<(u64, OpenQuestion)>,
     /// The trouble that was told last.
     trouble: String,
+}
+
+/// Nobody waits any more for what it has not answered.
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        self.open.iter().for_each(|(_, question)| question.withdraw());
+    }
 }
 
 impl<'a> Followed<'a> {
     fn open(folder: &'a Path, inbox: &'a Arc<Inbox>, is_followed: bool) -> Result<Self, String> {
         let words = |e: StoreError| e.to_string();
         let reader = Reader::open(folder).map_err(words)?;
-        let is_foreign = reader.info().is_some_and(|info| info.lab == FOREIGN);
+        let info = reader.info().unwrap_or_default();
+        let is_foreign = info.lab == FOREIGN;
         let is_whole = !is_foreign && !is_followed && !store::is_being_written(folder);
         let reader = if is_whole { reader } else { Reader::follow(folder).map_err(words)? };
-        Ok(Self { folder, inbox, reader, is_foreign, is_followed, is_whole, trouble: String::new() })
+        Ok(Self { folder, inbox, reader, is_foreign, is_followed, is_whole, info, open: vec![], trouble: String::new() })
     }
 
     /// True while more may be appended.
@@ -98,8 +116,8 @@ impl<'a> Followed<'a> {
         !self.is_whole && (self.is_foreign || is_written())
     }
 
-    /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since it takes no commands
-    /// and answers no questions; that it failed is told.
+    /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since no model here takes
+    /// commands or answers by itself; that it failed is told.
     fn tell(&mut self) {
         let (is_foreign, is_whole) = (self.is_foreign, self.is_whole);
         let is_told = |event: &Event| match event {
@@ -153,12 +171,66 @@ impl<'a> Followed<'a> {
     fn read_anew(&mut self) {
         // what is not whole yet is tried again
         let Ok(other) = Self::open(self.folder, self.inbox, self.is_followed) else { return };
-        (self.reader, self.is_foreign, self.is_whole) = (other.reader, other.is_foreign, other.is_whole);
+        // the one that was in its place is dropped, and what it was asked is withdrawn
+        *self = other;
         self.tell();
         if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
         self.notice(Level::Info, "the folder was written anew: it was read from its beginning".to_owned());
+    }
+
+    /// Puts a question to the program that writes the run.
+    fn ask(&mut self, question: &Question) {
+        let Question { request, probe, args, at, .. } = question;
+        let put = match at {
+            Some(_) => Err("the program that trains this run has only its newest weights: press F to follow it".to_owned()),
+            None => program::put(self.folder, &self.info, self.reader.has_ended(), probe, args),
+        };
+        match put {
+            Ok(open) => {
+                // as with a model here, the newest question of a kind takes the place of one that waits
+                let older = self.open.iter().find(|(_, older)| older.ask() == open.ask()).map(|(request, _)| *request);
+                older.into_iter().for_each(|request| self.cancel(request));
+                self.open.push((*request, open));
+                self.say(*request, QuestionState::Working(None));
+            }
+            Err(words) => self.say(*request, QuestionState::Refused(words)),
+        }
+    }
+
+    /// The answer to the question with this number is no longer wanted.
+    fn cancel(&mut self, request: u64) {
+        if let Some(place) = self.open.iter().position(|(open, _)| *open == request) {
+            self.open.remove(place).1.withdraw();
+            self.say(request, QuestionState::Cancelled);
+        }
+    }
+
+    /// Delivers the replies that have come. A run that ends leaves what it was asked unanswered.
+    fn take_replies(&mut self) {
+        let has_ended = self.reader.has_ended();
+        for (request, question) in std::mem::take(&mut self.open) {
+            let state = match question.reply(&self.info) {
+                Ok(None) if !has_ended => {
+                    self.open.push((request, question));
+                    continue;
+                }
+                Ok(None) => QuestionState::Refused("the run ended before its program answered".to_owned()),
+                Ok(Some(Reply::Refused(words))) => QuestionState::Refused(words),
+                Ok(Some(Reply::Answered { sample, .. })) => {
+                    self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
+                    QuestionState::Answered
+                }
+                Err(e) => QuestionState::Refused(e.to_string()),
+            };
+            question.withdraw();
+            self.say(request, state);
+        }
+    }
+
+    fn say(&self, request: u64, state: QuestionState) {
+        self.inbox.deliver(Event::Question { request, state });
     }
 
     /// Says what only the end of a record tells.

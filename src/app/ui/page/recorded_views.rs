@@ -1,4 +1,5 @@
-//! The views on the page of a run that another program has written: those that have something to show, opened as it comes.
+//! The views on the page of a run that another program has written: those that have something to show, opened as it comes,
+//! and those of what the program can be asked.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,8 @@ pub fn open(page: &mut Page) {
         return;
     }
     page.recorded_views.channels = channels.len();
-    let panes = foreign::panes(channels.iter().map(|channel| channel.as_str()));
+    let asked = run.mirror.info.as_ref().map_or(&[][..], |info| &info.asks);
+    let panes = foreign::panes(channels.iter().map(|channel| channel.as_str()), asked);
     let views: BTreeSet<String> = panes.iter().map(|pane| pane.view.to_owned()).collect();
     if views.is_subset(&page.recorded_views.open) {
         return;

@@ -166,7 +166,7 @@ impl Stage<'_> {
         let entry = self.lists.view(&pane.view);
         let header = Rect::from_min_size(rect.min, vec2(rect.width(), HEADER));
         let keys = self.asked.get(&id).cloned().unwrap_or_default();
-        let open = match self.cx.can_ask() {
+        let open = match self.cx.is_answered() {
             true => self.cx.questions.unanswered(&keys, self.cx.mirror, ui.input(|i| i.time)),
             false => vec![],
         };

@@ -21,6 +21,7 @@ pub mod next_tokens;
 pub mod pair_attention;
 pub mod phase_plane;
 pub mod position_losses;
+mod program_questions;
 pub mod race;
 pub mod recoverability;
 mod residual;
@@ -67,6 +68,10 @@ pub static VIEWS: &[ViewEntry] = views! {
     "logged", "Logged", boxed::<logged::Logged>,
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
      tables, texts as texts, each as of the step shown. Choose one to see it large.";
+    "questions", "Questions", raster::<program_questions::ProgramQuestions>,
+    "What the program that trains this run elsewhere answers, as its script allows: attention along a text, the next \
+     tokens, a pause, another learning rate. Answers open in the views of what they are; a question that waits says \
+     since when.";
     "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,
     "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first is \
      better; a difference inside its own band is no difference.";

@@ -39,7 +39,9 @@ impl NextTokens {
     /// One measurement for each variant that answered: the one at the shown step, or the answer to the typed text.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
         let is_typed = !self.text.is_empty();
-        (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, |m: &Likely| m.is_typed == is_typed)).collect()
+        // a program that trains the run elsewhere is asked in a view of its own
+        let is_shown = |m: &Likely| m.is_typed == is_typed || cx.is_trained_elsewhere();
+        (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, &is_shown)).collect()
     }
 
     fn sentence_ui(&mut self, ui: &mut Ui) {
@@ -76,7 +78,7 @@ impl View for NextTokens {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
+        if cx.has_controls && !cx.is_trained_elsewhere() {
             self.sentence_ui(ui);
         }
         let Some(first) = measured.first() else {
