@@ -2,6 +2,7 @@
 //! program that trains a run elsewhere, without a window, and prints the answer as JSON or CSV or draws it.
 
 pub mod foreign;
+pub mod matrices;
 
 use std::{
     collections::BTreeMap,
@@ -22,12 +23,13 @@ use super::{
     settings::{self, Named},
     terminal::notice,
 };
+use self::matrices::MatrixQuestion;
 use crate::{
     config::{Config, Knob, Value, check_names},
     gpu::offscreen::Offscreen,
     labs::{Lab, foreign::asks},
     nn::{self, Device},
-    probe::{self, AnyProbe, PROBES},
+    probe::{self, AnyProbe, PROBES, Progress},
     store::{Reader, snapshots},
     telemetry::{Args, Event, FOREIGN, RunInfo, Sample, table},
     trainer::{self, Run, RunError},
@@ -53,6 +55,10 @@ pub struct AskArgs {
     /// A text for the models to read in place of the configured one
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
+    /// Two matrices among the weights that another program keeps of its model, whose product is asked as a graph: what
+    /// neurons write by, and what they read by
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
+    matrices: Vec<String>,
     /// Seconds that a program which trains a run elsewhere is given to answer
     #[arg(long, value_name = "SECS", default_value_t = 60)]
     wait: u32,
@@ -94,6 +100,9 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         check_picture()?;
         return ask_program(&folder, &info, id, args);
     }
+    if !args.matrices.is_empty() {
+        return Err(Failure::usage("--matrices goes with the run of another program: the models of this one have their own"));
+    }
     let probe = find(id)?;
     let question = arguments(probe.id(), &probe.knobs(), &args.set)?;
     check_picture()?;
@@ -118,11 +127,15 @@ fn trained_elsewhere(what: &str) -> Result<Option<(PathBuf, Arc<RunInfo>)>, Fail
     Ok(info.filter(|info| info.lab == FOREIGN).map(|info| (folder, info)))
 }
 
-/// Asks the program that trains a run, and prints or draws its answer.
+/// Asks the program that trains a run, or the weights that it keeps, and prints or draws the answer.
 fn ask_program(folder: &Path, info: &RunInfo, name: &str, args: &AskArgs) -> Result<(), Failure> {
-    for (is_given, option) in
-        [(args.step.is_some(), "--step"), (args.text.is_some(), "--text"), (args.variant.is_some(), "--variant")]
-    {
+    let is_of_weights = !args.matrices.is_empty();
+    let given = [
+        (args.step.is_some() && !is_of_weights, "--step"),
+        (args.text.is_some(), "--text"),
+        (args.variant.is_some(), "--variant"),
+    ];
+    for (is_given, option) in given {
         if is_given {
             let words = "is asked as it is now, about whatever the question itself names";
             return Err(Failure::usage(format!("a program that trains a run elsewhere {words}: leave out {option}")));
@@ -133,15 +146,20 @@ fn ask_program(folder: &Path, info: &RunInfo, name: &str, args: &AskArgs) -> Res
         Some(knobs) => arguments(ask, &knobs, &args.set)?,
         None => args.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
     };
-    let sample = foreign::ask(folder, info, ask, &question, Duration::from_secs(args.wait.into()))?;
+    let samples = match &args.matrices[..] {
+        [from, to] => MatrixQuestion { probe: name, names: [from, to], args: &question, at: args.step }
+            .ask(folder, info, Progress::none())
+            .map_err(Failure::usage)?,
+        _ => vec![foreign::ask(folder, info, ask, &question, Duration::from_secs(args.wait.into()))?],
+    };
     match (&args.view, &args.out) {
         (Some(view), Some(out)) => {
             let (lab, config) = lab_config::recorded(folder)?;
-            Picture { view, out, lab, config: &config }.draw(replayed(folder)?, vec![sample])
+            Picture { view, out, lab, config: &config }.draw(replayed(folder)?, samples)
         }
         _ => {
             let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
-            output::print(&answers(&ids, &[sample], args.csv).map_err(Failure::failed)?)
+            output::print(&answers(&ids, &samples, args.csv).map_err(Failure::failed)?)
         }
     }
 }

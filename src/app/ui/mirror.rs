@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::telemetry::{Channel, Event, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
+use crate::telemetry::{Channel, Event, FOREIGN, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
 use super::{identity::RunNumber, pinned::PinnedRun};
@@ -128,6 +128,12 @@ impl Mirror {
     /// The state of the question with this number; `None` before anything was reported of it.
     pub fn question(&self, request: u64) -> Option<&QuestionState> {
         self.questions.get(&request)
+    }
+
+    /// True for a run of another program that answers questions, or keeps weights that can be asked.
+    pub fn can_be_asked_elsewhere(&self) -> bool {
+        let is_foreign = |info: &Arc<RunInfo>| info.lab == FOREIGN && (!info.asks.is_empty() || !self.snapshots.is_empty());
+        self.info.as_ref().is_some_and(is_foreign)
     }
 
     /// The newest step at or before `step` whose weights can be asked.

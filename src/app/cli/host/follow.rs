@@ -1,13 +1,24 @@
 //! Tells a window of a run folder that another program writes, and of what is appended to it; and takes the window's
 //! questions to that program.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
 use crate::{
-    cli::ask::foreign as program,
-    store::{self, Look, OpenQuestion, Reader, Reply, StoreError},
+    cli::ask::{foreign as program, matrices::MatrixQuestion},
+    config::Value,
+    labs::foreign::asks,
+    probe::Progress,
+    store::{self, Look, OpenQuestion, Reader, Reply, StoreError, snapshots},
     telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
 
@@ -88,6 +99,10 @@ struct Followed<'a> {
     info: Arc<RunInfo>,
     /// Questions that the program has not answered yet, with their numbers.
     open: Vec<(u64, OpenQuestion)>,
+    /// Questions to the weights that the program keeps, which threads answer; true ends one.
+    computing: Vec<(u64, Arc<AtomicBool>)>,
+    /// When the folder of those weights last changed.
+    weights_changed: Option<SystemTime>,
     /// The trouble that was told last.
     trouble: String,
 }
@@ -96,6 +111,7 @@ struct Followed<'a> {
 impl Drop for Followed<'_> {
     fn drop(&mut self) {
         self.open.iter().for_each(|(_, question)| question.withdraw());
+        self.computing.iter().for_each(|(_, is_cancelled)| is_cancelled.store(true, Ordering::Relaxed));
     }
 }
 
@@ -107,7 +123,19 @@ impl<'a> Followed<'a> {
         let is_foreign = info.lab == FOREIGN;
         let is_whole = !is_foreign && !is_followed && !store::is_being_written(folder);
         let reader = if is_whole { reader } else { Reader::follow(folder).map_err(words)? };
-        Ok(Self { folder, inbox, reader, is_foreign, is_followed, is_whole, info, open: vec![], trouble: String::new() })
+        Ok(Self {
+            folder,
+            inbox,
+            reader,
+            is_foreign,
+            is_followed,
+            is_whole,
+            info,
+            open: vec![],
+            computing: vec![],
+            weights_changed: None,
+            trouble: String::new(),
+        })
     }
 
     /// True while more may be appended.
@@ -134,6 +162,19 @@ impl<'a> Followed<'a> {
         }
         if !chunk.is_empty() {
             self.inbox.deliver_recorded(chunk);
+        }
+        if is_foreign {
+            self.tell_weights();
+        }
+    }
+
+    /// Says of which steps the program keeps weights, where that has changed.
+    fn tell_weights(&mut self) {
+        let changed = fs::metadata(self.folder.join("snapshots")).and_then(|m| m.modified()).ok();
+        if changed != self.weights_changed {
+            self.weights_changed = changed;
+            let steps = snapshots::list(self.folder).into_keys().collect();
+            self.inbox.deliver(Event::Snapshots(Arc::new(steps)));
         }
     }
 
@@ -180,9 +221,12 @@ impl<'a> Followed<'a> {
         self.notice(Level::Info, "the folder was written anew: it was read from its beginning".to_owned());
     }
 
-    /// Puts a question to the program that writes the run.
+    /// Puts a question to the program that writes the run, or to the weights that it keeps.
     fn ask(&mut self, question: &Question) {
         let Question { request, probe, args, at, .. } = question;
+        if args.contains_key(asks::FROM) && args.contains_key(asks::TO) {
+            return self.ask_weights(question.clone());
+        }
         let put = match at {
             Some(_) => Err("the program that trains this run has only its newest weights: press F to follow it".to_owned()),
             None => program::put(self.folder, &self.info, self.reader.has_ended(), probe, args),
@@ -199,8 +243,31 @@ impl<'a> Followed<'a> {
         }
     }
 
+    /// Reads the weights and answers on a thread of its own.
+    fn ask_weights(&mut self, question: Question) {
+        let is_cancelled = Arc::<AtomicBool>::default();
+        let request = question.request;
+        let work = WeightsQuestion {
+            folder: self.folder.to_owned(),
+            inbox: Arc::clone(self.inbox),
+            info: Arc::clone(&self.info),
+            question,
+            is_cancelled: Arc::clone(&is_cancelled),
+        };
+        // the newest question takes the place of those before it
+        self.computing.drain(..).for_each(|(_, older)| older.store(true, Ordering::Relaxed));
+        self.say(request, QuestionState::Working(None));
+        match std::thread::Builder::new().name("matrices".to_owned()).spawn(move || work.answer()) {
+            Ok(_) => self.computing.push((request, is_cancelled)),
+            Err(e) => self.say(request, QuestionState::Refused(format!("no thread could be started: {e}"))),
+        }
+    }
+
     /// The answer to the question with this number is no longer wanted.
     fn cancel(&mut self, request: u64) {
+        if let Some((_, is_cancelled)) = self.computing.iter().find(|(computing, _)| *computing == request) {
+            is_cancelled.store(true, Ordering::Relaxed);
+        }
         if let Some(place) = self.open.iter().position(|(open, _)| *open == request) {
             self.open.remove(place).1.withdraw();
             self.say(request, QuestionState::Cancelled);
@@ -241,5 +308,41 @@ impl<'a> Followed<'a> {
 
     fn notice(&self, level: Level, text: String) {
         self.inbox.deliver(Event::Notice { level, text });
+    }
+}
+
+/// A question to the weights that a program keeps, with all that its thread needs.
+struct WeightsQuestion {
+    folder: PathBuf,
+    inbox: Arc<Inbox>,
+    info: Arc<RunInfo>,
+    question: Question,
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl WeightsQuestion {
+    fn answer(self) {
+        let Question { request, probe, mut args, at, .. } = self.question;
+        let names = [asks::FROM, asks::TO].map(|key| match args.remove(key) {
+            Some(Value::Text(name)) => name,
+            other => other.map_or(String::new(), |value| value.to_string()),
+        });
+        let inbox = Arc::clone(&self.inbox);
+        let report = move |share| {
+            inbox.deliver(Event::Question { request, state: QuestionState::Working(Some(share)) });
+        };
+        let asked = MatrixQuestion { probe: &probe, names: [&names[0], &names[1]], args: &args, at };
+        let answered = asked.ask(&self.folder, &self.info, Progress::new(&report, &self.is_cancelled));
+        let state = match answered {
+            _ if self.is_cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
+            Ok(samples) => {
+                for sample in samples {
+                    self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
+                }
+                QuestionState::Answered
+            }
+            Err(words) => QuestionState::Refused(words),
+        };
+        self.inbox.deliver(Event::Question { request, state });
     }
 }

@@ -169,6 +169,11 @@ impl<'a> ViewCx<'a> {
         self.put_question::<M>(variant, args.to_args())
     }
 
+    /// Asks like [`ViewCx::ask_now`], with arguments beside those of the probe.
+    pub fn ask_with<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
+        self.put_question::<M>(variant, args)
+    }
+
     fn put_question<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
         let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
         self.questions.touch(key);
@@ -271,9 +276,10 @@ impl<'a> ViewCx<'a> {
         matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
     }
 
-    /// True where questions are answered: by a model here, or by the program that trains the run elsewhere.
+    /// True where questions are answered: by a model here, or by the program that trains the run elsewhere and the weights
+    /// that it keeps.
     pub fn is_answered(&self) -> bool {
-        self.can_ask() || self.mirror.info.as_ref().is_some_and(|info| !info.asks.is_empty())
+        self.can_ask() || self.mirror.can_be_asked_elsewhere()
     }
 
     /// True for a run that another program trains.

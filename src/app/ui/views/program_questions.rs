@@ -1,5 +1,7 @@
 //! Questions to the program that trains a run elsewhere: those that its script allows, each with its arguments, and what
-//! became of the one that was put last.
+//! became of the one that was put last; and questions to the weights that it keeps.
+
+mod weights;
 
 use std::collections::BTreeMap;
 
@@ -35,6 +37,7 @@ pub struct ProgramQuestions {
     /// The run that `rows` belong to.
     run: RunNumber,
     rows: BTreeMap<String, Row>,
+    weights: weights::Weights,
 }
 
 /// What was typed for a question, and the last one that was put.
@@ -257,7 +260,7 @@ impl View for ProgramQuestions {
         if !cx.is_trained_elsewhere() {
             return cx.nothing_ui(ui, "The models of this run are asked by its views, without any program between.");
         }
-        if info.asks.is_empty() {
+        if info.asks.is_empty() && cx.mirror.snapshots.is_empty() {
             let words = "The script of this run allows no questions. In Python, orrery_log.init(.., allow=[\"attention\"]) \
                          allows one.";
             return cx.nothing_ui(ui, words);
@@ -265,11 +268,13 @@ impl View for ProgramQuestions {
         if self.run != cx.mirror.run {
             self.run = cx.mirror.run;
             self.rows.values_mut().for_each(|row| row.put = None);
+            self.weights.forget();
         }
         for ask in allowed(&info) {
             let row = self.rows.entry(ask.to_owned()).or_default();
             ui.push_id(ask, |ui| row.ui(ui, cx, ask));
         }
+        self.weights.ui(ui, cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

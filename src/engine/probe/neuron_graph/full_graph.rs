@@ -29,16 +29,21 @@ impl Probe for NeuronGraph {
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(args);
-        let cut = CutGraph::new(Factors::new(model, &question, cx)?, question)?;
-        let neurons = cut.neurons(cx.seed)?;
-        let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
-        let degrees = degrees::measured(&cut.outgoing, &cut.incoming);
-        Ok(vec![
-            Answer::new(histogram, cut.label(), vec![]),
-            Answer::new(neurons, cut.label(), vec![]),
-            Answer::new(degrees, cut.label(), vec![]),
-        ])
+        answers(Factors::new(model, &question, cx)?, question, cx.seed)
     }
+}
+
+/// The answers about the graph of these factors.
+pub(super) fn answers(factors: Factors, question: GraphQuery, seed: u64) -> Result<Vec<Answer>> {
+    let cut = CutGraph::new(factors, question)?;
+    let neurons = cut.neurons(seed)?;
+    let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
+    let degrees = degrees::measured(&cut.outgoing, &cut.incoming);
+    Ok(vec![
+        Answer::new(histogram, cut.label(), vec![]),
+        Answer::new(neurons, cut.label(), vec![]),
+        Answer::new(degrees, cut.label(), vec![]),
+    ])
 }
 
 /// The graph of these arguments, and what it is in words, of a model's weights outside of any run.

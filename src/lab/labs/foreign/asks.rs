@@ -23,6 +23,11 @@ pub const SAVE: &str = "save";
 /// The learning rate is multiplied.
 pub const SCALE_LR: &str = ScaleLrArgs::PROBE;
 
+/// The argument that names the matrix by which neurons write, where weights that a program keeps are asked as a graph.
+pub const FROM: &str = "from";
+/// The argument that names the matrix by which neurons read.
+pub const TO: &str = "to";
+
 arguments! {
     /// Multiplies the learning rate of every group of parameters.
     pub struct ScaleLrArgs asks "scale_lr" {
