@@ -76,7 +76,10 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
     assert!(code == Some(0) && said.contains("0.1 -> 0.05") && said.contains("answer/scale_lr"), "{said}");
     assert_eq!(question["args"], json!({"factor": 0.5}));
     let (_, _, question) = asked(&run, "lesson --set n=3 --set deep=true --set name=ferry", done);
-    assert_eq!((&question["ask"], &question["args"]), (&json!("lesson"), &json!({"n": 3, "deep": true, "name": "ferry"})));
+    assert_eq!(
+        (&question["ask"], &question["args"]),
+        (&json!("lesson"), &json!({"n": 3, "deep": true, "name": "ferry"}))
+    );
     // the tensors beside an answer
     let (code, said, _) = asked(&run, "lesson", |run, id| {
         let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
@@ -234,7 +237,8 @@ fn the_python_package_answers_while_it_trains() {
     let here = tempfile::tempdir().unwrap();
     let python = std::env::var("ORRERY_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("python"));
-    let package = package.into_iter().find(|up| up.join("orrery_log").is_dir()).expect("the package lies in the repository");
+    let package =
+        package.into_iter().find(|up| up.join("orrery_log").is_dir()).expect("the package lies in the repository");
     let mut command = Command::new(&python);
     command.args(["-c", SCRIPT]).arg(&package).arg(here.path()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(process) = command.spawn() else {

@@ -154,7 +154,10 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     let mut desk = Desk::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
-    assert!(desk.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_none(), "the script allows it not");
+    assert!(
+        desk.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_none(),
+        "the script allows it not"
+    );
     std::thread::sleep(Duration::from_millis(600));
     desk.harness.step();
     assert!(run.asked().is_empty(), "no view asks by itself");

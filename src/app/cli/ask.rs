@@ -14,6 +14,7 @@ use std::{
 
 use clap::Args as ClapArgs;
 
+use self::matrices::MatrixQuestion;
 use super::{
     continuation::{self, Continuation},
     damage,
@@ -23,7 +24,6 @@ use super::{
     settings::{self, Named},
     terminal::notice,
 };
-use self::matrices::MatrixQuestion;
 use crate::{
     config::{Config, Knob, Value, check_names},
     gpu::offscreen::Offscreen,
@@ -101,7 +101,9 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         return ask_program(&folder, &info, id, args);
     }
     if !args.matrices.is_empty() {
-        return Err(Failure::usage("--matrices goes with the run of another program: the models of this one have their own"));
+        return Err(Failure::usage(
+            "--matrices goes with the run of another program: the models of this one have their own",
+        ));
     }
     let probe = find(id)?;
     let question = arguments(probe.id(), &probe.knobs(), &args.set)?;

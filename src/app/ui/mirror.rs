@@ -132,7 +132,8 @@ impl Mirror {
 
     /// True for a run of another program that answers questions, or keeps weights that can be asked.
     pub fn can_be_asked_elsewhere(&self) -> bool {
-        let is_foreign = |info: &Arc<RunInfo>| info.lab == FOREIGN && (!info.asks.is_empty() || !self.snapshots.is_empty());
+        let is_foreign =
+            |info: &Arc<RunInfo>| info.lab == FOREIGN && (!info.asks.is_empty() || !self.snapshots.is_empty());
         self.info.as_ref().is_some_and(is_foreign)
     }
 

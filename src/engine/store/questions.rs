@@ -153,7 +153,8 @@ impl OpenQuestion {
         check_memory(json_memory(&bytes)).map_err(|e| wrong(&e))?;
         let answer: AnswerIn = serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?;
         if answer.protocol > PROTOCOL {
-            let words = format!("it is of version {} of the protocol, and this Orrery reads up to {PROTOCOL}", answer.protocol);
+            let words =
+                format!("it is of version {} of the protocol, and this Orrery reads up to {PROTOCOL}", answer.protocol);
             return Err(wrong(&words));
         }
         if answer.id != self.id {
@@ -197,9 +198,8 @@ impl OpenQuestion {
             Err(e) if e.is_missing() => return Ok(None),
             read => read.at("read", &path)?,
         };
-        let wrong = |words: &dyn std::fmt::Display| {
-            StoreError::new(format!("`{}` cannot be shown: {words}", path.display()))
-        };
+        let wrong =
+            |words: &dyn std::fmt::Display| StoreError::new(format!("`{}` cannot be shown: {words}", path.display()));
         // as numbers of four bytes, and those as text
         check_memory(bytes.len() as u64 * 8).map_err(|e| wrong(&e))?;
         let mut arrays = serde_json::Map::new();
@@ -385,7 +385,8 @@ mod tests {
     fn a_folder_without_questions_and_a_long_one_are_refused() {
         let folder = Folder::new();
         let args = Args::from([("text".to_owned(), Value::Text("x".repeat(MAX_QUESTION)))]);
-        let put = |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args).expect_err("refused").to_string();
+        let put =
+            |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args).expect_err("refused").to_string();
         assert!(put(&args).contains("shorten its text"));
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         assert!(put(&Args::new()).contains("nobody answers in"));

@@ -12,9 +12,10 @@ use crate::{
     telemetry::{
         FOREIGN, MEASUREMENTS, Measurement, channels,
         measurements::{
-            Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, EntryHistogram, FlowAlong, FlowAnswer,
-            GraphDegrees, GraphModularity, LogitLens, NeuronGraph, NextTokens, PairAttention, PositionLosses, QueryKeyMaps,
-            Recoverability, Residual, Staircase, StepLengths, SynapseReading, TraceReading, UnitUsage,
+            Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, EntryHistogram, FlowAlong,
+            FlowAnswer, GraphDegrees, GraphModularity, LogitLens, NeuronGraph, NextTokens, PairAttention,
+            PositionLosses, QueryKeyMaps, Recoverability, Residual, Staircase, StepLengths, SynapseReading,
+            TraceReading, UnitUsage,
         },
     },
 };

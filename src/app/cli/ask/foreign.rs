@@ -24,13 +24,7 @@ const POLL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// Why it is not asked, in words: it has ended, its script does not allow the question, or the folder takes none.
-pub fn put(
-    folder: &Path,
-    info: &RunInfo,
-    has_ended: bool,
-    name: &str,
-    args: &Args,
-) -> Result<OpenQuestion, String> {
+pub fn put(folder: &Path, info: &RunInfo, has_ended: bool, name: &str, args: &Args) -> Result<OpenQuestion, String> {
     let ask = asks::ask_of(name);
     if let Some(source) = remote::source_of(folder) {
         return Err(format!("this is a copy of {source}: ask there, where its program looks for questions"));

@@ -42,7 +42,9 @@ impl MatrixQuestion<'_> {
         let Some((_, path)) = newest else {
             let steps: Vec<String> = kept.keys().map(u64::to_string).collect();
             return Err(match (self.at, steps.is_empty()) {
-                (Some(at), false) => format!("no weights of step {at} or before it are kept; there are {}", steps.join(", ")),
+                (Some(at), false) => {
+                    format!("no weights of step {at} or before it are kept; there are {}", steps.join(", "))
+                }
                 _ => "this run keeps no weights: in Python, run.log_weights(model) does".to_owned(),
             });
         };
@@ -57,7 +59,8 @@ impl MatrixQuestion<'_> {
         let [from, to] = [from, to].map(|place| (weights.tensors[place].0.as_str(), &weights.tensors[place].1));
         let pair = MatrixPair::new(from, to).map_err(|e| e.to_string())?;
         let variant = info.variants.iter().position(|v| v.id == weights.variant).unwrap_or(0);
-        let answers = of_matrices(self.probe, &pair, self.args, info.config.seed, progress).map_err(|e| e.to_string())?;
+        let answers =
+            of_matrices(self.probe, &pair, self.args, info.config.seed, progress).map_err(|e| e.to_string())?;
         let sample = |answer: crate::probe::Answer| {
             let channel = answer.payload.channel()?.into();
             let (about, tokens, payload) = (answer.about, answer.tokens, Arc::new(answer.payload));
@@ -74,7 +77,8 @@ fn unknown(names: [&str; 2], tensors: Vec<(&str, &Tensor)>) -> String {
     let Some(wrong) = names.into_iter().find(|name| !is_known(name)) else {
         return format!("no variant has both `{}` and `{}`", names[0], names[1]);
     };
-    let hint = nearest(wrong, matrices.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    let hint =
+        nearest(wrong, matrices.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
     let more = matrices.len().saturating_sub(MAX_NAMES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let shown = matrices[..matrices.len().min(MAX_NAMES)].join(", ");

@@ -228,7 +228,9 @@ impl<'a> Followed<'a> {
             return self.ask_weights(question.clone());
         }
         let put = match at {
-            Some(_) => Err("the program that trains this run has only its newest weights: press F to follow it".to_owned()),
+            Some(_) => {
+                Err("the program that trains this run has only its newest weights: press F to follow it".to_owned())
+            }
             None => program::put(self.folder, &self.info, self.reader.has_ended(), probe, args),
         };
         match put {

@@ -64,7 +64,8 @@ impl<'a> ViewCx<'a> {
     /// aside ([`Questions::put_aside`]).
     fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
-        self.is_trained_elsewhere() && [Some(self.selection.variant), None].map(|of| (M::PROBE, of)).into_iter().any(is_put)
+        self.is_trained_elsewhere()
+            && [Some(self.selection.variant), None].map(|of| (M::PROBE, of)).into_iter().any(is_put)
     }
 
     /// True for a sample taken at or before the shown step.

@@ -77,7 +77,13 @@ impl MatrixPair {
 ///
 /// # Errors
 /// Another probe, arguments that it does not have or that only a model has, and an answer that is no longer wanted.
-pub fn of_matrices(probe: &str, pair: &MatrixPair, args: &Args, seed: u64, progress: Progress<'_>) -> Result<Vec<Answer>> {
+pub fn of_matrices(
+    probe: &str,
+    pair: &MatrixPair,
+    args: &Args,
+    seed: u64,
+    progress: Progress<'_>,
+) -> Result<Vec<Answer>> {
     let wrong = |e: crate::config::ConfigError| Error::Msg(e.to_string());
     let factors = Factors::from_matrices(pair);
     match probe {
@@ -113,7 +119,8 @@ mod tests {
     }
 
     fn graph(answers: Vec<Answer>) -> NeuronGraph {
-        let found = answers.into_iter().find_map(|a| if let Payload::NeuronGraph(g) = a.payload { Some(g) } else { None });
+        let found =
+            answers.into_iter().find_map(|a| if let Payload::NeuronGraph(g) = a.payload { Some(g) } else { None });
         found.expect("the graph is among the answers")
     }
 

@@ -65,7 +65,18 @@ impl From<&NeuronGraphArgs> for GraphQuery {
         let NeuronGraphArgs { matrix, layer, tokens, from_head, to_head, sign, edges, beta, weighted, restarts } =
             *args;
         let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
-        Self { through: matrix, product: None, layer, tokens, heads, sign, edges, beta: beta as f32, weighted, restarts }
+        Self {
+            through: matrix,
+            product: None,
+            layer,
+            tokens,
+            heads,
+            sign,
+            edges,
+            beta: beta as f32,
+            weighted,
+            restarts,
+        }
     }
 }
 

@@ -54,7 +54,12 @@ impl Weights {
         }
         ui.scope(|ui| {
             ui.set_max_width(FIELD);
-            text_line(ui, &mut self.from, "matrix that neurons write by", "what neurons write by: h.0.mlp.c_proj.weight");
+            text_line(
+                ui,
+                &mut self.from,
+                "matrix that neurons write by",
+                "what neurons write by: h.0.mlp.c_proj.weight",
+            );
             text_line(ui, &mut self.to, "matrix that neurons read by", "what neurons read by: h.0.mlp.c_fc.weight");
         });
         let (variant, now) = (Some(cx.selection.variant), ui.input(|i| i.time));
