@@ -19,7 +19,8 @@ use orrery::{
     labs,
     models::bdh::{BdhSpec, Checkpoint},
     nn::{Device, weights::Weights},
-    store::{self, Reader, checkpoint, tensors},
+    store::{self, OpenQuestion, Reader, checkpoint, tensors},
+    telemetry::{Args, RunInfo},
 };
 
 /// A reader by the name of its target, seeds and dictionary.
@@ -47,6 +48,7 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "link", read: link },
     FuzzedReader { name: "characters", read: characters },
     FuzzedReader { name: "checkpoint", read: bdh_checkpoint },
+    FuzzedReader { name: "answer", read: answer },
 ];
 
 /// Reads with the reader of this name.
@@ -250,4 +252,25 @@ fn bdh_checkpoint(bytes: &[u8]) {
     fs::write(&path, file).expect("a temporary file");
     let Ok(checkpoint) = Checkpoint::open(&path, &BdhSpec::default(), &Device::Cpu) else { return };
     let _ = checkpoint.model(2);
+}
+
+/// The answer of a program to a question; each `ID` in it stands for the question's.
+fn answer(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["ask", "answer"] {
+        fs::create_dir(folder.path().join(name)).expect("a temporary folder");
+    }
+    let asked = OpenQuestion::put(folder.path(), "attention", &Args::new()).expect("a question");
+    let names = fs::read_dir(folder.path().join("ask")).expect("a temporary folder");
+    let name = names.flatten().next().expect("the question").file_name();
+    let id = name.to_str().and_then(|name| name.strip_suffix(".json")).expect("an id").as_bytes();
+    let mut text = vec![];
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(2).position(|pair| pair == b"ID") {
+        text.extend([&rest[..at], id].concat());
+        rest = &rest[at + 2..];
+    }
+    text.extend(rest);
+    fs::write(folder.path().join("answer").join(&name), text).expect("a temporary file");
+    let _ = asked.reply(&RunInfo::default());
 }

@@ -194,6 +194,47 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
 }
 
+#[test]
+fn any_two_matrices_of_the_weights_are_a_graph() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &[]);
+    let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
+    assert!(code == Some(2) && said.contains("keeps no weights"), "{said}");
+    for step in [2, 4] {
+        run.weights(step, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40), ("wte", 7, 9)]);
+    }
+    let samples = |words: &str| -> Vec<Value> {
+        let (code, said) = orrery(here.path(), &format!("ask run {words} --matrices h.0.c_proj h.0.c_fc"));
+        assert_eq!(code, Some(0), "{words}: {said}");
+        said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let graph = samples("neuron_graph --set edges=50");
+    let channels: Vec<&str> = graph.iter().filter_map(|sample| sample["channel"].as_str()).collect();
+    assert_eq!(channels, ["graph.histogram", "graph.neurons", "graph.degrees"]);
+    assert!(graph.iter().all(|sample| sample["step"] == json!(4)), "the newest weights");
+    assert!(graph[1]["about"].as_str().unwrap().starts_with("G from h.0.c_proj to h.0.c_fc, excitatory"));
+    assert_eq!(graph[1]["payload"]["summary"]["neurons"], json!(40), "the hidden neurons");
+    let past = samples("neuron_graph --set edges=50 --step 3");
+    assert!(past[0]["step"] == json!(2) && past[1]["payload"] != graph[1]["payload"], "the weights last before it");
+    assert_eq!(samples("graph_modularity --set most=100 --set searches=1")[0]["channel"], json!("graph.modularity"));
+    for (words, part) in [
+        ("neuron_graph --matrices h.0.c_proj h.0.c_fcc", "did you mean `h.0.c_fc`?"),
+        ("neuron_graph --matrices wte h.0.c_fc", "no side of one is as long"),
+        ("neuron_graph --matrices h.0.c_proj h.0.c_fc --step 1", "no weights of step 1 or before it are kept; there are 2, 4"),
+        ("neuron_graph --matrices h.0.c_proj h.0.c_fc --set from_head=1", "no heads"),
+        ("graph_neuron --matrices h.0.c_proj h.0.c_fc", "cannot be asked of two matrices"),
+    ] {
+        let (code, said) = orrery(here.path(), &format!("ask run {words}"));
+        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+    }
+    let damaged = run.folder.join("snapshots/step-00000004.safetensors");
+    let mut bytes = fs::read(&damaged).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
+    assert!(code == Some(2) && said.contains("its checksum differs"), "{said}");
+}
+
 /// A training script of a few lines that can be asked.
 const SCRIPT: &str = r#"
 import sys, time

@@ -222,6 +222,33 @@ fn a_question_ends_with_its_run_and_with_the_window() {
     desk.until("nobody is there", |d| d.shows("Refused: the run has ended"));
 }
 
+#[test]
+fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 1);
+    run.weights(1, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40)]);
+    desk.until("the weights are offered", |d| d.shows("The weights of step 1 are kept."));
+    for (field, name) in
+        [("matrix that neurons write by", "h.0.c_proj"), ("matrix that neurons read by", "h.0.c_fc")]
+    {
+        desk.harness.get_by_role_and_label(Role::TextInput, field).focus();
+        desk.harness.step();
+        desk.harness.get_by_role_and_label(Role::TextInput, field).type_text(name);
+        desk.harness.step();
+    }
+    desk.harness.get_by_role_and_label(Role::Button, "Draw as a graph").click();
+    desk.harness.step();
+    desk.until("the graph is there", |d| d.shows("Answered for step 1."));
+    let mirror = desk.page().unwrap().mirror().unwrap();
+    assert!(["graph.neurons", "graph.histogram", "graph.degrees"].iter().all(|of| mirror.answer(0, of).is_some()));
+    desk.harness.get_by_role_and_label(Role::Button, "Show Threshold").click();
+    desk.until("its view opens", |d| d.views().iter().any(|view| view == "graph_threshold"));
+}
+
 /// What was typed by hand is shown before what the run logs by itself, until it is put aside.
 #[test]
 fn an_answer_stands_before_what_is_logged() {
