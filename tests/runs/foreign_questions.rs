@@ -220,7 +220,10 @@ fn any_two_matrices_of_the_weights_are_a_graph() {
     for (words, part) in [
         ("neuron_graph --matrices h.0.c_proj h.0.c_fcc", "did you mean `h.0.c_fc`?"),
         ("neuron_graph --matrices wte h.0.c_fc", "no side of one is as long"),
-        ("neuron_graph --matrices h.0.c_proj h.0.c_fc --step 1", "no weights of step 1 or before it are kept; there are 2, 4"),
+        (
+            "neuron_graph --matrices h.0.c_proj h.0.c_fc --step 1",
+            "no weights of step 1 or before it are kept; there are 2, 4",
+        ),
         ("neuron_graph --matrices h.0.c_proj h.0.c_fc --set from_head=1", "no heads"),
         ("graph_neuron --matrices h.0.c_proj h.0.c_fc", "cannot be asked of two matrices"),
     ] {

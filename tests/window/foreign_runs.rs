@@ -232,9 +232,7 @@ fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
     desk.until("the run is shown", |d| d.newest() == 1);
     run.weights(1, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40)]);
     desk.until("the weights are offered", |d| d.shows("The weights of step 1 are kept."));
-    for (field, name) in
-        [("matrix that neurons write by", "h.0.c_proj"), ("matrix that neurons read by", "h.0.c_fc")]
-    {
+    for (field, name) in [("matrix that neurons write by", "h.0.c_proj"), ("matrix that neurons read by", "h.0.c_fc")] {
         desk.harness.get_by_role_and_label(Role::TextInput, field).focus();
         desk.harness.step();
         desk.harness.get_by_role_and_label(Role::TextInput, field).type_text(name);

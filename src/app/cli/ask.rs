@@ -9,12 +9,10 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use clap::Args as ClapArgs;
 
-use self::matrices::MatrixQuestion;
 use super::{
     continuation::{self, Continuation},
     damage,
@@ -29,9 +27,9 @@ use crate::{
     gpu::offscreen::Offscreen,
     labs::{Lab, foreign::asks},
     nn::{self, Device},
-    probe::{self, AnyProbe, PROBES, Progress},
-    store::{Reader, snapshots},
-    telemetry::{Args, Event, FOREIGN, RunInfo, Sample, table},
+    probe::{self, AnyProbe, PROBES},
+    store::snapshots,
+    telemetry::{Args, Event, Sample, table},
     trainer::{self, Run, RunError},
     ui::{figure::Figure, mirror::Mirror, table::Table, theme::Theme},
 };
@@ -96,9 +94,9 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         }
         _ => Ok(()),
     };
-    if let Some((folder, info)) = trained_elsewhere(what)? {
+    if let Some((folder, info)) = foreign::find(what)? {
         check_picture()?;
-        return ask_program(&folder, &info, id, args);
+        return foreign::run(&folder, &info, id, args);
     }
     if !args.matrices.is_empty() {
         return Err(Failure::usage(
@@ -114,66 +112,6 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         (Some(view), Some(out)) => asked.draw(view, out, samples),
         _ => output::print(&answers(&asked.variants(), &samples, args.csv).map_err(Failure::failed)?),
     }
-}
-
-/// The folder of a run that another program trains, with its description; `None` for anything else.
-///
-/// # Errors
-/// If it is a run folder of a later version.
-fn trained_elsewhere(what: &str) -> Result<Option<(PathBuf, Arc<RunInfo>)>, Failure> {
-    if !Path::new(what).is_dir() {
-        return Ok(None);
-    }
-    let Named::Run(folder) = settings::resolve(what)? else { return Ok(None) };
-    let info = Reader::open(&folder).map_err(Failure::wrong)?.info();
-    Ok(info.filter(|info| info.lab == FOREIGN).map(|info| (folder, info)))
-}
-
-/// Asks the program that trains a run, or the weights that it keeps, and prints or draws the answer.
-fn ask_program(folder: &Path, info: &RunInfo, name: &str, args: &AskArgs) -> Result<(), Failure> {
-    let is_of_weights = !args.matrices.is_empty();
-    let given = [
-        (args.step.is_some() && !is_of_weights, "--step"),
-        (args.text.is_some(), "--text"),
-        (args.variant.is_some(), "--variant"),
-    ];
-    for (is_given, option) in given {
-        if is_given {
-            let words = "is asked as it is now, about whatever the question itself names";
-            return Err(Failure::usage(format!("a program that trains a run elsewhere {words}: leave out {option}")));
-        }
-    }
-    let ask = asks::ask_of(name);
-    let question = match asks::knobs_of(ask) {
-        Some(knobs) => arguments(ask, &knobs, &args.set)?,
-        None => args.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
-    };
-    let samples = match &args.matrices[..] {
-        [from, to] => MatrixQuestion { probe: name, names: [from, to], args: &question, at: args.step }
-            .ask(folder, info, Progress::none())
-            .map_err(Failure::usage)?,
-        _ => vec![foreign::ask(folder, info, ask, &question, Duration::from_secs(args.wait.into()))?],
-    };
-    match (&args.view, &args.out) {
-        (Some(view), Some(out)) => {
-            let (lab, config) = lab_config::recorded(folder)?;
-            Picture { view, out, lab, config: &config }.draw(replayed(folder)?, samples)
-        }
-        _ => {
-            let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
-            output::print(&answers(&ids, &samples, args.csv).map_err(Failure::failed)?)
-        }
-    }
-}
-
-/// An argument of a question that the program alone knows: a number or a switch where it reads as one, else a text.
-fn plain_argument(pair: &str) -> Result<(String, Value), Failure> {
-    let (key, text) = pair_of(pair)?;
-    let value = match Value::parse(text, false) {
-        Value::Float(number) if !number.is_finite() => Value::Text(text.to_owned()),
-        value => value,
-    };
-    Ok((key.to_owned(), value))
 }
 
 fn pair_of(text: &str) -> Result<(&str, &str), Failure> {

@@ -1,7 +1,7 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,15 +9,84 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, pair_of, replayed};
 use crate::{
-    cli::{failure::Failure, interrupt, remote, terminal::notice},
+    cli::{
+        failure::Failure,
+        interrupt, lab_config, output, remote,
+        settings::{self, Named},
+        terminal::notice,
+    },
+    config::Value,
     labs::foreign::asks,
-    store::{self, OpenQuestion, Reply},
-    telemetry::{Args, RunInfo, Sample},
+    probe::Progress,
+    store::{self, OpenQuestion, Reader, Reply},
+    telemetry::{Args, FOREIGN, RunInfo, Sample},
 };
 
 /// How often an answer is looked for.
 const POLL: Duration = Duration::from_millis(50);
+
+/// The folder of a run that another program trains, with its description; `None` for anything else.
+///
+/// # Errors
+/// If it is a run folder of a later version.
+pub(super) fn find(what: &str) -> Result<Option<(PathBuf, Arc<RunInfo>)>, Failure> {
+    if !Path::new(what).is_dir() {
+        return Ok(None);
+    }
+    let Named::Run(folder) = settings::resolve(what)? else { return Ok(None) };
+    let info = Reader::open(&folder).map_err(Failure::wrong)?.info();
+    Ok(info.filter(|info| info.lab == FOREIGN).map(|info| (folder, info)))
+}
+
+/// Asks the program that trains a run, or the weights that it keeps, and prints or draws the answer.
+pub(super) fn run(folder: &Path, info: &RunInfo, name: &str, args: &AskArgs) -> Result<(), Failure> {
+    let is_of_weights = !args.matrices.is_empty();
+    let given = [
+        (args.step.is_some() && !is_of_weights, "--step"),
+        (args.text.is_some(), "--text"),
+        (args.variant.is_some(), "--variant"),
+    ];
+    for (is_given, option) in given {
+        if is_given {
+            let words = "is asked as it is now, about whatever the question itself names";
+            return Err(Failure::usage(format!("a program that trains a run elsewhere {words}: leave out {option}")));
+        }
+    }
+    let name = asks::ask_of(name);
+    let question = match asks::knobs_of(name) {
+        Some(knobs) => arguments(name, &knobs, &args.set)?,
+        None => args.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
+    };
+    let samples = match &args.matrices[..] {
+        [from, to] => MatrixQuestion { probe: name, names: [from, to], args: &question, at: args.step }
+            .ask(folder, info, Progress::none())
+            .map_err(Failure::usage)?,
+        [] => vec![ask(folder, info, name, &question, Duration::from_secs(args.wait.into()))?],
+        _ => return Err(Failure::usage("--matrices takes the names of two matrices, once")),
+    };
+    match (&args.view, &args.out) {
+        (Some(view), Some(out)) => {
+            let (lab, config) = lab_config::recorded(folder)?;
+            Picture { view, out, lab, config: &config }.draw(replayed(folder)?, samples)
+        }
+        _ => {
+            let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
+            output::print(&answers(&ids, &samples, args.csv).map_err(Failure::failed)?)
+        }
+    }
+}
+
+/// An argument of a question that the program alone knows: a number or a switch where it reads as one, else a text.
+fn plain_argument(pair: &str) -> Result<(String, Value), Failure> {
+    let (key, text) = pair_of(pair)?;
+    let value = match Value::parse(text, false) {
+        Value::Float(number) if !number.is_finite() => Value::Text(text.to_owned()),
+        value => value,
+    };
+    Ok((key.to_owned(), value))
+}
 
 /// Puts a question to the program that writes a run, by the name of a probe or of the protocol. `has_ended`: the run has an
 /// end on record.
