@@ -19,6 +19,7 @@ from .attention_maps import payload as attention_payload
 from .folder import PROTOCOL, VARIANT, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
+from .silence import silence
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -133,7 +134,7 @@ class Questions:
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
     def _read(self, id: str) -> dict[str, Any] | None:
-        """A question, or None if it was withdrawn; refused where it is no regular file of bounded size with an object."""
+        """A question, or None if it was withdrawn; refused: what is no regular file of bounded size with an object."""
         path = os.path.join(self.ask, f"{id}.json")
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
@@ -224,8 +225,10 @@ class Questions:
         Any other gives words, or numbers, which are shown by their shape, or the `{"channel": .., "payload": ..}` of a
         typed channel.
         """
-        said = function(**args)
         text = str(args.get("text", ""))
+        if ask == "silence":
+            return self._silence(function, dict(args), step)
+        said = function(**args)
         if ask == "attention":
             maps, tokens = said if isinstance(said, tuple) else (said, None)
             layers = [Layer.checked(str(path), arrays.copy(w, str(path)), False) for path, w in maps.items()]
@@ -244,6 +247,13 @@ class Questions:
         is_plain = isinstance(said, (dict, list, tuple, int, float))
         payload = plain(said) if is_plain else arrays.encode(arrays.copy(said, ask))
         return Answer("", self._sample(f"answer/{ask}", payload, step, text))
+
+    def _silence(self, function: Callable[..., Any], args: dict[str, Any], step: int) -> Answer:
+        """The script's function gives a loss, of the text where one is asked with."""
+        read = {"text": args.pop("text")} if "text" in args else {}
+        done = silence(self.run.model, lambda: function(**read), **args)
+        about = f"{args['module']}, unit {done.unit}"
+        return Answer(done.words(), self._sample("answer/silence", done.payload(), step, about))
 
     @staticmethod
     def _sample(channel: str, payload: Any, step: int, about: str) -> dict[str, Any]:

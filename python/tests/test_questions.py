@@ -220,3 +220,97 @@ def test_a_look_at_nothing_costs_little(begin):
     for _ in range(2000):
         run._questions.look(1)
     assert (time.perf_counter() - began) / 2000 < 1e-3
+
+
+class Listed(list):
+    def tolist(self):
+        return self
+
+
+class Tensor:
+    """As much of a tensor `(T, n)` as silencing takes."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.shape = (len(rows), len(rows[0]))
+
+    def detach(self):
+        return self
+
+    def clone(self):
+        return Tensor([list(row) for row in self.rows])
+
+    def abs(self):
+        return Tensor([[abs(v) for v in row] for row in self.rows])
+
+    def reshape(self, _rows, size):
+        assert size == self.shape[1]
+        return self
+
+    def mean(self, axis):
+        assert axis == 0
+        return Listed(sum(column) / len(self.rows) for column in zip(*self.rows))
+
+    def __setitem__(self, place, value):
+        every, unit = place
+        assert every is Ellipsis
+        for row in self.rows:
+            row[unit] = value
+
+
+class Module:
+    """A module of ten units whose sum is the loss; unit u has the activation u."""
+
+    def __init__(self):
+        self.hooks = []
+
+    def named_modules(self):
+        return [("", self), ("mlp", self)]
+
+    def register_forward_hook(self, hook):
+        self.hooks.append(hook)
+        return type("Handle", (), {"remove": lambda _: self.hooks.remove(hook)})()
+
+    def loss(self, text="aa"):
+        output = Tensor([[float(u) for u in range(10)] for _ in text])
+        for hook in self.hooks:
+            output = hook(self, (), output)
+        return sum(sum(row) for row in output.rows) / len(text)
+
+
+def test_a_unit_is_silenced_beside_random_ones_as_active(begin):
+    model = Module()
+    run = begin(allow=["silence"], answers={"silence": model.loss})
+    run.model = model
+    ask(run, "1", {"ask": "silence", "args": {"module": "mlp", "unit": 7, "draws": 2, "text": "hey"}})
+    ask(run, "2", {"ask": "silence", "args": {"module": "mlp", "unit": 10}})
+    ask(run, "3", {"ask": "silence", "args": {"module": "attn", "unit": 0}})
+    ask(run, "4", {"ask": "silence", "args": {"module": "mlp", "unit": 0, "draws": 1000}})
+    ask(run, "5", {"ask": "silence", "args": {"module": "mlp", "unit": 3, "draws": 0}})
+    run.log({"a": 1}, step=3)
+    state, words, sample = answer(run, "1")
+    assert state == "answered" and words.startswith("loss 45.0000 -> 38.0000 without unit 7; "), words
+    rows = sample["payload"]["rows"]
+    assert rows[:2] == [["none", "", 45.0], [7, 7.0, 38.0]] and len(rows) == 4
+    assert all(u != 7 and loss == 45 - u and activity == u for u, activity, loss in rows[2:])
+    assert (sample["channel"], sample["about"]) == ("answer/silence", "mlp, unit 7")
+    for id, part in (("2", "has 10 units"), ("3", "some are mlp"), ("4", "from 0 to 100")):
+        state, words, _ = answer(run, id)
+        assert state == "refused" and part in words, words
+    assert answer(run, "5")[1] == "loss 45.0000 -> 42.0000 without unit 3"
+    assert not model.hooks
+
+
+def test_silencing_a_module_of_torch(begin):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 1))
+    x = torch.randn(8, 4)
+    run = begin(allow=["silence"], answers={"silence": lambda: model(x).square().mean()})
+    run.model = model
+    ask(run, "1", {"ask": "silence", "args": {"module": "1", "unit": 2, "draws": 3}})
+    run.log({"a": 1}, step=3)
+    rows = answer(run, "1")[2]["payload"]["rows"]
+    hidden = model[1](model[0](x)).detach()
+    hidden[:, 2] = 0
+    assert rows[1][2] == pytest.approx(float(model[2](hidden).square().mean()), rel=1e-5) and len(rows) == 5
