@@ -65,7 +65,7 @@ fn is_kept(within_run: &Path) -> bool {
     first.is_some_and(|name| {
         name.starts_with('.')
             || name.ends_with(".jsonl")
-            || [CONFIG, RUN, NOTE, CHECKPOINTS, SNAPSHOTS].contains(&name.as_str())
+            || [CONFIG, RUN, NOTE, CHECKPOINTS, SNAPSHOTS, ASK, ANSWER].contains(&name.as_str())
     })
 }
 

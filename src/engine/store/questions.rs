@@ -376,7 +376,7 @@ mod tests {
         }
         let long = format!("{{\"id\":\"ID\",\"state\":\"answered\"}}{}", " ".repeat(MAX_ANSWER as usize));
         let said = folder.refused(&long);
-        assert!(said.contains("longer than 64"), "{said}");
+        assert!(said.contains("longer than 67.1 MB"), "{said}");
         let deep = format!("{{\"id\":\"ID\",\"state\":\"answered\",\"sample\":{}", "[".repeat(100_000));
         assert!(folder.refused(&deep).contains("is no answer to this question"));
     }

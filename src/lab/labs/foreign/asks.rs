@@ -2,7 +2,7 @@
 //! One that a probe answers here too takes the probe's arguments.
 
 use crate::{
-    config::{Arguments, Knob, arguments},
+    config::{Arguments, Knob, Value, arguments},
     probe::{self, AnyProbe},
     telemetry::{
         Args,
@@ -64,14 +64,13 @@ pub fn is_allowed(allowed: &[String], ask: &str) -> bool {
 /// The arguments without those that have their usual value, which the program's own function may not take.
 pub fn without_defaults(ask: &str, args: &Args) -> Args {
     let knobs = if ask == SCALE_LR { vec![] } else { knobs_of(ask).unwrap_or_default() };
-    let is_usual = |key: &str, value| knobs.iter().any(|knob| knob.key == key && knob.default == *value);
+    let is_usual = |key: &str, value: &Value| knobs.iter().any(|knob| knob.key == key && knob.default == *value);
     args.iter().filter(|(key, value)| !is_usual(key, value)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Value;
 
     #[test]
     fn a_probe_and_its_question_have_each_others_names() {
