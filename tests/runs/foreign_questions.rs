@@ -280,9 +280,8 @@ impl Drop for Training {
 fn the_python_package_answers_while_it_trains() {
     let here = tempfile::tempdir().unwrap();
     let python = std::env::var("ORRERY_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("python"));
-    let package =
-        package.into_iter().find(|up| up.join("orrery_log").is_dir()).expect("the package lies in the repository");
+    let mut packages = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("python"));
+    let package = packages.find(|up| up.join("orrery_log").is_dir()).expect("the package lies in the repository");
     let mut command = Command::new(&python);
     command.args(["-c", SCRIPT]).arg(&package).arg(here.path()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(process) = command.spawn() else {
