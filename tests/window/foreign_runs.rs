@@ -134,14 +134,14 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
 
 /// Types into the field of a question, and puts it.
 fn ask(desk: &mut Desk, ask: &str, typed: &str) {
+    let (field, button) = (format!("arguments of {ask}"), format!("Ask {ask}"));
     if !typed.is_empty() {
-        let field = desk.harness.get_by_role_and_label(Role::TextInput, &format!("arguments of {ask}"));
-        field.focus();
+        desk.harness.get_by_role_and_label(Role::TextInput, &field).focus();
         desk.harness.step();
-        desk.harness.get_by_role_and_label(Role::TextInput, &format!("arguments of {ask}")).type_text(typed);
+        desk.harness.get_by_role_and_label(Role::TextInput, &field).type_text(typed);
         desk.harness.step();
     }
-    desk.harness.get_by_role_and_label(Role::Button, &format!("Ask {ask}")).click();
+    desk.harness.get_by_role_and_label(Role::Button, &button).click();
     desk.harness.step();
 }
 
