@@ -45,9 +45,9 @@ const WIDEST: usize = 120;
 
 #[derive(Args)]
 pub struct CompareArgs {
-    /// Two to thirty run folders
+    /// Two to thirty run folders, or logs of other tools (docs/runs.md)
     #[arg(required = true, value_name = "RUN")]
-    runs: Vec<PathBuf>,
+    pub(super) runs: Vec<PathBuf>,
     /// The folder to write figures (SVG, and PNG where a graphics adapter is) and tables (CSV) into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

@@ -22,8 +22,8 @@ use crate::{
 
 #[derive(Args)]
 pub struct ExportArgs {
-    /// A run folder; for --gexf and --graphml also a trained BDH (.safetensors, .pt, .pth)
-    run: PathBuf,
+    /// A run folder, or a log of another tool (docs/runs.md); for --gexf and --graphml also a trained BDH (.safetensors, .pt, .pth)
+    pub(super) run: PathBuf,
     /// Write all scalars into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,

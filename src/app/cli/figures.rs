@@ -26,8 +26,8 @@ const FIGURES: &str = "figures";
 
 #[derive(Args)]
 pub struct RenderArgs {
-    /// A run folder
-    run: PathBuf,
+    /// A run folder, or a log of another tool (docs/runs.md)
+    pub(super) run: PathBuf,
     /// The view to draw (`orrery list --views`)
     #[arg(long)]
     view: String,

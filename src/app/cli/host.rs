@@ -31,7 +31,7 @@ use crate::{
     files::{self, memory::size, read_text},
     labs,
     nn::device,
-    store::{self, RunSummary, StoreError, Writer},
+    store::{self, RunSummary, StoreError, Writer, import::is_log},
     telemetry::{Event, FOREIGN, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, DriveOptions},
     ui::{
@@ -160,7 +160,7 @@ impl Host for DesktopHost {
                 let _ = sender.send(Delivery::SweepFolder(folder));
                 return wake();
             }
-            let told = match graph_events::is_graph(&folder) && folder.is_file() {
+            let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
                 false => {
                     let kept = RunOut { folder: &folder, out: &out, is_followed };
@@ -228,6 +228,7 @@ impl Host for DesktopHost {
             let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
             let content = match path.is_dir() {
                 true => Ok(FileContent::Folder),
+                false if is_log(&path) => Ok(FileContent::Log),
                 false if is_json => json_kind::kind_of(&path),
                 false => Ok(FileContent::Named),
             };

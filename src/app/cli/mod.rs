@@ -34,6 +34,7 @@ mod merge;
 mod model_info;
 mod moved_inputs;
 mod null_models;
+mod other_logs;
 mod output;
 mod process;
 mod progress;
@@ -92,7 +93,7 @@ struct Cli {
 #[derive(Args)]
 struct OpenArgs {
     /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
-    /// checkpoints, each of a step, a run folder, or the folder of a sweep
+    /// checkpoints, each of a step, a run folder, the folder of a sweep, or a log of TensorBoard, W&B, Lightning or Trackio
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]

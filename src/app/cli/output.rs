@@ -14,12 +14,17 @@ use crate::{files, store};
 /// Checks that a command that reads `inputs` may write this file or folder.
 ///
 /// # Errors
-/// If it is one of the inputs, or a log, description or checkpoint of a run.
+/// If it is one of the inputs, a log of another tool, or a log, description or checkpoint of a run.
 pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
     let there = resolved(path);
     if inputs.iter().any(|input| resolved(input) == there) {
         return Err(Failure::usage(format!("{shown} is an input: give another name to write to")));
+    }
+    if store::import::is_log(&there) {
+        let words =
+            format!("{shown} is the log of another tool, which is never written over: give another name to write to");
+        return Err(Failure::usage(words));
     }
     if store::is_record(&there) {
         return Err(Failure::usage(format!("{shown} belongs to the record of a run: give another name to write to")));

@@ -8,13 +8,16 @@ use std::{
 };
 
 use super::{
-    OpenArgs, display,
+    OpenArgs,
+    checkpoint_series::is_series,
+    display,
     failure::Failure,
     graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
     interrupt, json_kind,
     lab_config::{default_lab, with_text},
+    other_logs,
     runs::Runs,
     settings::{self, Named},
     terminal::notice,
@@ -22,7 +25,7 @@ use super::{
 use crate::{
     config::Config,
     experiments::permalink::Permalink,
-    labs::{self, Lab},
+    labs::{self, LABS, Lab},
     ui::{
         app::{self, Opening, Start},
         close_request::CloseRequest,
@@ -36,7 +39,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     if let Some(file) = open.what.as_deref().map(Path::new).filter(is_graph) {
         return open_graph(file.to_owned(), GraphReading::default(), open, began);
     }
-    let mut named = open.what.as_deref().map(settings::resolve).transpose()?;
+    let mut named = open.what.as_deref().map(|what| resolve(what, &open.set.out)).transpose()?;
     // with settings, or without a window, it is recorded first; else the window shows it while it is
     if let Some(Named::Series(folder)) = &named
         && (display::check().is_err() || !open.set.is_empty())
@@ -57,6 +60,18 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     let end = show(open, opening, |_| (), began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
     outcome(end)
+}
+
+/// The meaning of a name; the log of another tool is the run into which it is read.
+fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
+    let path = Path::new(what);
+    if !LABS.iter().any(|lab| lab.id == what)
+        && !is_series(path)
+        && let Some(run) = other_logs::imported(path, runs)?
+    {
+        return Ok(Named::Run(run));
+    }
+    Ok(settings::resolve(what)?)
 }
 
 /// Who closed a window.

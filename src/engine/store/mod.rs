@@ -33,6 +33,7 @@ mod description;
 mod environment;
 mod error;
 pub mod export;
+pub mod import;
 mod listing;
 mod log_file;
 mod names;
@@ -46,6 +47,7 @@ mod sample_scalars;
 pub mod snapshots;
 mod tensorboard;
 pub mod tensors;
+mod tfrecord;
 pub mod trash;
 mod writer;
 

@@ -36,8 +36,8 @@ const STEPS: [usize; 4] = [12, 6, 3, 1];
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run folder, or the folder of a sweep
-    run: PathBuf,
+    /// A run folder, a log of another tool (docs/runs.md), or the folder of a sweep
+    pub(in crate::cli) run: PathBuf,
     /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,

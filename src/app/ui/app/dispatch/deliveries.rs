@@ -45,7 +45,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             ),
             Delivery::Text { path, content } => open_config_text(app, &path, &content, ctx),
             Delivery::Identified { path, content } => match content {
-                FileContent::Folder | FileContent::Graph => open_run(app, path, ctx),
+                FileContent::Folder | FileContent::Graph | FileContent::Log => open_run(app, path, ctx),
                 FileContent::Named => open_file(app, path, ctx),
                 FileContent::Tokenizer => set_path(app, FileKind::Tokenizer, &path, ctx),
                 FileContent::Characters => set_path(app, FileKind::Vocabulary, &path, ctx),

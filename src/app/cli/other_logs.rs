@@ -1,0 +1,29 @@
+//! Logs of other tools (TensorBoard, W&B, Lightning, Trackio): wherever a run folder may be named they may be too, and are
+//! read into one.
+
+use std::path::{Path, PathBuf};
+
+use super::{failure::Failure, terminal::notice};
+use crate::store::import::Source;
+
+/// The folder in `runs` into which the log of another tool that lies at this path is read; `None` where there is none, as
+/// for a run folder. What was read is said.
+///
+/// # Errors
+/// If there is such a log and it cannot be read, or the folder cannot be written.
+pub fn imported(path: &Path, runs: &Path) -> Result<Option<PathBuf>, Failure> {
+    let Some(source) = Source::find(path).map_err(Failure::wrong)? else { return Ok(None) };
+    let imported = source.import(runs).map_err(Failure::wrong)?;
+    if let Some(words) = imported.words {
+        notice!("{words}");
+    }
+    Ok(Some(imported.folder))
+}
+
+/// The folder of the run that was named: the path itself, or where the log of another tool was read into.
+///
+/// # Errors
+/// See [`imported`].
+pub fn run_folder(path: &Path, runs: &Path) -> Result<PathBuf, Failure> {
+    Ok(imported(path, runs)?.unwrap_or_else(|| path.to_owned()))
+}
