@@ -36,6 +36,7 @@ mod neuron_graph;
 mod no_bptt;
 mod notebooks;
 mod ode_flow;
+mod other_logs;
 mod output;
 mod parliament;
 mod permalink;

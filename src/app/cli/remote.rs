@@ -103,11 +103,9 @@ impl Address {
                 format!("orrery stream --stdio{have} {path}")
             }
             Streamer::Shell => {
-                // without the names of the logs, whose order is that of LOGS
-                let have = have
-                    .iter()
-                    .map(|have| format!(" {}", have.to_string().trim_start_matches(&format!("{}=", have.log))));
-                format!("exec sh -s -- {path}{}", have.collect::<String>())
+                // in the order of LOGS
+                let have: String = have.iter().map(|have| format!(" {}", have.place())).collect();
+                format!("exec sh -s -- {path}{have}")
             }
         };
         command.args(["--", &self.host, &there]);

@@ -86,8 +86,15 @@ impl FromStr for Have {
 
 impl std::fmt::Display for Have {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}={}:", self.log, self.bytes)?;
-        self.end.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{}={}", self.log, self.place())
+    }
+}
+
+impl Have {
+    /// `BYTES:END`
+    pub fn place(&self) -> String {
+        let end: String = self.end.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}:{end}", self.bytes)
     }
 }
 
