@@ -49,7 +49,7 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
     }
     if !is_whole {
         let why = if length > MAX_TABLE { "is longer than 256 MiB" } else { "ends within a row" };
-        logged.notices.push(format!("{name} {why}: what comes after the last whole row is not read"));
+        logged.warn(format!("{name} {why}: what comes after the last whole row is not read"));
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ pub(super) fn settings(text: &str, run: usize, logged: &mut Logged) {
     }
     lists.into_iter().for_each(|(key, items)| logged.setting(run, &key, &Json::Array(items)));
     if unread > 0 {
-        logged.notices.push(format!(
+        logged.warn(format!(
             "hparams.yaml: {unread} lines are not read, which are more than plain keys, values and lists"
         ));
     }
@@ -158,6 +158,6 @@ mod tests {
             "model.sizes=[3]",
         ];
         assert_eq!(all, expected);
-        assert!(logged.notices[0].contains("2 lines are not read"), "{:?}", logged.notices);
+        assert!(logged.notices[0].1.contains("2 lines are not read"), "{:?}", logged.notices);
     }
 }

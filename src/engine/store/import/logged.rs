@@ -4,7 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value as Json;
 
-use crate::{config::Value, files::reading_budget, store::reader::MAX_CHANNELS, telemetry::RunState};
+use crate::{
+    config::Value,
+    files::reading_budget,
+    store::reader::MAX_CHANNELS,
+    telemetry::{Level, RunState},
+};
 
 /// No log of numbers has more.
 const MAX_SCALARS: u64 = 1 << 24;
@@ -91,7 +96,7 @@ pub(super) struct Logged {
     pub scalars: Vec<Scalar>,
     pub texts: Vec<Text>,
     /// Sentences about what is damaged or passed over.
-    pub notices: Vec<String>,
+    pub notices: Vec<(Level, String)>,
     by_name: HashMap<String, u32>,
     lost: BTreeMap<Lost, u64>,
     most: u64,
@@ -128,6 +133,16 @@ impl Logged {
             self.runs.push(LoggedRun { id: id.to_owned(), ..LoggedRun::default() });
             self.runs.len() - 1
         })
+    }
+
+    /// Says that something is damaged or left out.
+    pub fn warn(&mut self, words: String) {
+        self.notices.push((Level::Warning, words));
+    }
+
+    /// Says something that is as it should be.
+    pub fn note(&mut self, words: String) {
+        self.notices.push((Level::Info, words));
     }
 
     /// Notes that a value was passed over.
@@ -222,14 +237,18 @@ impl Logged {
             is_again
         });
         self.texts.sort_by_key(|text| text.step);
-        self.notices.extend(self.lost.iter().map(|(what, n)| what.sentence(*n)));
+        for (what, n) in std::mem::take(&mut self.lost) {
+            // texts and media are no numbers, as they should be
+            let level = if what == Lost::NoNumber { Level::Info } else { Level::Warning };
+            self.notices.push((level, what.sentence(n)));
+        }
         if self.backwards > 0 {
             let n = self.backwards;
-            self.notices.push(format!("{n} values were logged after later steps: they stand where they belong"));
+            self.note(format!("{n} values were logged after later steps: they stand where they belong"));
         }
         match before - self.scalars.len() {
             0 => {}
-            n => self.notices.push(format!("{n} values were logged again at the same step: the last of each counts")),
+            n => self.note(format!("{n} values were logged again at the same step: the last of each counts")),
         }
     }
 }
@@ -290,7 +309,7 @@ mod tests {
         logged.finish();
         let all: Vec<(u64, f64)> = logged.scalars.iter().map(|s| (s.step, s.value)).collect();
         assert_eq!(all, [(1, 1.0), (2, f64::INFINITY)]);
-        let said = logged.notices.join("\n");
+        let said = logged.notices.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("\n");
         for words in
             ["1 value passed over whose steps", "longer than 256 bytes", "1 values were logged after later steps"]
         {

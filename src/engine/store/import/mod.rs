@@ -195,7 +195,7 @@ impl Source {
     /// Reads all of it.
     fn read(&self) -> Result<Logged, StoreError> {
         let mut logged = Logged::new();
-        logged.notices.extend(self.notices.iter().cloned());
+        self.notices.iter().for_each(|notice| logged.note(notice.clone()));
         let refused = |file: &Path, e: ReadError| {
             let shown = self.folder.join(file);
             match e {
@@ -208,14 +208,14 @@ impl Source {
             match self.read_file(file, &mut logged) {
                 Ok(()) => {}
                 Err(e) if is_only(&e) => return Err(refused(file, e)),
-                Err(e) => logged.notices.push(format!("{} is not read: {e}", file.display())),
+                Err(e) => logged.warn(format!("{} is not read: {e}", file.display())),
             }
         }
         logged.finish();
         if logged.scalars.is_empty() {
             let shown = self.path.display();
             let mut words = format!("`{shown}` is a log of {} that holds no numbers", self.tool);
-            for notice in &logged.notices {
+            for (_, notice) in &logged.notices {
                 words = format!("{words}; {notice}");
             }
             return Err(StoreError::new(words));
@@ -248,7 +248,7 @@ impl Source {
                 {
                     Ok(None) => {}
                     Ok(Some(Ok(bytes))) => lightning::settings(&String::from_utf8_lossy(&bytes), run, logged),
-                    Ok(Some(Err(e))) | Err(e) => logged.notices.push(format!("hparams.yaml is not read: {e}")),
+                    Ok(Some(Err(e))) | Err(e) => logged.warn(format!("hparams.yaml is not read: {e}")),
                 }
                 Ok(())
             }

@@ -36,14 +36,14 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
             }
             Frame::Lost => {
                 let words = format!("{name} is damaged at record {}: what comes after it is not read", number + 1);
-                logged.notices.push(words);
+                logged.warn(words);
                 break;
             }
         }
         number += 1;
     }
     if bad > 0 {
-        logged.notices.push(format!("{name}: {bad} damaged records are passed over"));
+        logged.warn(format!("{name}: {bad} damaged records are passed over"));
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ fn tolerate(read: Result<(), ReadError>, name: &str, logged: &mut Logged) -> Res
     match read {
         Err(ReadError::Other(why)) if !logged.scalars.is_empty() => {
             let words = format!("{name} is damaged or is being written ({why}): what could be read of it is here");
-            logged.notices.push(words);
+            logged.warn(words);
             Ok(())
         }
         read => read,

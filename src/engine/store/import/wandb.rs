@@ -43,10 +43,10 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         }
     }
     if records.damaged > 0 {
-        logged.notices.push(format!("{name}: {} damaged parts are passed over", records.damaged));
+        logged.warn(format!("{name}: {} damaged parts are passed over", records.damaged));
     }
     if records.is_cut {
-        logged.notices.push(format!("{name} ends within a record: it is being written, or was cut"));
+        logged.warn(format!("{name} ends within a record: it is being written, or was cut"));
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ impl Source {
         written.events(&words)?;
         written.description()?;
         written.replace(SOURCE, &to_json(&origin, &folder.join(SOURCE))?)?;
-        let lost = logged.notices.iter().map(|notice| format!("\n  {notice}")).collect::<String>();
+        let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
         Ok(Imported { words: Some(format!("{words}, into {}{lost}", folder.display())), folder })
     }
 }
@@ -210,7 +210,7 @@ impl Written<'_> {
         let at = now();
         let notice = |level, text: &str| Event::Notice { level, text: text.to_owned() };
         let mut events = vec![notice(Level::Info, words)];
-        events.extend(self.logged.notices.iter().map(|text| notice(Level::Warning, text)));
+        events.extend(self.logged.notices.iter().map(|(level, text)| notice(*level, text)));
         // a log without an end is as far as it was read
         let failed = self.logged.runs.iter().find_map(|run| run.end.clone().filter(|end| *end != RunState::Finished));
         let is_finished = self.logged.runs.iter().all(|run| run.end == Some(RunState::Finished));
