@@ -1,6 +1,6 @@
 //! What other tools have logged, as the same typed stream whatever the tool: settings, numbers and texts of runs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value as Json;
 
@@ -16,12 +16,18 @@ const MAX_SCALARS: u64 = 1 << 24;
 /// The memory of a number: its own, half of it again while they are sorted, and what a list that has grown takes.
 const BYTES_OF_A_SCALAR: u64 = 4 * size_of::<Scalar>() as u64;
 /// Longer names are passed over.
-const MAX_NAME: usize = 256;
+pub(super) const MAX_NAME: usize = 256;
+/// Channels of texts, beside those of numbers.
+const MAX_TEXT_NAMES: usize = 1000;
+const MAX_NUMBER_NAMES: usize = MAX_CHANNELS - MAX_TEXT_NAMES;
 /// Settings of a run; further ones are left out.
 const MAX_SETTINGS: usize = 1000;
 /// Longer texts of settings are cut.
 const MAX_SETTING: usize = 1000;
-/// Bytes of all texts of a source.
+/// Bytes of all settings of a source: `run.json` has at most 4 MiB, in which a character may take six.
+const MAX_SETTING_BYTES: usize = 512 << 10;
+/// Bytes of a text, and of all of a source.
+const MAX_TEXT: usize = 256 << 10;
 const MAX_TEXTS: usize = 16 << 20;
 /// Settings that lie deeper in one another are taken as their text.
 const DEEPEST: usize = 8;
@@ -82,9 +88,18 @@ impl Lost {
             Self::NegativeStep => format!("{values} passed over whose steps are negative or no whole numbers"),
             Self::NoStep => format!("{values} passed over that have no step"),
             Self::LongName => format!("{values} passed over whose names are empty or longer than {MAX_NAME} bytes"),
-            Self::Channels => format!("{values} passed over: no run is read with more than {MAX_CHANNELS} channels"),
-            Self::Settings => format!("{n} settings left out: {MAX_SETTINGS} are read"),
-            Self::Texts => format!("{n} texts left out: {} MiB of them are read", MAX_TEXTS >> 20),
+            Self::Channels => {
+                format!("{values} passed over: no log is read with more than {MAX_NUMBER_NAMES} channels")
+            }
+            Self::Settings => format!(
+                "{n} settings left out: at most {MAX_SETTINGS} of a run are read, and {} KiB",
+                MAX_SETTING_BYTES >> 10
+            ),
+            Self::Texts => format!(
+                "{n} texts left out: at most {MAX_TEXT_NAMES} names, {} KiB a text and {} MiB of all are read",
+                MAX_TEXT >> 10,
+                MAX_TEXTS >> 20
+            ),
         }
     }
 }
@@ -100,7 +115,9 @@ pub(super) struct Logged {
     by_name: HashMap<String, u32>,
     lost: BTreeMap<Lost, u64>,
     most: u64,
+    text_names: HashSet<String>,
     bytes_of_texts: usize,
+    bytes_of_settings: usize,
     /// Numbers whose steps are below one that came before in their run.
     backwards: u64,
 }
@@ -122,7 +139,9 @@ impl Logged {
             by_name: HashMap::new(),
             lost: BTreeMap::new(),
             most: MAX_SCALARS.min(reading_budget() / BYTES_OF_A_SCALAR),
+            text_names: HashSet::new(),
             bytes_of_texts: 0,
+            bytes_of_settings: 0,
             backwards: 0,
         }
     }
@@ -165,7 +184,7 @@ impl Logged {
                 self.lose(Lost::LongName);
                 return Ok(());
             }
-            None if self.channels.len() >= MAX_CHANNELS => {
+            None if self.channels.len() >= MAX_NUMBER_NAMES => {
                 self.lose(Lost::Channels);
                 return Ok(());
             }
@@ -189,13 +208,20 @@ impl Logged {
 
     /// Takes a text.
     pub fn text(&mut self, run: usize, name: &str, step: i64, text: String) {
-        self.bytes_of_texts += text.len();
         let Ok(step) = u64::try_from(step) else { return self.lose(Lost::NegativeStep) };
         if name.len() > MAX_NAME {
             return self.lose(Lost::LongName);
         }
-        if self.bytes_of_texts > MAX_TEXTS {
+        let is_new = !self.text_names.contains(name);
+        if text.len() > MAX_TEXT
+            || self.bytes_of_texts + text.len() > MAX_TEXTS
+            || is_new && self.text_names.len() >= MAX_TEXT_NAMES
+        {
             return self.lose(Lost::Texts);
+        }
+        self.bytes_of_texts += text.len();
+        if is_new {
+            self.text_names.insert(name.to_owned());
         }
         self.texts.push(Text { step, run, name: name.to_owned(), text });
     }
@@ -216,11 +242,16 @@ impl Logged {
         }
         // as orrery-log writes them: a key without a group is in `config`
         let key = if key.contains('.') { key.to_owned() } else { format!("config.{key}") };
-        let Some(settings) = self.runs.get_mut(run).map(|run| &mut run.settings) else { return };
-        if key.len() > MAX_NAME || settings.len() >= MAX_SETTINGS && !settings.contains_key(&key) {
+        let Some(LoggedRun { id, settings, .. }) = self.runs.get_mut(run) else { return };
+        let value = setting(value);
+        self.bytes_of_settings += id.len() + key.len() + if let Value::Text(text) = &value { text.len() } else { 8 };
+        if key.len() > MAX_NAME
+            || self.bytes_of_settings > MAX_SETTING_BYTES
+            || settings.len() >= MAX_SETTINGS && !settings.contains_key(&key)
+        {
             return self.lose(Lost::Settings);
         }
-        settings.insert(key, setting(value));
+        settings.insert(key, value);
     }
 
     /// Puts the numbers in the order of their steps; of several of one channel at a step the last counts. Says what was

@@ -29,9 +29,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
             Frame::Bad => bad += 1,
             Frame::End => break,
             Frame::Cut => {
-                logged
-                    .notices
-                    .push(format!("{name} ends within record {}: it is being written, or was cut", number + 1));
+                logged.warn(format!("{name} ends within record {}: it is being written, or was cut", number + 1));
                 break;
             }
             Frame::Lost => {

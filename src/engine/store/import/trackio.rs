@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::{
     MAX_RUNS, ReadError,
-    logged::{At, Logged, Lost, number},
+    logged::{At, Logged, Lost, MAX_NAME, number},
     sqlite::{Cell, Database, Table},
 };
 
@@ -28,6 +28,10 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
             logged.lose(Lost::NoNumber);
             return Ok(());
         };
+        if entry.run_name.len() > MAX_NAME || entry.run_id.len() > MAX_NAME {
+            logged.lose(Lost::LongName);
+            return Ok(());
+        }
         let run = runs.index(&entry, logged)?;
         let Ok(Json::Object(values)) = serde_json::from_str(&entry.json) else {
             logged.lose(Lost::NoNumber);

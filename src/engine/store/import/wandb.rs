@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     ReadError,
-    logged::{At, Logged, Lost, number},
+    logged::{At, Logged, Lost, MAX_NAME, number},
     protobuf::{Fields, Malformed, Value},
 };
 use crate::telemetry::RunState;
@@ -242,7 +242,8 @@ fn take_run(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malforme
         }
     }
     if let Some(run) = logged.runs.get_mut(run) {
-        run.name = if name.is_empty() { id } else { name };
+        let name = if name.is_empty() { id } else { name };
+        run.name = name.chars().take(MAX_NAME).collect();
     }
     Ok(())
 }

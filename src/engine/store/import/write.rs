@@ -13,7 +13,7 @@ use super::{
     super::{
         Environment, RunRecord, StoreError,
         error::At,
-        names::{CONFIG, EVENTS, METRICS, RUN, SAMPLES, safe_name},
+        names::{CONFIG, EVENTS, MAX_CONFIG, METRICS, RUN, SAMPLES, safe_name},
         record::{EventOut, FORMAT, MetricsOut, PROTOCOL, now},
         run_index::changed,
     },
@@ -50,6 +50,25 @@ struct Origin {
     version: String,
     /// The times of the last change in nanoseconds since 1970 and the lengths in bytes.
     files: Vec<(String, u64, u64)>,
+}
+
+/// The content of [`SOURCE`].
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    origin: Origin,
+    /// The lengths of what was written. The disk is not waited for, and after a loss of power a file may be empty.
+    lengths: Vec<(String, u64)>,
+}
+
+impl Kept {
+    fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_str(&read_text_inside(folder, SOURCE, MAX_SOURCE).ok()?).ok()
+    }
+
+    /// True if the folder holds all that was written.
+    fn is_whole(&self, folder: &Path) -> bool {
+        !self.lengths.is_empty() && self.lengths.iter().all(|(name, bytes)| changed(&folder.join(name)).1 == *bytes)
+    }
 }
 
 impl Origin {
@@ -107,12 +126,11 @@ impl Source {
         let origin = Origin::of(self)?;
         let name = origin.folder_name(self);
         let folder = runs.join(&name);
-        let known = read_text_inside(&folder, SOURCE, MAX_SOURCE).ok();
-        let known: Option<Origin> = known.and_then(|text| serde_json::from_str(&text).ok());
-        if known.as_ref() == Some(&origin) && folder.join(RUN).is_file() {
+        let known = Kept::read(&folder);
+        if known.as_ref().is_some_and(|known| known.origin == origin && known.is_whole(&folder)) {
             return Ok(Imported { folder, words: None });
         }
-        if folder.exists() && known.is_none_or(|known| known.source != origin.source) && folder.join(RUN).is_file() {
+        if folder.join(RUN).is_file() && known.is_none_or(|known| known.origin.source != origin.source) {
             let (shown, path) = (folder.display(), self.path.display());
             return Err(StoreError::new(format!(
                 "`{shown}` is in the way, which was not read from {path}: move it away"
@@ -131,13 +149,15 @@ impl Source {
         );
         let written = Written { source: self, logged: &logged, folder: &folder };
         // until all of it is there, it is read again
-        let unfinished = Origin { files: vec![], ..Origin::of(self)? };
-        written.replace(SOURCE, &to_json(&unfinished, &folder.join(SOURCE))?)?;
+        let mut kept = Kept { origin, lengths: vec![] };
+        written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
         written.metrics()?;
         written.samples()?;
         written.events(&words)?;
         written.description()?;
-        written.replace(SOURCE, &to_json(&origin, &folder.join(SOURCE))?)?;
+        let length = |name: &str| (name.to_owned(), changed(&folder.join(name)).1);
+        kept.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
+        written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
         let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
         Ok(Imported { words: Some(format!("{words}, into {}{lost}", folder.display())), folder })
     }
@@ -162,7 +182,8 @@ struct Written<'a> {
 impl Written<'_> {
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.folder.join(name);
-        files::replace(&path, bytes).at("write", &path)
+        let mut file = Replacement::create(&path).at("write", &path)?;
+        file.write_all(bytes).and_then(|()| file.commit_unforced()).at("write", &path)
     }
 
     /// Writes a log of these lines.
@@ -174,7 +195,7 @@ impl Written<'_> {
             out.write_all(b"\n").at("write", &path)?;
         }
         let file = out.into_inner().map_err(|e| e.into_error()).at("write", &path)?;
-        file.commit().at("write", &path)
+        file.commit_unforced().at("write", &path)
     }
 
     fn metrics(&self) -> Result<(), StoreError> {
@@ -248,7 +269,12 @@ impl Written<'_> {
             },
             resumed: vec![],
         };
-        self.replace(CONFIG, config.to_toml().as_bytes())?;
+        // more than is read of it stands in the description alone
+        let settings = config.to_toml();
+        self.replace(
+            CONFIG,
+            if settings.len() as u64 <= MAX_CONFIG { settings.as_bytes() } else { b"lab = \"foreign\"\n" },
+        )?;
         self.replace(RUN, &to_json(&run, &self.folder.join(RUN))?)
     }
 
