@@ -29,8 +29,8 @@ use crate::{
 
 #[derive(Args)]
 pub struct FollowArgs {
-    /// A run folder that this program or another one writes (docs/protocol.md says how), or ssh://host/path of one on a
-    /// machine that has `orrery` too
+    /// A run folder that this program or another one writes (docs/protocol.md says how), or ssh://host/path of one on
+    /// another machine
     run: String,
     /// Where the copy of a run of another machine is kept, which a later call goes on with
     #[arg(long, value_name = "DIR", default_value = RUNS)]

@@ -214,12 +214,12 @@ impl Logged {
         }
         let is_new = !self.text_names.contains(name);
         if text.len() > MAX_TEXT
-            || self.bytes_of_texts + text.len() > MAX_TEXTS
+            || self.bytes_of_texts + text.len() + size_of::<Text>() > MAX_TEXTS
             || is_new && self.text_names.len() >= MAX_TEXT_NAMES
         {
             return self.lose(Lost::Texts);
         }
-        self.bytes_of_texts += text.len();
+        self.bytes_of_texts += text.len() + size_of::<Text>();
         if is_new {
             self.text_names.insert(name.to_owned());
         }
