@@ -82,7 +82,7 @@ pub(super) enum Lost {
 
 impl Lost {
     fn sentence(self, n: u64) -> String {
-        let values = if n == 1 { "1 value" } else { &format!("{n} values") };
+        let values = counted(n, "value");
         match self {
             Self::NoNumber => format!("{values} passed over that are no numbers (texts, media, lists)"),
             Self::NegativeStep => format!("{values} passed over whose steps are negative or no whole numbers"),
@@ -274,14 +274,22 @@ impl Logged {
             self.notices.push((level, what.sentence(n)));
         }
         if self.backwards > 0 {
-            let n = self.backwards;
-            self.note(format!("{n} values were logged after later steps: they stand where they belong"));
+            let values = counted(self.backwards, "value");
+            self.note(format!("{values} logged after later steps: put in order"));
         }
         match before - self.scalars.len() {
             0 => {}
-            n => self.note(format!("{n} values were logged again at the same step: the last of each counts")),
+            n => {
+                let values = counted(n as u64, "value");
+                self.note(format!("{values} logged again at the same step: the last of each counts"));
+            }
         }
     }
+}
+
+/// "1 value", "2 values".
+pub(super) fn counted(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// When a number was logged.
@@ -341,9 +349,7 @@ mod tests {
         let all: Vec<(u64, f64)> = logged.scalars.iter().map(|s| (s.step, s.value)).collect();
         assert_eq!(all, [(1, 1.0), (2, f64::INFINITY)]);
         let said = logged.notices.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("\n");
-        for words in
-            ["1 value passed over whose steps", "longer than 256 bytes", "1 values were logged after later steps"]
-        {
+        for words in ["1 value passed over whose steps", "longer than 256 bytes", "1 value logged after later steps"] {
             assert!(said.contains(words), "{words}: {said}");
         }
         assert!(said.contains("logged again at the same step"), "{said}");

@@ -113,7 +113,7 @@ enum ReadError {
     Io(#[from] io::Error),
     #[error("it has more than {} numbers, the most that are read of a log: give the folder of one run", .0.most)]
     TooMany(TooMany),
-    #[error("it has more than {MAX_RUNS} runs, the most that are read at once: give the folder of one of them")]
+    #[error("it has more than {} runs, the most that are read at once: give the folder of one of them", MAX_RUNS)]
     TooManyRuns,
     #[error("{0}")]
     Other(String),

@@ -205,10 +205,10 @@ impl Database {
 impl Wal {
     /// Reads a log as far as it is whole: a frame counts once a later one, or itself, commits it.
     fn open(mut file: File, page_size: usize) -> Result<Self, ReadError> {
-        const HEAD: usize = 32;
+        const LOG_HEAD: usize = 32;
         const FRAME_HEAD: usize = 24;
         let mut pages = HashMap::new();
-        let mut head = [0; HEAD];
+        let mut head = [0; LOG_HEAD];
         let word = |bytes: &[u8], i: usize| u32_at(bytes, 4 * i).unwrap_or_default();
         if read_at(&mut file, 0, &mut head).is_err() || word(&head, 2) as usize != page_size {
             return Ok(Self { file, pages });
@@ -224,7 +224,7 @@ impl Wal {
             return Ok(Self { file, pages });
         }
         let salts = (word(&head, 4), word(&head, 5));
-        let (mut at, mut open) = (HEAD as u64, vec![]);
+        let (mut at, mut open) = (LOG_HEAD as u64, vec![]);
         let mut frame = vec![0; FRAME_HEAD + page_size];
         let mut log = io::BufReader::with_capacity(1 << 16, &file);
         log.seek(SeekFrom::Start(at))?;

@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use super::super::tfrecord::{self, Frame};
 use super::{
     ReadError,
-    logged::{At, Logged, Lost},
+    logged::{At, Logged, Lost, counted},
     protobuf::{Fields, Malformed, Value, varint},
 };
 
@@ -41,7 +41,8 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         number += 1;
     }
     if bad > 0 {
-        logged.warn(format!("{name}: {bad} damaged records are passed over"));
+        let verb = if bad == 1 { "is" } else { "are" };
+        logged.warn(format!("{name}: {} {verb} passed over", counted(bad, "damaged record")));
     }
     Ok(())
 }

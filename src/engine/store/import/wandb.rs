@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     ReadError,
-    logged::{At, Logged, Lost, MAX_NAME, number},
+    logged::{At, Logged, Lost, MAX_NAME, counted, number},
     protobuf::{Fields, Malformed, Value},
 };
 use crate::telemetry::RunState;
@@ -43,7 +43,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         }
     }
     if records.damaged > 0 {
-        logged.warn(format!("{name}: {} damaged parts are passed over", records.damaged));
+        logged.warn(format!("{name}: passed over {}", counted(records.damaged, "damaged part")));
     }
     if records.is_cut {
         logged.warn(format!("{name} ends within a record: it is being written, or was cut"));
@@ -64,7 +64,7 @@ struct Records {
 impl Records {
     /// Reads the next block; false at the end of the file.
     fn next_block(&mut self) -> Result<bool, ReadError> {
-        (self.at, self.block) = (0, std::mem::take(&mut self.block));
+        self.at = 0;
         self.block.clear();
         Ok(self.file.by_ref().take(BLOCK as u64).read_to_end(&mut self.block)? > 0)
     }
@@ -106,8 +106,7 @@ impl Records {
                 is_passed_over = true;
             }
             if !is_passed_over {
-                let part = self.block[part].to_vec();
-                data.extend(part);
+                data.extend_from_slice(&self.block[part]);
             }
             if is_last {
                 has_begun = false;

@@ -18,7 +18,7 @@ use super::{
         run_index::changed,
     },
     Source,
-    logged::{Logged, LoggedRun},
+    logged::{Logged, LoggedRun, counted},
 };
 use crate::{
     config::{Config, Value},
@@ -140,11 +140,11 @@ impl Source {
         files::make_folders(runs).at("make the folder of runs", runs)?;
         files::make_folder_inside(runs, &name).at("make", &folder)?;
         let words = format!(
-            "imported from {} ({}): {} numbers of {}{}; it was read once, and is read again when it is opened after a change",
+            "imported from {} ({}): {} of {}{}; it was read once, and is read again when it is opened after a change",
             self.path.display(),
             self.tool,
-            logged.scalars.len(),
-            counted(logged.channels.len(), "channel"),
+            counted(logged.scalars.len() as u64, "number"),
+            counted(logged.channels.len() as u64, "channel"),
             if logged.runs.len() > 1 { format!(", {} runs as variants", logged.runs.len()) } else { String::new() },
         );
         let written = Written { source: self, logged: &logged, folder: &folder };
@@ -161,10 +161,6 @@ impl Source {
         let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
         Ok(Imported { words: Some(format!("{words}, into {}{lost}", folder.display())), folder })
     }
-}
-
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn to_json(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, StoreError> {
@@ -299,7 +295,9 @@ impl Written<'_> {
             _ => 0,
         };
         let config = json!({"lab": FOREIGN, "preset": name, "seed": seed, "values": values});
-        let refused = |e| StoreError::with_source(format!("the settings of `{}`: {e}", self.source.path.display()), e);
+        let refused = |e: serde_json::Error| {
+            StoreError::with_source(format!("the settings of `{}`: {e}", self.source.path.display()), e)
+        };
         serde_json::from_value(config).map_err(refused)
     }
 
