@@ -149,7 +149,7 @@ impl Source {
     /// Finds the logs of another tool at a path; `None` where there are none, and for a run folder.
     ///
     /// # Errors
-    /// If a folder holds more than is looked through.
+    /// If a folder with logs holds more than is looked through.
     pub fn find(path: &Path) -> Result<Option<Self>, StoreError> {
         if path.is_file() {
             if !is_log(path) {
@@ -294,6 +294,10 @@ impl Search<'_> {
         };
         for entry in entries {
             self.entries += 1;
+            // a folder of that size without any is something else
+            if self.entries > MAX_ENTRIES && self.found.is_empty() {
+                return Ok(());
+            }
             if self.entries > MAX_ENTRIES || self.found.len() > MAX_FILES {
                 let shown = self.root.display();
                 let words = format!(
