@@ -295,13 +295,13 @@ fn wandb_record(bytes: &[u8]) {
     let mut parts = vec![first];
     parts.extend(rest.chunks(ROOM));
     for (i, part) in parts.iter().enumerate() {
-        let kind = match (i == 0, i + 1 == parts.len()) {
+        let kind: u8 = match (i == 0, i + 1 == parts.len()) {
             (true, true) => 1,
             (true, false) => 2,
             (false, false) => 3,
             (false, true) => 4,
         };
-        let summed = [&[kind][..], part].concat();
+        let summed = [&[kind][..], *part].concat();
         log.extend(crc(0xedb8_8320, &summed).to_le_bytes());
         log.extend((part.len() as u16).to_le_bytes());
         log.extend(summed);

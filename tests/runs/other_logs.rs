@@ -354,7 +354,7 @@ fn frame(length: u64, data: &[u8]) -> Vec<u8> {
 
 /// A part of a record of W&B's log.
 fn part(kind: u8, data: &[u8]) -> Vec<u8> {
-    let summed = [&[kind], data].concat();
+    let summed = [&[kind][..], data].concat();
     let crc = |crc: u32, byte: u8| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
     };
