@@ -104,6 +104,30 @@ fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     assert!(!desk.shows("cannot take"), "none of its settings is refused");
 }
 
+/// Each is read into a run folder beside the others, whatever kind of file it is.
+#[test]
+fn a_dropped_log_of_another_tool_opens_as_a_run() {
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/other_logs");
+    for (log, setting) in [
+        ("wandb/run-abc12345.wandb", Some("config.lr")),
+        ("lightning/version_0/metrics.csv", Some("config.lr")),
+        ("trackio/demo.db", Some("config.seed")),
+        ("tensorboard", None),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let mut desk = Desk::new(out.path());
+        desk.drop_folder(&logs.join(log));
+        desk.until("the run is shown", |d| d.newest() == 10 && !d.views().is_empty());
+        assert_eq!(desk.views(), [foreign::LOGGED], "{log}");
+        let page = desk.page().unwrap();
+        assert_eq!(page.lab.id, "foreign", "{log}");
+        assert!(setting.is_none_or(|key| page.config.get(key).is_some()), "{log}");
+        assert!(page.mirror().unwrap().curve(0, "loss").is_some_and(|loss| loss.len() == 6), "{log}");
+        let entries = std::fs::read_dir(out.path()).unwrap().map(Result::unwrap);
+        assert_eq!(entries.filter(|entry| entry.path().join("run.json").is_file()).count(), 1, "{log}");
+    }
+}
+
 #[test]
 fn what_is_appended_shows_and_can_be_scrubbed() {
     let here = tempfile::tempdir().unwrap();
