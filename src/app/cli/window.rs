@@ -65,7 +65,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
 /// The meaning of a name; the log of another tool is the run into which it is read.
 fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
     let path = Path::new(what);
-    if !LABS.iter().any(|lab| lab.id == what)
+    if !LABS.iter().any(|lab| lab.id == what || lab.presets.iter().any(|preset| preset.id == what))
         && !is_series(path)
         && let Some(run) = other_logs::imported(path, runs)?
     {
