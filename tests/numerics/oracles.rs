@@ -194,6 +194,7 @@ fn coupled_qk(file: &str) -> Outcome {
         assert!(unread.is_none_or(|grad| host::to_f64(&grad).unwrap().iter().all(|g| *g == 0.0)));
         oracle.tensors.remove("w.pos.weight");
     }
+    let classes = oracle.size("classes");
     let spec = CoupledQkSpec {
         d_model: oracle.must("d")?,
         heads: oracle.must("heads")?,
@@ -203,6 +204,7 @@ fn coupled_qk(file: &str) -> Outcome {
         steps: oracle.must("steps")?,
         rotary,
         variant,
+        classes,
         ..CoupledQkSpec::default()
     };
     let model = CoupledQk::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
@@ -300,6 +302,12 @@ fn qk_shared_mlp() -> Outcome {
 #[test]
 fn qk_invertible() -> Outcome {
     coupled_qk("qk_invertible.safetensors")
+}
+
+/// Three classes, read after the last token of each sequence; no other position has a target.
+#[test]
+fn qk_classifier() -> Outcome {
+    coupled_qk("qk_classifier.safetensors")
 }
 
 fn fast_slow(file: &str) -> Outcome {

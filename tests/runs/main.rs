@@ -17,6 +17,7 @@ mod eval;
 mod examples;
 #[cfg(target_os = "linux")]
 mod faults;
+mod finetuning;
 mod folders;
 mod foreign_files;
 mod foreign_folders;

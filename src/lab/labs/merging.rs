@@ -7,11 +7,11 @@
 
 use super::{
     bdh::{BdhSettings, BesideSettings, CarrySettings, Training},
-    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    corpus::GeneratedCorpus,
     experiment::Variant,
 };
 use crate::{
-    config::{CheckpointFile, Choice, ConfigError, TextFile, settings},
+    config::{CheckpointFile, ConfigError, TextFile, settings},
     models::{ModelSpec, bdh::BdhSpec},
     telemetry::measurements::TextLossesArgs,
     trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},
@@ -92,19 +92,7 @@ impl Merging<'_> {
                 ));
             }
         }
-        match corpus.tokenizer {
-            TokenKind::Byte | TokenKind::HuggingFace => Ok(()),
-            TokenKind::SortedChar if corpus.vocabulary_file.path().is_some() => Ok(()),
-            made @ (TokenKind::Char | TokenKind::SortedChar | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
-                Err(ConfigError::inconsistent(
-                    CorpusSettings::tokenizer.name,
-                    format!(
-                        "`corpus.tokenizer` = {} is made anew for each text, and merged models must read the same tokens; choose byte, huggingface, or sorted_char with `corpus.vocabulary_file`",
-                        made.id()
-                    ),
-                ))
-            }
-        }
+        corpus.check_shared_tokens("merged models must read the same tokens")
     }
 
     fn variants(&self) -> Result<Vec<Variant>, ConfigError> {

@@ -151,6 +151,8 @@ pub struct CoupledQkSpec {
     pub dt: f64,
     /// The layers whose queries and keys evolve.
     pub evolved: EvolvedLayers,
+    /// The rows of a classification head without bias, which takes the place of the tied head; `None` predicts tokens.
+    pub classes: Option<usize>,
 }
 
 impl Default for CoupledQkSpec {
@@ -166,6 +168,7 @@ impl Default for CoupledQkSpec {
             steps: 3,
             dt: 0.1,
             evolved: EvolvedLayers::All,
+            classes: None,
         }
     }
 }
@@ -255,7 +258,7 @@ impl CoupledQkSpec {
     /// All parameters at this vocabulary.
     pub fn parameters(&self, vocab: usize) -> usize {
         let positions = if self.rotary { 0 } else { self.positions };
-        (vocab + positions + 1) * self.d_model + self.blocks_weights()
+        (vocab + positions + 1 + self.classes.unwrap_or(0)) * self.d_model + self.blocks_weights()
     }
 
     /// Floating-point operations of the matrix products of a training step for each token of windows of `window` tokens:
@@ -281,6 +284,7 @@ impl CoupledQkSpec {
             }
         };
         let evolutions: f64 = (0..self.layers).map(evolution).sum();
-        2.0 * (3.0 * (self.layers as f64 * (maps + pairs) + vocab as f64 * d) + evolutions)
+        let outputs = self.classes.unwrap_or(vocab) as f64;
+        2.0 * (3.0 * (self.layers as f64 * (maps + pairs) + outputs * d) + evolutions)
     }
 }

@@ -5,15 +5,24 @@ use crate::{
         Better, Digits, Headline,
         common::{ACCURACY, BESIDE_FIRST, LOSS},
         large::{self, LargeNumber},
-        measured,
+        Source, measured,
     },
-    telemetry::measurements::DomainCoherence,
+    telemetry::{channels, measurements::DomainCoherence},
 };
 
 pub static ALL: &[Headline] = &[
     LOSS,
     BESIDE_FIRST,
     ACCURACY,
+    Headline {
+        id: "label_loss",
+        name: "loss on labels",
+        unit: "nats",
+        about: "Cross-entropy of the label on held-out sentences after fine-tuning, nats a label: ln 2 for a guess between two.",
+        absent: "nothing was fine-tuned (`finetune.steps`)",
+        source: Source::Scalar { channel: channels::LABELS_HELD_OUT, value: |v| v },
+        ..LOSS
+    },
     Headline {
         id: "domain_gain",
         name: "told by the domain",

@@ -34,6 +34,7 @@ HEAD_STEPS = [0.05, 0.1, 0.2, 0.3]  # dt of each head
 CONTROLS = [[1.0, 0.0, 0.0, 0.0], [-0.5, 0.25, 0.0, 1.0]]  # one for each sequence
 
 Outputs = dict[str, Tensor]
+IGNORE = 2**32 - 1  # a target that does not count
 
 
 def no_outputs(_model: nn.Module, _tokens: Tensor) -> Outputs:
@@ -79,6 +80,7 @@ class ModelOracle:
     outputs: Callable[[nn.Module, Tensor], Outputs] = no_outputs
     scalars: dict[str, list[float]] = field(default_factory=dict)  # by the end of the parameter's name
     control: bool = False
+    targets: Callable[[Tensor], Tensor] = lambda ids: ids[:, 1:]
 
 
 SLOW = dict(vocab=48, d=32, heads=4, kv_heads=2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
@@ -121,6 +123,19 @@ def coupled(kind: str) -> ModelOracle:
     return ModelOracle(CoupledQk, config, 20, coupled_outputs, {"tau": torch.tensor(HEAD_STEPS).log().tolist()})
 
 
+def classified(ids: Tensor) -> Tensor:
+    """One class of three for each sequence, after its last token; the second sequence is shorter."""
+    targets = torch.full_like(ids[:, 1:], IGNORE)
+    for row, last in enumerate((targets.shape[1] - 1, targets.shape[1] // 2)):
+        targets[row, last] = ids[row, last] % 3
+    return targets
+
+
+def classifier() -> ModelOracle:
+    config = coupled("hamiltonian").config | dict(d=24, heads=3, ff=40, ctx=28, steps=2, classes=3)
+    return ModelOracle(CoupledQk, config, 26, scalars={"tau": torch.tensor(HEAD_STEPS[:3]).log().tolist()}, targets=classified)
+
+
 def coupled_with_rope() -> ModelOracle:
     return ModelOracle(CoupledQk, coupled("euler").config | {"steps": 1, "use_rope": True}, 20)
 
@@ -156,6 +171,7 @@ ORACLES = {
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},
     "qk_euler_rope": coupled_with_rope(),
+    "qk_classifier": classifier(),
 }
 
 
@@ -177,7 +193,7 @@ def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Gen
 def losses(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Logits, mean cross-entropy in nats, and the total that is differentiated."""
     logits = model(*inputs)
-    cross_entropy = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    cross_entropy = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
     aux = getattr(model, "aux", None)
     return logits, cross_entropy, cross_entropy if aux is None else cross_entropy + AUX_WEIGHT * aux
 
@@ -204,7 +220,7 @@ def settled(oracle: ModelOracle, seed: int) -> Tensor:
         model, ids = drawn(oracle, seed)
         inputs = (ids[:, :-1], torch.tensor(CONTROLS, dtype=dtype)) if oracle.control else (ids[:, :-1],)
         torch.set_default_dtype(dtype)
-        curves.append(train(model.to(dtype), inputs, ids[:, 1:]))
+        curves.append(train(model.to(dtype), inputs, oracle.targets(ids)))
         torch.set_default_dtype(torch.float32)
     apart = ((curves[0] - curves[1]).abs() > SETTLED).nonzero()
     steps = int(apart[0]) if len(apart) else TRAINING_STEPS
@@ -223,7 +239,7 @@ def drawn(oracle: ModelOracle, seed: int) -> tuple[nn.Module, Tensor]:
 
 def make_one(name: str, oracle: ModelOracle, seed: int, out: Path) -> None:
     model, ids = drawn(oracle, seed)
-    tokens, targets = ids[:, :-1], ids[:, 1:]
+    tokens, targets = ids[:, :-1], oracle.targets(ids)
     inputs = (tokens, torch.tensor(CONTROLS)) if oracle.control else (tokens,)
 
     logits, cross_entropy, total = losses(model, inputs, targets)
