@@ -16,7 +16,7 @@ use orrery_lab::{
     },
     models::{
         Model, Trainable,
-        bdh::{Bdh, BdhSpec},
+        bdh::{Bdh, BdhSpec, Form},
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
@@ -481,12 +481,23 @@ fn bdh_no_bptt() -> Outcome {
 /// Also x and y of every layer.
 #[test]
 fn bdh() -> Outcome {
-    let oracle = Oracle::open("bdh.safetensors")?;
+    bdh_activity("bdh.safetensors", Form::Code)
+}
+
+/// Equation (7), with weights of a size at which neither layer vanishes.
+#[test]
+fn bdh_normfree() -> Outcome {
+    bdh_activity("bdh_normfree.safetensors", Form::Normfree)
+}
+
+fn bdh_activity(file: &str, form: Form) -> Outcome {
+    let oracle = Oracle::open(file)?;
     let spec = BdhSpec {
         d_model: oracle.must("d")?,
         heads: oracle.must("heads")?,
         neurons: oracle.must("n")?,
         layers: oracle.must("layers")?,
+        form,
         ..BdhSpec::default()
     };
     let model = Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;

@@ -78,6 +78,7 @@ impl Merging<'_> {
             (BesideSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
             (BesideSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
             (BesideSettings::gated.name, self.beside.gated, "its stages are those of one model"),
+            (BesideSettings::normfree.name, self.beside.normfree, "its stages are those of one model"),
             (BesideSettings::seeds.name, self.beside.seeds > 1, "its stages are those of one seed"),
             (
                 BdhSettings::gated.name,

@@ -59,13 +59,21 @@ pub enum Form {
     /// One norm at the end instead of one a layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and the
     /// head reads LN(v).
     FinalNorm,
+    /// Equation (7), BDH-Normfree: no norm anywhere, x <- x + relu(D_x v), v <- E y. A layer is of the fourth degree in
+    /// what it reads and of the fifth in the weights, so that their size decides whether numbers vanish or explode.
+    Normfree,
 }
 
-choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm = "final_norm" } }
+choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm = "final_norm", Normfree = "normfree" } }
 
 impl Form {
     /// The ids of all forms, in the order of the menus.
-    pub const IDS: &[&str] = &["code", "paper", "both", "final_norm"];
+    pub const IDS: &[&str] = &["code", "paper", "both", "final_norm", "normfree"];
+
+    /// True if x is added up over the layers.
+    pub(super) fn carries_x(self) -> bool {
+        matches!(self, Self::Paper | Self::Both | Self::Normfree)
+    }
 
     /// Returns the form with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
@@ -105,6 +113,8 @@ pub struct BdhSpec {
     pub gated: bool,
     /// The state that is carried from window to window; `None` begins every window with an empty state.
     pub carry: Option<Carry>,
+    /// Standard deviation of every weight before training; the public code's is 0.02.
+    pub init_std: f64,
     /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
     pub dropout: f64,
     /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
@@ -130,6 +140,7 @@ impl Default for BdhSpec {
             through_past: true,
             gated: false,
             carry: None,
+            init_std: STD,
             dropout: 0.0,
             frequencies: None,
             provenance: vec![],
@@ -138,6 +149,9 @@ impl Default for BdhSpec {
         }
     }
 }
+
+/// Standard deviation of every initial weight of the public code.
+const STD: f64 = 0.02;
 
 /// Numbers for each neuron and position that a composed layer keeps: about fifteen results of operations, and the
 /// gradient of each.
@@ -202,6 +216,9 @@ impl BdhSpec {
         }
         if !(0.0..1.0).contains(&self.dropout) {
             bail!("dropout {} must be at least 0 and less than 1", self.dropout);
+        }
+        if !(self.init_std.is_finite() && self.init_std > 0.0) {
+            bail!("initial weights need a standard deviation above 0, not {}", self.init_std);
         }
         if !n.is_multiple_of(h) {
             bail!("{n} neurons do not divide among {h} heads; choose a multiple of {h}");

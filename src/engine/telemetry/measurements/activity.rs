@@ -7,7 +7,7 @@ use super::measurement;
 use crate::config::arguments;
 use crate::telemetry::number::Float;
 
-/// Shares of neurons above zero on held-out text, beside the same model with random weights.
+/// Shares of neurons above zero on held-out text, beside the same model with random weights, and the sizes of their values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Activity {
     /// One a layer, from the first.
@@ -21,6 +21,20 @@ pub struct LayerActivity {
     pub trained: FiringShare,
     /// Activity of a model of the same sizes with random weights.
     pub random_weights: FiringShare,
+    /// Sizes of the values of the model at this step; records of earlier versions lack them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ActivitySize>,
+}
+
+/// Root mean square over neurons and tokens. 0 is a layer whose values are all zero, NaN one that is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ActivitySize {
+    /// Root mean square of x.
+    #[serde(with = "Float")]
+    pub x: f64,
+    /// Root mean square of y.
+    #[serde(with = "Float")]
+    pub y: f64,
 }
 
 /// Mean share of neurons above zero, 0 to 1.

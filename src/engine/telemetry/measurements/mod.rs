@@ -63,7 +63,7 @@ mod unit_usage;
 mod warm_up;
 mod write_intervals;
 
-pub use activity::{Activity, ActivityArgs, FiringShare, LayerActivity};
+pub use activity::{Activity, ActivityArgs, ActivitySize, FiringShare, LayerActivity};
 pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
 pub use attention_maps::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs};
 pub use attention_statistics::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics, UniformStatistics};

@@ -81,6 +81,7 @@ class ModelOracle:
     scalars: dict[str, list[float]] = field(default_factory=dict)  # by the end of the parameter's name
     control: bool = False
     targets: Callable[[Tensor], Tensor] = lambda ids: ids[:, 1:]
+    std: float = WEIGHT_STD
 
 
 SLOW = dict(vocab=48, d=32, heads=4, kv_heads=2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
@@ -166,6 +167,10 @@ ORACLES = {
     },
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
     "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
+    # weights with which neither layer vanishes
+    "bdh_normfree": ModelOracle(
+        Bdh, dict(vocab=40, d=20, heads=2, n=112, layers=2, normfree=True), 26, bdh_outputs, std=0.21
+    ),
     "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
@@ -175,14 +180,14 @@ ORACLES = {
 }
 
 
-def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Generator) -> None:
+def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Generator, std: float) -> None:
     """Matrices are normal about 0, gains about 1, biases about 0; what `scalars` names is set; the rest stays."""
     for name, parameter in model.named_parameters():
         fixed = [values for end, values in scalars.items() if name.endswith(end)]
         if fixed:
             parameter.data = torch.tensor(fixed[0]).reshape(parameter.shape)
         elif parameter.dim() >= 2:
-            parameter.data = WEIGHT_STD * torch.randn(parameter.shape, generator=generator)
+            parameter.data = std * torch.randn(parameter.shape, generator=generator)
         elif name.endswith("weight"):
             normal = torch.randn(parameter.shape, generator=generator)
             parameter.data = torch.ones(parameter.shape).add(normal, alpha=NORM_STD)
@@ -233,7 +238,7 @@ def drawn(oracle: ModelOracle, seed: int) -> tuple[nn.Module, Tensor]:
     """The model with its weights, and ids (sequences, tokens + 1)."""
     generator = torch.Generator().manual_seed(seed)
     model = oracle.family(**oracle.config)
-    draw(model, oracle.scalars, generator)
+    draw(model, oracle.scalars, generator, oracle.std)
     return model, torch.randint(0, oracle.config["vocab"], (SEQUENCES, oracle.tokens + 1), generator=generator)
 
 
