@@ -10,6 +10,7 @@ use orrery::{
         dense::DenseSpec,
         fast_slow::FastSlowSpec,
         gpt::{AlibiGptSpec, PlainGptSpec},
+        graph_bdh::GraphBdhSpec,
         ode_flow::OdeFlowSpec,
         plane::PlaneSpec,
         recover::{ReaderInput, RecoverSpec},
@@ -73,6 +74,14 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
         ModelSpec::AlibiGpt(_) => [
             (ModelSpec::AlibiGpt(AlibiGptSpec::default()), 256, [4, 64]),
             (ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 64, layers: 10, ..AlibiGptSpec::default() }), 1000, [8, 96]),
+        ],
+        ModelSpec::GraphBdh(_) => [
+            (ModelSpec::GraphBdh(GraphBdhSpec { neurons: 192, ..GraphBdhSpec::default() }), 64, [4, 64]),
+            (
+                ModelSpec::GraphBdh(GraphBdhSpec { neurons: 128, synapses: 24, layers: 3, ..GraphBdhSpec::default() }),
+                256,
+                [8, 32],
+            ),
         ],
         ModelSpec::CoupledQk(_) => [
             (

@@ -22,6 +22,7 @@ use orrery_lab::{
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlow, FastSlowSpec, Hierarchy, SlowMixer, Upsample},
         gpt::{AlibiGptSpec, Gpt, PlainGptSpec},
+        graph_bdh::{GraphBdh, GraphBdhSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
             Sparse,
@@ -512,6 +513,49 @@ fn bdh_activity(file: &str, form: Form) -> Outcome {
         }
     }
     compare(&oracle, &model)
+}
+
+/// Equation (6) on a sparse graph, which PyTorch steps through token by token with the state of every pair: also x and y of
+/// every layer. The file's graph is loaded as well.
+fn graph(file: &str) -> Outcome {
+    let mut oracle = Oracle::open(file)?;
+    let edges: Vec<(String, Tensor)> = oracle
+        .under("out.")
+        .filter(|(name, _)| name.ends_with(".source"))
+        .map(|(name, source)| (format!("w.{name}"), source.clone()))
+        .collect();
+    assert_eq!(edges.len(), 5, "two circuits of two parts, and the synapses");
+    oracle.tensors.extend(edges);
+    let spec = GraphBdhSpec {
+        neurons: oracle.must("n")?,
+        degree: oracle.must("degree")?,
+        synapses: oracle.must("synapses")?,
+        layers: oracle.must("layers")?,
+        memory: oracle.config["memory"].as_f64().ok_or("no memory")?,
+        norms: oracle.config["norms"].as_bool().ok_or("the config does not say whether there are norms")?,
+    };
+    let model = GraphBdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
+    let mut tap = Tap::on(&["layers."]);
+    model.logits(&oracle.batch()?.tokens, &mut tap)?;
+    for layer in 0..spec.layers {
+        for part in ["x", "y"] {
+            let found = tap.get(&format!("layers.{layer}.{part}")).ok_or("a tap is missing")?.squeeze(1)?;
+            let off = distance(&found, oracle.get(&format!("out.{part}_{layer}"))?)?;
+            assert!(off < LOGITS, "{part} of layer {layer} is {off:e} off");
+        }
+    }
+    compare(&oracle, &model)
+}
+
+#[test]
+fn graph_bdh() -> Outcome {
+    graph("graph_bdh.safetensors")
+}
+
+#[test]
+fn graph_bdh_normfree() -> Outcome {
+    graph("graph_bdh_normfree.safetensors")
 }
 
 /// Every row has a control of its own; the logits are those that a probe gets, row by row.

@@ -24,6 +24,7 @@ pub mod dense;
 mod family;
 pub mod fast_slow;
 pub mod gpt;
+pub mod graph_bdh;
 pub mod ode_flow;
 pub mod plane;
 pub mod recover;
@@ -41,6 +42,7 @@ families! {
     PlainGpt(gpt::PlainGptSpec),
     Bdh(bdh::BdhSpec),
     AlibiGpt(gpt::AlibiGptSpec),
+    GraphBdh(graph_bdh::GraphBdhSpec),
     CoupledQk(coupled_qk::CoupledQkSpec),
     Spen(spen::SpenSpec),
     Spcn(spcn::SpcnSpec),

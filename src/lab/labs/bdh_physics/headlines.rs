@@ -3,7 +3,7 @@
 use crate::{
     labs::headline::{
         Better, Digits, Headline,
-        common::LOSS,
+        common::{BESIDE_FIRST, LOSS},
         large::{self, LargeNumber, Meaning},
         measured,
     },
@@ -23,6 +23,7 @@ const ERROR: Headline = Headline {
 
 pub static ALL: &[Headline] = &[
     LOSS,
+    BESIDE_FIRST,
     ERROR,
     Headline {
         id: "largest_share",

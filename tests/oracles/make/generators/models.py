@@ -19,6 +19,7 @@ from families.bdh import Bdh
 from families.coupled_qk import KINDS, CoupledQk
 from families.dense import Dense
 from families.fast_slow import FastSlow, causal_pool, causal_upsample
+from families.graph_bdh import GraphBdh
 from families.ode_flow import OdeFlow, PlainGpt
 from families.spen import RATES, Spen, moving_average
 
@@ -50,6 +51,13 @@ def fast_slow_outputs(model: FastSlow, tokens: Tensor) -> Outputs:
 def bdh_outputs(model: Bdh, tokens: Tensor) -> Outputs:
     _, xs, ys = model.activity(tokens)
     return {f"{name}_{layer}": t for name, of in (("x", xs), ("y", ys)) for layer, t in enumerate(of)}
+
+
+def graph_outputs(model: GraphBdh, tokens: Tensor) -> Outputs:
+    """Also the graph, which is no parameter."""
+    _, xs, ys = model.activity(tokens)
+    activity = {f"{name}_{layer}": t for name, of in (("x", xs), ("y", ys)) for layer, t in enumerate(of)}
+    return activity | {name: buffer for name, buffer in model.named_buffers() if name.endswith("source")}
 
 
 def flow_outputs(model: OdeFlow, tokens: Tensor) -> Outputs:
@@ -172,6 +180,20 @@ ORACLES = {
         Bdh, dict(vocab=40, d=20, heads=2, n=112, layers=2, normfree=True), 26, bdh_outputs, std=0.21
     ),
     "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),
+    "graph_bdh": ModelOracle(
+        GraphBdh,
+        dict(vocab=36, n=44, degree=5, synapses=7, layers=2, memory=12.0, norms=True),
+        24,
+        graph_outputs,
+        std=0.4,
+    ),
+    "graph_bdh_normfree": ModelOracle(
+        GraphBdh,
+        dict(vocab=36, n=40, degree=6, synapses=9, layers=2, memory=6.0, norms=False),
+        18,
+        graph_outputs,
+        std=0.5,
+    ),
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},
