@@ -42,6 +42,8 @@ use orrery_lab::{
     ode::{self, Method, Policy, Reason, SolverOptions},
     trainer::{Decay, Schedule},
 };
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -656,6 +658,51 @@ fn bdh_theory() -> Outcome {
     let errors = theory::sparse_state_errors(&inputs, &edges);
     assert!(errors.iter().all(|[claim, _]| *claim < 1e-12), "{errors:?}");
     near("sampled", &errors.iter().map(|[_, sampled]| *sampled).collect::<Vec<f64>>(), &state["errors"]);
+    interaction_kernel(&file["kernel"])?;
+    graph_rounds(&file["rounds"])
+}
+
+/// Equation (3) of three steps, which numpy computes with the whole tensor of rates.
+fn interaction_kernel(file: &Value) -> Outcome {
+    let rule = |row: &Value| {
+        let row = numbers(row);
+        theory::KernelRule { meet: [row[0] as usize, row[1] as usize], grows: row[2] as usize, rate: row[3] }
+    };
+    let rules = file["rules"].as_array().ok_or("no rules")?.iter().map(rule).collect();
+    let kernel = theory::InteractionKernel { rules, decay: numbers(&file["decay"]) };
+    let states: Vec<Vec<f64>> = file["states"].as_array().ok_or("no states")?.iter().map(numbers).collect();
+    assert!(states.len() > 1);
+    for pair in states.windows(2) {
+        let off = kernel.step(&pair[0]).iter().zip(&pair[1]).fold(0f64, |m, (a, b)| m.max((a - b).abs() / b.abs()));
+        assert!(off < 1e-12, "a step of the kernel is {off:e} off");
+    }
+    Ok(())
+}
+
+/// The four rounds of table 1 (b) against whole matrices, and their spikes against them in the mean.
+fn graph_rounds(file: &Value) -> Outcome {
+    let links = |value: &Value| -> Vec<theory::Link> {
+        let rows: Vec<Vec<f64>> = value.as_array().map_or(vec![], |rows| rows.iter().map(numbers).collect());
+        rows.iter().map(|r| theory::Link { from: r[0] as usize, to: r[1] as usize, weight: r[2] }).collect()
+    };
+    let pair = |name: &str| [0, 1].map(|part| links(&file[name][part]));
+    let n = file["n"].as_u64().ok_or("no n")? as usize;
+    let graph =
+        theory::SpikingGraph { n, synapses: links(&file["synapses"]), wires: pair("wires"), prods: pair("prods") };
+    let [x, y, sigma] = ["x", "y", "sigma"].map(|name| numbers(&file[name]));
+    let rates = theory::Rates { x, y, sigma };
+    let exact = graph.exact(&rates);
+    let spiking = graph.spiking(&rates, 20_000, &mut ChaCha8Rng::seed_from_u64(1));
+    let found = [&exact.a, &exact.sigma, &exact.y, &exact.x];
+    let counted = [&spiking.a, &spiking.sigma, &spiking.y, &spiking.x];
+    for ((name, found), counted) in ["a", "sigma_next", "y_next", "x_next"].into_iter().zip(found).zip(counted) {
+        let wanted = numbers(&file[name]);
+        assert_eq!(found.len(), wanted.len(), "{name}");
+        let off = found.iter().zip(&wanted).fold(0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(off < 1e-14, "{name} is {off:e} off");
+        let off = counted.iter().zip(&wanted).fold(0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(off < 0.02, "{name} of spikes is {off:e} off");
+    }
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::telemetry::number::Numbers;
 pub struct BdhTheory {
     /// Id of the claim, as in the question.
     pub claim: String,
-    /// Values of the axis: the rank d, the dimension n, a cosine, alpha, or tokens.
+    /// Values of the axis: the rank d, the dimension n, a cosine, alpha, tokens, time, spikes, or a drive.
     pub x: Numbers,
     /// The curves over it.
     pub curves: Vec<TheoryCurve>,
@@ -28,7 +28,7 @@ pub struct TheoryCurve {
 }
 
 choices! {
-    /// A claim of sections 5.3, 5.4 and 6.1 or of appendix C of the paper.
+    /// A claim of sections 2.1, 5.3, 5.4 and 6.1 or of appendix C of the paper.
     pub enum TheoryClaim {
         /// Claim 5: the ReLU of a low-rank map with a bias follows a sparse Markov chain. Error over the rank d.
         Markov = "markov",
@@ -42,6 +42,12 @@ choices! {
         L1 = "l1",
         /// Claim 9: the state on a sparse graph in place of the full one. Error over tokens.
         SparseState = "sparse_state",
+        /// Equation (3): rules of non-negative rates are predator and prey up to normalisation. Both over time.
+        Replicator = "replicator",
+        /// Section 2.1: the four rounds of the graph by spikes and AND gates. Error over spikes a round.
+        Spikes = "spikes",
+        /// Section 2.5: a neuron that integrates and fires has the rate (e - i)^+. Rate over the drive.
+        Fire = "fire",
     }
 }
 
@@ -50,7 +56,7 @@ arguments! {
     pub struct BdhTheoryArgs asks "bdh_theory" {
         /// The claim that is tried.
         claim: TheoryClaim = TheoryClaim::Markov,
-        /// Dimension n: neurons, nodes, or buckets. Claims 7 and 8 go from a quarter to four times it.
+        /// Dimension n: neurons, nodes, or buckets. Claims 7 and 8 go from a quarter to four times it; predators and prey move in steps of 8 / n, and a neuron fires for 64 n steps.
         #[range(16..=1024)]
         neurons: usize = 256,
     }

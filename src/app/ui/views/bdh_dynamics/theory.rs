@@ -79,6 +79,27 @@ fn words(claim: TheoryClaim) -> ClaimWords {
             x: Axis::new("tokens").whole(),
             y: Axis::new("error, as a share of the answer").log(),
         },
+        TheoryClaim::Replicator => ClaimWords {
+            name: "Predator and prey",
+            about: "Equation (3): q\u{2096}\u{2032} = (1 \u{2212} d\u{2096}) q\u{2096} + \u{3a3} r\u{1d62}\u{2c7c}\u{2096} q\u{1d62} q\u{2c7c}. Where a rule feeds one of the two that meet, shares are replicator \
+                    dynamics: three species whose rules only add follow a predator and its prey.",
+            x: Axis::new("time"),
+            y: Axis::new("population").include(&[0.0]),
+        },
+        TheoryClaim::Spikes => ClaimWords {
+            name: "Spikes",
+            about: "Section 2.1: every variable as spikes of 0 and 1. Where two meet, an AND gate counts; where excitation \
+                    meets inhibition, a threshold. The error of each round falls with the root of the number of spikes.",
+            x: Axis::new("spikes a round").log(),
+            y: Axis::new("error, as a share of the round").log(),
+        },
+        TheoryClaim::Fire => ClaimWords {
+            name: "Integrate and fire",
+            about: "Section 2.5: a neuron that adds up e \u{2212} i and fires at a threshold has the rate (e \u{2212} i)\u{207a}; a leak \
+                    moves the threshold, and input that comes as spikes softens it.",
+            x: Axis::new("drive e \u{2212} i"),
+            y: Axis::new("rate").include(&[0.0]),
+        },
     }
 }
 
