@@ -81,8 +81,8 @@ fn words(claim: TheoryClaim) -> ClaimWords {
         },
         TheoryClaim::Replicator => ClaimWords {
             name: "Predator and prey",
-            about: "Equation (3): q\u{2096}\u{2032} = (1 \u{2212} d\u{2096}) q\u{2096} + \u{3a3} r\u{1d62}\u{2c7c}\u{2096} q\u{1d62} q\u{2c7c}. Where a rule feeds one of the two that meet, shares are replicator \
-                    dynamics: three species whose rules only add follow a predator and its prey.",
+            about: "Equation (3), q(k) := (1 \u{2212} d(k)) q(k) + \u{3a3} r(i,j,k) q(i) q(j). Where a rule feeds one of the two that \
+                    meet, shares are replicator dynamics: three species whose rules only add follow a predator and its prey.",
             x: Axis::new("time"),
             y: Axis::new("population").include(&[0.0]),
         },
