@@ -283,6 +283,8 @@ fn a_text_is_classified_before_what_fills_its_window() -> Result<()> {
     }
     let spec = CoupledQkSpec { classes: Some(5), ..small(QkVariant::Euler) };
     assert_eq!(build(&spec)?.params().count(), spec.parameters(VOCAB));
-    assert!(build(&CoupledQkSpec { classes: Some(1), ..spec }).err().unwrap().to_string().contains("at least 2 classes"));
+    assert!(
+        build(&CoupledQkSpec { classes: Some(1), ..spec }).err().unwrap().to_string().contains("at least 2 classes")
+    );
     Ok(())
 }

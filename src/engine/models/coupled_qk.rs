@@ -144,7 +144,9 @@ impl Trainable for CoupledQk {
             }
         }
         Ok(match heads {
-            [Some(head), None] => vec![format!("the head of {} classes is drawn, all else is taken over", head.dim(0)?)],
+            [Some(head), None] => {
+                vec![format!("the head of {} classes is drawn, all else is taken over", head.dim(0)?)]
+            }
             _ => vec![],
         })
     }

@@ -196,7 +196,9 @@ fn graph_spec(s: &PhysicsLabSettings) -> Result<GraphBdhSpec, ConfigError> {
     let neurons = s.model.neurons;
     for (key, count) in [(GraphSettings::degree.name, degree), (GraphSettings::synapses.name, synapses)] {
         if count > neurons {
-            let why = format!("`{key}` = {count} is more than `model.neurons` = {neurons}, and each edge of a neuron comes from another; make it at most {neurons}");
+            let why = format!(
+                "`{key}` = {count} is more than `model.neurons` = {neurons}, and each edge of a neuron comes from another; make it at most {neurons}"
+            );
             return Err(ConfigError::inconsistent(key, why));
         }
     }
@@ -220,7 +222,8 @@ mod tests {
 
     fn planned(settings: &[(&str, &str)]) -> Result<Plan, ConfigError> {
         let knobs = PhysicsLabSettings::schema();
-        let mut config = Config::from_toml(include_str!("../../../configs/bdh_physics_graph.toml"), LAB.id, &knobs).unwrap();
+        let mut config =
+            Config::from_toml(include_str!("../../../configs/bdh_physics_graph.toml"), LAB.id, &knobs).unwrap();
         for (key, value) in settings {
             config.set_text(&knobs, key, value)?;
         }

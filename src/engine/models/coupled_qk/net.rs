@@ -48,7 +48,9 @@ impl Net {
         let norm = Norm::rms(p, "norm", spec.d_model)?;
         let class_head = match spec.classes {
             None => None,
-            Some(classes) if classes < 2 => bail!("a classification head tells at least 2 classes apart, not {classes}"),
+            Some(classes) if classes < 2 => {
+                bail!("a classification head tells at least 2 classes apart, not {classes}")
+            }
             Some(classes) => Some(p.normal(CLASS_HEAD, (classes, spec.d_model), EMBEDDING_STD)?),
         };
         Ok(Self { embed, positions, max_positions: spec.positions, layers, norm, class_head })

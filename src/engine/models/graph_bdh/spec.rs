@@ -56,10 +56,7 @@ impl GraphBdhSpec {
         StepMemory {
             weights: n * (4.0 * self.degree as f64 + self.synapses as f64 + 2.0 * step.vocab),
             shared: 0.0,
-            activations: layers * of_layer
-                + 2.0 * OF_CIRCUIT * n * n
-                + decays
-                + step_memory::head(self.neurons, step),
+            activations: layers * of_layer + 2.0 * OF_CIRCUIT * n * n + decays + step_memory::head(self.neurons, step),
         }
     }
 
@@ -70,7 +67,9 @@ impl GraphBdhSpec {
             bail!("neurons {n} and layers {layers} must be at least 1");
         }
         if n > MAX_NEURONS {
-            bail!("{n} neurons are more than {MAX_NEURONS}: the circuits of this form are made as square matrices; choose BDH-GPU");
+            bail!(
+                "{n} neurons are more than {MAX_NEURONS}: the circuits of this form are made as square matrices; choose BDH-GPU"
+            );
         }
         for (what, count) in [("edges", degree), ("synapses", synapses)] {
             if count == 0 || count > n {

@@ -27,7 +27,9 @@ pub(super) fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     }
     if file.path().is_none() && labels != opinions::LABELS.len() {
         let (key, n) = (FinetuneSettings::labels.name, opinions::LABELS.len());
-        let why = format!("`{key}` = {labels}, and the generated opinions have {n} labels; set it to {n} or name a `finetune.file`");
+        let why = format!(
+            "`{key}` = {labels}, and the generated opinions have {n} labels; set it to {n} or name a `finetune.file`"
+        );
         return Err(ConfigError::inconsistent(key, why));
     }
     s.corpus.check_shared_tokens("the models classify in the tokens of the text that they have read")

@@ -2,10 +2,10 @@
 
 use crate::{
     labs::headline::{
-        Better, Digits, Headline,
+        Better, Digits, Headline, Source,
         common::{ACCURACY, BESIDE_FIRST, LOSS},
         large::{self, LargeNumber},
-        Source, measured,
+        measured,
     },
     telemetry::{channels, measurements::DomainCoherence},
 };
