@@ -16,7 +16,9 @@ class Bdh(nn.Module):
     tokens have written; without, keys and values are detached (section 7.2). `normfree`: equation (7) in place of the listing,
     x is added up over the layers, v is what a layer reads out, and nothing is normalised."""
 
-    def __init__(self, vocab: int, d: int, heads: int, n: int, layers: int, through_past: bool = True, normfree: bool = False):
+    def __init__(
+        self, vocab: int, d: int, heads: int, n: int, layers: int, through_past: bool = True, normfree: bool = False
+    ):
         super().__init__()
         per_head = n // heads
         self.layers, self.through_past, self.normfree = layers, through_past, normfree

@@ -65,8 +65,8 @@ class GraphBdh(nn.Module):
                 xs[-1].append(x)
                 ys[-1].append(y)
             logits.append(self.head(y))
-        by_layer = lambda all_: [torch.stack([token[layer] for token in all_], 1) for layer in range(self.layers)]
-        return torch.stack(logits, 1), by_layer(xs), by_layer(ys)
+        xs, ys = ([torch.stack(layer, 1) for layer in zip(*of, strict=True)] for of in (xs, ys))
+        return torch.stack(logits, 1), xs, ys
 
     def forward(self, tokens: Tensor) -> Tensor:
         return self.activity(tokens)[0]

@@ -50,7 +50,9 @@ def near_distributions() -> list[dict[str, float]]:
         second = first.copy()
         first[0], second[1] = alpha, alpha
         distance = float(np.abs(first - second).sum() / 2)
-        found.append({"n": n, "alpha": alpha, "distance": distance, "apart": float(1 - first @ second / (first @ first))})
+        found.append(
+            {"n": n, "alpha": alpha, "distance": distance, "apart": float(1 - first @ second / (first @ first))}
+        )
     return found
 
 

@@ -124,7 +124,9 @@ def solved() -> ModelOracle:
 
 def decaying(mixer: str) -> ModelOracle:
     oracle = fast_slow(None, **SMALL, slow_mixer=mixer)
-    return replace(oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {}))
+    return replace(
+        oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {})
+    )
 
 
 def coupled(kind: str) -> ModelOracle:
@@ -142,7 +144,9 @@ def classified(ids: Tensor) -> Tensor:
 
 def classifier() -> ModelOracle:
     config = coupled("hamiltonian").config | dict(d=24, heads=3, ff=40, ctx=28, steps=2, classes=3)
-    return ModelOracle(CoupledQk, config, 26, scalars={"tau": torch.tensor(HEAD_STEPS[:3]).log().tolist()}, targets=classified)
+    return ModelOracle(
+        CoupledQk, config, 26, scalars={"tau": torch.tensor(HEAD_STEPS[:3]).log().tolist()}, targets=classified
+    )
 
 
 def coupled_with_rope() -> ModelOracle:
