@@ -36,9 +36,7 @@ class GatedLinearAttention(nn.Module):
         width = d // heads
         self.wq, self.wk = linear(d, d), linear(d, kv_heads * width)
         self.wv, self.wo = linear(d, kv_heads * width), linear(d, d)
-        self.decay: nn.Module = (
-            nn.Linear(d, kv_heads * width) if decay == "gated_linear" else HeadDecay(kv_heads, width)
-        )
+        self.decay: nn.Module = nn.Linear(d, kv_heads * width) if decay == "gated_linear" else HeadDecay(kv_heads, width)
         self.q_norm, self.k_norm, self.o_norm = rms_norm(width), rms_norm(width), rms_norm(width)
 
     def forward(self, x: Tensor) -> Tensor:

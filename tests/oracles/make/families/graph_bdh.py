@@ -31,7 +31,7 @@ class Circuit(nn.Module):
 
 
 class GraphBdh(nn.Module):
-    """Token by token, with the state of every pair of neurons, as the equation is printed: `sigma` (B, n, n) a layer."""
+    """Token by token, with the state of every pair of neurons, as the equation is printed."""
 
     def __init__(self, vocab: int, n: int, degree: int, synapses: int, layers: int, memory: float, norms: bool):
         super().__init__()

@@ -24,7 +24,9 @@ def foldiak(w: np.ndarray, a: np.ndarray, z: np.ndarray, y: np.ndarray) -> tuple
     return w + RATE * on[:, None] * (z[None, :] - w), a
 
 
-def surprise(w: np.ndarray, mean: float, z: np.ndarray, r: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, float]:
+def surprise(
+    w: np.ndarray, mean: float, z: np.ndarray, r: np.ndarray, pi: np.ndarray
+) -> tuple[np.ndarray, float]:
     found = float(pi @ r**2)
     if found > mean:
         w = (1 - DECAY) * w + RATE * np.outer(pi * (pi * r), z)
