@@ -204,6 +204,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &position_losses::PositionLosses,
     &streaming::WarmUpProbe,
     &streaming::FastWeightSweep,
+    &streaming::AdaptationProbe,
     &streaming::UncertaintyProbe,
     &bdh_dynamics::BdhDynamics,
     &bdh_theory::BdhTheory,

@@ -85,6 +85,7 @@ pub static LAB: Lab = Lab {
         Pane::more("autocorrelation"),
         Pane::more("fast_weights"),
         Pane::more("warm_up"),
+        Pane::more("adaptation"),
         Pane::more("uncertainty"),
     ],
     headlines: headlines::ALL,

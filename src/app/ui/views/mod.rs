@@ -191,6 +191,10 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a \
      cell for each rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% \
      interval over streams holds no change. Below, the same without the trained weights to add to.";
+    "adaptation", "Adapt and forget", panels::<streaming::AdaptationView>,
+    "A foreign text that is learned from, and the model's own after it: how much perplexity learning saves on the first and \
+     adds to the second, a dot a rate. Fast weights where a model has them, else a copy that is fine-tuned. Best is far \
+     right and low.";
     "uncertainty", "Uncertainty", boxed::<streaming::UncertaintyView>,
     "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
      and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \

@@ -82,7 +82,7 @@ impl Probe for FastWeightSweep {
 }
 
 /// Positive numbers of an argument, ascending; the usual ones where it is blank.
-fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
     if given.trim().is_empty() {
         return Ok(usual.to_vec());
     }

@@ -13,6 +13,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 mod activity;
+mod adaptation;
 mod attention_chain;
 mod attention_maps;
 mod attention_statistics;
@@ -64,6 +65,7 @@ mod warm_up;
 mod write_intervals;
 
 pub use activity::{Activity, ActivityArgs, ActivitySize, FiringShare, LayerActivity};
+pub use adaptation::{Adaptation, AdaptationArgs, AdaptationSetting, ShareWithInterval};
 pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
 pub use attention_maps::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs};
 pub use attention_statistics::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics, UniformStatistics};
@@ -256,6 +258,7 @@ measurements! {
     Settling,
     WarmUp,
     FastWeights,
+    Adaptation,
     Uncertainty,
     NeuronGraph,
     EntryHistogram,

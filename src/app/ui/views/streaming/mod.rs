@@ -1,12 +1,14 @@
 //! Views of texts that a model reads on and on: warm-up, fast weights and uncertainty. Their measurements take seconds
 //! and are started by a button.
 
+mod adaptation;
 mod change;
 mod fast_weights;
 mod roc;
 mod uncertainty;
 mod warm_up;
 
+pub use adaptation::AdaptationView;
 pub use fast_weights::FastWeightsView;
 pub use uncertainty::UncertaintyView;
 pub use warm_up::WarmUpView;
