@@ -224,7 +224,7 @@ mod tests {
     fn a_sentence_lies_in_one_part_and_its_label_at_its_end() {
         let corpus = open(None, 2).unwrap();
         let held = rows(&corpus, &corpus.held_out(5000, 80).unwrap());
-        assert_eq!(held.len(), opinions::SENTENCES / 4);
+        assert!(held.len().abs_diff(opinions::SENTENCES / 4) <= 1, "{}", held.len());
         let pass = (opinions::SENTENCES - held.len()) as u64 / 50;
         let at = |drawn| Position { seed: 1, drawn };
         let drawn: Vec<_> =

@@ -72,10 +72,10 @@ fn rk4(y: [f64; 2], dt: f64) -> [f64; 2] {
     std::array::from_fn(|i| y[i] + dt / 6.0 * (first[i] + 2.0 * second[i] + 2.0 * third[i] + fourth[i]))
 }
 
-/// Prey and predator over time, by the kernel in steps of 8 / n, normalised after each, and by their equation in the same
+/// Prey and predator over time, by the kernel in steps of 2 / n, normalised after each, and by their equation in the same
 /// steps of time, which is h times the third species' share.
 pub fn replicator(n: usize) -> Curves {
-    let h = 8.0 / n.max(1) as f64;
+    let h = 2.0 / n.max(1) as f64;
     let kernel = predator_kernel(h);
     let total = START[0] + START[1] + 1.0;
     let mut shares = vec![START[0] / total, START[1] / total, 1.0 / total];
@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn positive_rules_follow_predators_and_prey() {
-        let [coarse, fine] = [512, 1024].map(apart);
-        assert!(fine < 0.1 && (1.6..2.6).contains(&(coarse / fine)), "{coarse} {fine}: the error is of first order");
-        let found = replicator(1024);
+        let [coarse, fine] = [128, 256].map(apart);
+        assert!(fine < 0.15 && (1.6..2.6).contains(&(coarse / fine)), "{coarse} {fine}: the error is of first order");
+        let found = replicator(256);
         let prey = &found.curves[2].values;
         let turns = prey.windows(3).filter(|w| w[1] > w[0] && w[1] > w[2]).count();
         assert!((2..=3).contains(&turns), "{turns} peaks of prey");

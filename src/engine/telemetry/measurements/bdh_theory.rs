@@ -56,7 +56,7 @@ arguments! {
     pub struct BdhTheoryArgs asks "bdh_theory" {
         /// The claim that is tried.
         claim: TheoryClaim = TheoryClaim::Markov,
-        /// Dimension n: neurons, nodes, or buckets. Claims 7 and 8 go from a quarter to four times it; predators and prey move in steps of 8 / n, and a neuron fires for 64 n steps.
+        /// Dimension n: neurons, nodes, or buckets. Claims 7 and 8 go from a quarter to four times it; predators and prey move in steps of 2 / n, and a neuron fires for 64 n steps.
         #[range(16..=1024)]
         neurons: usize = 256,
     }
