@@ -89,9 +89,9 @@ fn sentences_of_a_file_are_classified() {
     let line = |i: usize| format!("{}\tsentence number {i}\n", ["one", "two", "three"][i % 3]);
     std::fs::write(&path, (0..30).map(line).collect::<String>()).unwrap();
     let file = path.display().to_string();
-    let run = Run::open(plan(&[("finetune.file", &file), ("finetune.labels", "3")]).unwrap()).unwrap();
+    let run = Run::open(plan(&[("finetune.file", file.as_str()), ("finetune.labels", "3")]).unwrap()).unwrap();
     assert_eq!(weights(&run, 2, "class_head.weight").unwrap().len(), 3 * 16);
-    let refused = Run::open(plan(&[("finetune.file", &file)]).unwrap()).err().unwrap().to_string();
+    let refused = Run::open(plan(&[("finetune.file", file.as_str())]).unwrap()).err().unwrap().to_string();
     assert!(refused.contains("has 3 labels") && refused.contains("set the number of labels to 3"), "{refused}");
 }
 
