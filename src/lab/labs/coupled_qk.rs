@@ -153,6 +153,7 @@ fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
         steps: m.evolution_steps,
         dt: m.dt,
         evolved: m.evolved,
+        classes: None,
     }
 }
 
