@@ -43,7 +43,8 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
     for (v, found) in answers(cx) {
         let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
-        let at = |of: f64| 100.0 * of;
+        // a model that has diverged has no place on the axes
+        let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
         let points: Vec<[f64; 2]> =
             found.settings.iter().map(|s| [at(s.adaptation.mean), at(s.forgetting.mean)]).collect();
         let line = Line::new(format!("{label}, {}", found.method), variant_colour(cx.mirror, v, cx.theme), points);
