@@ -81,6 +81,12 @@ impl<'a> From<&'a Curve> for Data<'a> {
     }
 }
 
+impl<'a> From<&'a [[f64; 2]]> for Data<'a> {
+    fn from(points: &'a [[f64; 2]]) -> Self {
+        Data::Points(points.into())
+    }
+}
+
 impl From<Vec<[f64; 2]>> for Data<'_> {
     fn from(points: Vec<[f64; 2]>) -> Self {
         Data::Points(points.into())
