@@ -35,6 +35,7 @@ use super::{
     panels::{
         self, Overlay, Shell, claims::ClaimsPage, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts,
     },
+    pointer_events::PointerEvents,
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
@@ -106,6 +107,7 @@ impl App {
         let session = cc.storage.map(Session::load).unwrap_or_default();
         let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
+        ctx.add_plugin(PointerEvents::default());
         ctx.set_zoom_factor(session.scale(false));
         let waker = ctx.clone();
         host.set_wake(Arc::new(move || waker.request_repaint()));

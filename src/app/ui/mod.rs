@@ -27,6 +27,7 @@ pub mod panels;
 pub mod picture_order;
 pub mod pinned;
 pub mod plot;
+mod pointer_events;
 pub mod questions;
 pub mod run;
 pub mod seed_series;
