@@ -6,12 +6,13 @@ use std::{collections::HashMap, sync::Arc};
 use bytemuck::{Pod, Zeroable};
 use eframe::{
     egui::{PaintCallbackInfo, Rect, Shape},
-    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+    egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
 use super::{
     Target,
     colour::ColourMap,
+    paint_callback,
     resources::{DrawPipeline, data_texture, texture_entry, uniform_entry, upload},
 };
 
@@ -60,7 +61,10 @@ impl Heatmap {
         if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
             return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, max: target.max_texture });
         }
-        Ok(Callback::new_paint_callback(rect, HeatmapCallback { heatmap: self, target }).into())
+        let Self { key, revision, cells, map, range, log, window, missing } = &self;
+        let drawn = (key, revision, Arc::as_ptr(cells), map.layer(), range, log, window, missing, target);
+        let drawn = format!("heatmap {drawn:?}");
+        Ok(paint_callback(rect, &drawn, HeatmapCallback { heatmap: self, target }).into())
     }
 
     fn style(&self, target: Target) -> HeatmapUniform {
