@@ -97,7 +97,13 @@ fn show(
     runs.end_at_exit();
     let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)).with_examples();
     prepare(&mut host);
-    let start = Start { opening, timings: open.timings, started: began, close_request: Arc::clone(&close_request) };
+    let start = Start {
+        opening,
+        timings: open.timings,
+        started: began,
+        close_request: Arc::clone(&close_request),
+        ..Start::default()
+    };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
     runs.end();
