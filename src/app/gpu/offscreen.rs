@@ -13,13 +13,13 @@ use eframe::{
 
 use super::png;
 
+/// What to do where no graphics adapter is found.
+pub const ADAPTER_ADVICE: &str = "A software one is enough: on Debian or Ubuntu, `apt-get install mesa-vulkan-drivers`";
+
 /// Why there is no picture, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OffscreenError {
-    #[error(
-        "no graphics adapter was found, so pictures cannot be drawn ({0}). A software one is enough: on Debian or \
-         Ubuntu, `apt install mesa-vulkan-drivers`"
-    )]
+    #[error("no graphics adapter was found, so pictures cannot be drawn ({0}). {advice}", advice = ADAPTER_ADVICE)]
     NoAdapter(String),
     #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {max} on a side")]
     TooLarge { width: u32, height: u32, max: u32 },

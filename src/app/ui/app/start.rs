@@ -22,7 +22,7 @@ use super::{
 use crate::{
     config::Config,
     experiments::permalink::Permalink,
-    gpu::png,
+    gpu::{offscreen::ADAPTER_ADVICE, png},
     labs::{Lab, lesson::LessonLink},
     telemetry::Level,
     ui::{NAME, close_request::CloseRequest, host::Host, panels},
@@ -116,7 +116,16 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
         ..Default::default()
     };
     eframe::run_native(NAME, options, Box::new(move |cc| Ok(Box::new(App::new(cc, host, start)))))
-        .map_err(|e| format!("the window could not be opened: {e}"))
+        .map_err(|e| window_error(&e))
+}
+
+fn window_error(e: &eframe::Error) -> String {
+    match e {
+        eframe::Error::Wgpu(egui_wgpu::WgpuError::RequestAdapterError(why)) => {
+            format!("the window could not be opened: no graphics adapter was found ({why}). {ADAPTER_ADVICE}")
+        }
+        e => format!("the window could not be opened: {e}"),
+    }
 }
 
 /// Asks every adapter for what it has: egui's own request is so low on OpenGL that compute
