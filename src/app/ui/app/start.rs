@@ -119,10 +119,12 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
         .map_err(|e| window_error(&e))
 }
 
+/// Without a driver of Vulkan or OpenGL there is no surface to draw on, or no adapter for it.
 fn window_error(e: &eframe::Error) -> String {
+    use egui_wgpu::WgpuError::{CreateSurfaceError, RequestAdapterError};
     match e {
-        eframe::Error::Wgpu(egui_wgpu::WgpuError::RequestAdapterError(why)) => {
-            format!("the window could not be opened: no graphics adapter was found ({why}). {ADAPTER_ADVICE}")
+        eframe::Error::Wgpu(CreateSurfaceError(_) | RequestAdapterError(_)) => {
+            format!("the window could not be opened: no graphics adapter was found ({e}). {ADAPTER_ADVICE}")
         }
         e => format!("the window could not be opened: {e}"),
     }
