@@ -226,7 +226,7 @@ class Measurements:
         y_axis: str = "",
         about: str = "",
     ) -> None:
-        """Curves by name, each a pair of equally many x and y."""
+        """Curves by name, each a pair of equally many x and y; their points are joined in the order of x."""
         if self.active is None:
             return
         made = []
