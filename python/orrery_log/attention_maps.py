@@ -16,7 +16,7 @@ MAX_LIST_VALUES = 50_000
 #: More positions than this make a map that nobody can look at.
 MAX_POSITIONS = 2048
 #: Layers that come one by one are written together when none has come for so many seconds.
-GATHER_SECS = 0.4
+HOLD_SECS = 0.4
 
 
 class Layer(NamedTuple):
@@ -81,8 +81,8 @@ class StepMaps:
         return sum(layer.byte_size() for layer in self.layers)
 
 
-class Gathering:
-    """Gathers layers that are given one by one, and hands those of a step to `write` together."""
+class AttentionBuffer:
+    """Holds layers that are given one by one, and hands those of a step to `write` together."""
 
     def __init__(self, write: Callable[[StepMaps], None]) -> None:
         self._write = write
@@ -113,7 +113,7 @@ class Gathering:
     def flush_old(self) -> None:
         """Writes layers that none has followed for a while."""
         maps = self._maps
-        if maps is not None and time.monotonic() - maps.at > GATHER_SECS:
+        if maps is not None and time.monotonic() - maps.at > HOLD_SECS:
             self.flush()
 
     def forked(self) -> None:

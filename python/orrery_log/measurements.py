@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
 from . import arrays, folder
-from .attention_maps import Gathering, Layer, StepMaps
+from .attention_maps import AttentionBuffer, Layer, StepMaps
 from .attention_maps import payload as attention_payload
 from .histograms import histogram
 from .notices import Notices, Refused, never_raises
@@ -24,7 +24,7 @@ class Measurements:
 
     def __init__(self, notices: Notices) -> None:
         self.notices = notices
-        self._attention = Gathering(self._write_attention)
+        self._attention = AttentionBuffer(self._write_attention)
 
     @property
     def active(self) -> Writer | None:
