@@ -19,7 +19,8 @@ use orrery::{
     labs,
     models::bdh::{BdhSpec, Checkpoint},
     nn::{Device, weights::Weights},
-    store::{self, Reader, checkpoint, tensors},
+    store::{self, OpenQuestion, Reader, checkpoint, import, tensors},
+    telemetry::{Args, RunInfo},
 };
 
 /// A reader by the name of its target, seeds and dictionary.
@@ -47,6 +48,13 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "link", read: link },
     FuzzedReader { name: "characters", read: characters },
     FuzzedReader { name: "checkpoint", read: bdh_checkpoint },
+    FuzzedReader { name: "answer", read: answer },
+    FuzzedReader { name: "event_file", read: |bytes| other_log("events.out.tfevents.1.a", bytes) },
+    FuzzedReader { name: "event", read: event },
+    FuzzedReader { name: "wandb_log", read: |bytes| other_log("run-a.wandb", bytes) },
+    FuzzedReader { name: "wandb_record", read: wandb_record },
+    FuzzedReader { name: "lightning", read: lightning },
+    FuzzedReader { name: "trackio", read: |bytes| other_log("a.db", bytes) },
 ];
 
 /// Reads with the reader of this name.
@@ -250,4 +258,86 @@ fn bdh_checkpoint(bytes: &[u8]) {
     fs::write(&path, file).expect("a temporary file");
     let Ok(checkpoint) = Checkpoint::open(&path, &BdhSpec::default(), &Device::Cpu) else { return };
     let _ = checkpoint.model(2);
+}
+
+/// The answer of a program to a question; each `ID` in it stands for the question's.
+fn answer(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["ask", "answer"] {
+        fs::create_dir(folder.path().join(name)).expect("a temporary folder");
+    }
+    let asked = OpenQuestion::put(folder.path(), "attention", &Args::new()).expect("a question");
+    let names = fs::read_dir(folder.path().join("ask")).expect("a temporary folder");
+    let name = names.flatten().next().expect("the question").file_name();
+    let id = name.to_str().and_then(|name| name.strip_suffix(".json")).expect("an id").as_bytes();
+    let mut text = vec![];
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(2).position(|pair| pair == b"ID") {
+        text.extend([&rest[..at], id].concat());
+        rest = &rest[at + 2..];
+    }
+    text.extend(rest);
+    fs::write(folder.path().join("answer").join(&name), text).expect("a temporary file");
+    let _ = asked.reply(&RunInfo::default());
+}
+
+/// The log of another tool, as a run folder and read from it.
+fn import_logs(path: &Path) {
+    let runs = tempfile::tempdir().expect("a temporary folder");
+    let Ok(Some(source)) = import::Source::find(path) else { return };
+    let Ok(imported) = source.import(runs.path()) else { return };
+    let events = Reader::open(&imported.folder).expect("what was written is a run folder");
+    let damage = events.read_through(drop).expect("what was written can be read");
+    assert!(damage.is_empty(), "{damage}");
+}
+
+fn other_log(name: &str, bytes: &[u8]) {
+    let (_folder, path) = file(name, bytes);
+    import_logs(&path);
+}
+
+/// The CRC of a reflected polynomial, bit by bit.
+fn crc(polynomial: u32, bytes: &[u8]) -> u32 {
+    let bit = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ polynomial } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
+}
+
+/// An event in a file whose checksums are right.
+fn event(bytes: &[u8]) {
+    let masked = |bytes: &[u8]| crc(0x82f6_3b78, bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
+    let length = (bytes.len() as u64).to_le_bytes();
+    let framed = [&length[..], &masked(&length), bytes, &masked(bytes)].concat();
+    other_log("events.out.tfevents.1.a", &framed);
+}
+
+/// A record of a log of W&B, in parts whose checksums are right.
+fn wandb_record(bytes: &[u8]) {
+    const ROOM: usize = (32 << 10) - 7;
+    let mut log = b":W&B\xe1\xbe\x00".to_vec();
+    let (first, rest) = bytes.split_at(bytes.len().min(ROOM - log.len()));
+    let mut parts = vec![first];
+    parts.extend(rest.chunks(ROOM));
+    for (i, part) in parts.iter().enumerate() {
+        let kind: u8 = match (i == 0, i + 1 == parts.len()) {
+            (true, true) => 1,
+            (true, false) => 2,
+            (false, false) => 3,
+            (false, true) => 4,
+        };
+        let summed = [&[kind][..], *part].concat();
+        log.extend(crc(0xedb8_8320, &summed).to_le_bytes());
+        log.extend((part.len() as u16).to_le_bytes());
+        log.extend(summed);
+    }
+    other_log("run-a.wandb", &log);
+}
+
+/// A table and, behind a line `== hparams.yaml`, its settings.
+fn lightning(bytes: &[u8]) {
+    const MARK: &[u8] = b"== hparams.yaml\n";
+    let at = bytes.windows(MARK.len()).position(|window| window == MARK);
+    let (table, settings) = at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + MARK.len()..]));
+    let (folder, _) = file("metrics.csv", table);
+    fs::write(folder.path().join("hparams.yaml"), settings).expect("a temporary file");
+    import_logs(folder.path());
 }

@@ -12,6 +12,7 @@ use orrery::{
 mod case;
 mod communities;
 mod families;
+mod frames;
 mod graph_picture;
 mod inference;
 mod latency;
@@ -71,6 +72,13 @@ struct BenchArgs {
     /// --vs-torch PYTHON benches/bdh_inference_bench.py in turn with PyTorch
     #[arg(long, conflicts_with_all = ["case", "operations", "products", "solvers", "latency", "communities", "graph_picture", "streaming", "json"])]
     inference: bool,
+    /// Open the window on this lab, drag, scrub and train by a script of a minute, and print how long frames took and what
+    /// the run lost by being looked at; needs a display
+    #[arg(long, value_name = "LAB", conflicts_with_all = ["case", "operations", "products", "solvers", "latency", "communities", "graph_picture", "streaming", "inference", "json", "vs_torch"])]
+    frames: Option<String>,
+    /// With --frames: a software adapter draws every frame whole, as a graphics card does
+    #[arg(long, requires = "frames")]
+    whole: bool,
     /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -106,6 +114,9 @@ fn main() -> ExitCode {
 
 fn run(args: &BenchArgs) -> Result<(), Failure> {
     let cases = args.cases()?;
+    if let Some(lab) = &args.frames {
+        return frames::report(lab, args.whole);
+    }
     if args.graph_picture {
         return graph_picture::report(args.steps);
     }

@@ -50,8 +50,11 @@ def main(argv: list[str] | None = None) -> str | None:
         orrery_log.log({"loss": loss}, step=step)
         if step % 25 == 0:
             found, wanted = path.detach()[:, 0], true[:20, 0]
-            curves = {"model": (found[:, 0], found[:, 1]), "true": (wanted[:, 0], wanted[:, 1])}
-            orrery_log.curves("spiral", curves, step, x_axis="x", y_axis="y")
+            curves = {}
+            for i, axis in enumerate("xy"):
+                curves[f"{axis}, model"] = (times[:20], found[:, i])
+                curves[f"{axis}, true"] = (times[:20], wanted[:, i])
+            orrery_log.curves("spiral", curves, step, x_axis="t", y_axis="place on the spiral")
             orrery_log.log_weights(field, step)
     orrery_log.finish()
     return run.folder

@@ -16,15 +16,21 @@ disk: what cannot be written is said once on standard error and in the run's eve
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import weakref
-from collections.abc import Iterable, Mapping
-from typing import Any, Callable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Callable
 
 from .folder import PROTOCOL, VERSION
 from .notices import Notices
 from .runs import Run
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P")
 
 __version__ = VERSION
 __all__ = [
@@ -53,51 +59,23 @@ _notices = Notices()
 _error: str | None = None
 
 
-def init(
-    name: str = "run",
-    config: Any = None,
-    dir: str = "runs",
-    allow: Iterable[str] = (),
-    *,
-    seed: int = 0,
-    total_steps: int = 0,
-    resume: str | None = None,
-    all_ranks: bool = False,
-    max_bytes: int = 8 << 30,
-    on_save: Callable[[], Any] | None = None,
-    answers: Mapping[str, Callable[..., Any]] | None = None,
-    enabled: bool = True,
-) -> Run:
-    """Begins a run in a new folder in `dir` and returns it; the functions of this module write it from now on.
+def _begins(kind: Callable[P, Run]) -> Callable[P, Run]:
+    """`init`, with the signature of `Run`, which is so written once."""
 
-    config: settings, as a dict (nested ones too), a dataclass or argparse's namespace.
-    allow: names of what may be asked of the running program: "pause", "save", "scale_lr", and names in `answers`.
-    answers: the script's functions for questions, such as {"attention": lambda text: ({"h.0": weights}, tokens)}.
-    on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
-    resume: a run folder to go on with, in place of a new one.
-    all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own.
-    enabled: with False nothing is written.
-    max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
-    """
-    global run
-    if run is not None:
-        run.finish()
-    run = Run(
-        name,
-        config,
-        dir,
-        allow,
-        seed=seed,
-        total_steps=total_steps,
-        resume=resume,
-        all_ranks=all_ranks,
-        max_bytes=max_bytes,
-        on_save=on_save,
-        answers=answers,
-        enabled=enabled,
-    )
-    _runs.add(run)
-    return run
+    @functools.wraps(kind, assigned=(), updated=())
+    def init(*args: P.args, **options: P.kwargs) -> Run:
+        global run
+        if run is not None:
+            run.finish()
+        run = kind(*args, **options)
+        _runs.add(run)
+        return run
+
+    init.__doc__ = kind.__init__.__doc__
+    return init
+
+
+init = _begins(Run)
 
 
 def _call(function: str, *args: Any, **options: Any) -> Any:

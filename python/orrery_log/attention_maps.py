@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+import threading
+import time
+from typing import Any, Callable, NamedTuple
 
 from . import arrays
 from .notices import Refused
@@ -13,6 +15,8 @@ from .numbers import plain
 MAX_LIST_VALUES = 50_000
 #: More positions than this make a map that nobody can look at.
 MAX_POSITIONS = 2048
+#: Layers that come one by one are written together when none has come for so many seconds.
+HOLD_SECS = 0.4
 
 
 class Layer(NamedTuple):
@@ -52,6 +56,69 @@ def reshaped(weights: arrays.Copy, sides: tuple[int, ...]) -> arrays.Copy:
     if isinstance(weights, arrays.Flat):
         return arrays.Flat(sides, weights.data)
     return weights.reshape(sides)
+
+
+class StepMaps:
+    """The layers of one step, which make one line of samples.jsonl."""
+
+    def __init__(self, step: int, about: str) -> None:
+        self.step = step
+        self.about = about
+        self.tokens: list[str] | None = None
+        self.layers: list[Layer] = []
+        self.at = time.monotonic()
+
+    def add(self, layers: list[Layer], tokens: list[str] | None) -> None:
+        self.layers += layers
+        self.tokens = self.tokens or tokens
+        self.at = time.monotonic()
+
+    def has(self, layers: list[Layer]) -> bool:
+        paths = {layer.path for layer in self.layers}
+        return any(layer.path in paths for layer in layers)
+
+    def byte_size(self) -> int:
+        return sum(layer.byte_size() for layer in self.layers)
+
+
+class AttentionBuffer:
+    """Holds layers that are given one by one, and hands those of a step to `write` together."""
+
+    def __init__(self, write: Callable[[StepMaps], None]) -> None:
+        self._write = write
+        self._maps: StepMaps | None = None
+        self._lock = threading.RLock()
+
+    def add(self, layers: list[Layer], step: int, tokens: list[str] | None, about: str) -> None:
+        """Takes layers; those of another step, or of the same paths, are written before."""
+        with self._lock:
+            if self._maps is not None and (self._maps.step != step or self._maps.has(layers)):
+                self.flush()
+            if self._maps is None:
+                self._maps = StepMaps(step, about)
+            self._maps.add(layers, tokens)
+
+    def flush(self) -> None:
+        with self._lock:
+            maps, self._maps = self._maps, None
+        if maps is not None:
+            self._write(maps)
+
+    def flush_before(self, step: int) -> None:
+        """Writes what is of an earlier step."""
+        maps = self._maps
+        if maps is not None and maps.step < step:
+            self.flush()
+
+    def flush_old(self) -> None:
+        """Writes layers that none has followed for a while."""
+        maps = self._maps
+        if maps is not None and time.monotonic() - maps.at > HOLD_SECS:
+            self.flush()
+
+    def forked(self) -> None:
+        """For a forked child: another thread of the parent may have held the lock."""
+        self._lock = threading.RLock()
 
 
 def payload(layers: list[Layer]) -> dict[str, Any]:

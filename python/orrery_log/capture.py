@@ -193,7 +193,9 @@ class Capture:
         places = torch().arange(query.shape[-2], device=query.device, dtype=model.attn.freqs.dtype)
         turned = model.attn.rope(places.view(1, 1, -1, 1) * model.attn.freqs, query).float()
         scores = (turned @ turned.transpose(-1, -2)).tril(diagonal=-1)
-        self._keep(f"{path}.attn" if path else "attn", scores[0], differential=True)
+        # the norm behind them forgets the scale of a row
+        shares = scores / scores.abs().sum(-1, keepdim=True).clamp_min(1e-30)
+        self._keep(f"{path}.attn" if path else "attn", shares[0], differential=True)
         self.length = max(self.length, length)
 
 

@@ -24,12 +24,13 @@ class Field:
         self.evaluations = 0
         self._times: list[Any] = []
         self._due = 0
+        self._is_due = True
         run.collectors.append(self._scalars)
         run.listeners.append(self)
 
     def evaluated(self, t: Any) -> None:
         self.evaluations += 1
-        if self.run.next_step >= self._due and len(self._times) < MAX_TIMES:
+        if self._is_due and len(self._times) < MAX_TIMES:
             self._times.append(t.detach() if arrays.is_tensor(t) else t)
 
     def _scalars(self, step: int) -> dict[str, Any]:
@@ -37,10 +38,15 @@ class Field:
         return {f"{self.name}/nfe": count} if count else {}
 
     def logged(self, step: int) -> None:
-        times, self._times = self._times, []
-        if not times or step < self._due:
-            return
-        self._due = (step // self.every + 1) * self.every
+        if self._times and step >= self._due:
+            self._due = (step // self.every + 1) * self.every
+            self._write(step)
+        if self._is_due:
+            self._times = []
+        self._is_due = step + 1 >= self._due
+
+    def _write(self, step: int) -> None:
+        times = self._times
         copies = [arrays.scalar(t, "t") for t in times]
 
         def payload() -> Any:

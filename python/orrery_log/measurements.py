@@ -1,4 +1,4 @@
-"""Measurements with a panel each: matrices, graphs, texts, histograms, curves."""
+"""Measurements: attention maps, matrices, graphs, texts, histograms, curves."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from . import arrays
+from . import arrays, folder
+from .attention_maps import AttentionBuffer, Layer, StepMaps
+from .attention_maps import payload as attention_payload
 from .histograms import histogram
 from .notices import Notices, Refused, never_raises
-from .numbers import plain
-from .writer import Writer
+from .numbers import line, plain
+from .writer import SAMPLES, Writer
 
 #: Characters of a text that are kept.
 MAX_TEXT = 100_000
@@ -20,7 +22,9 @@ MAX_EDGES = 400_000
 class Measurements:
     """The methods of a run that write one measurement. `step` left out is that of the last `log`."""
 
-    notices: Notices
+    def __init__(self, notices: Notices) -> None:
+        self.notices = notices
+        self._attention = AttentionBuffer(self._write_attention)
 
     @property
     def active(self) -> Writer | None:
@@ -39,7 +43,66 @@ class Measurements:
         about: str = "",
         tokens: list[str] | None = None,
     ) -> None:
-        raise NotImplementedError
+        """A line of samples.jsonl; `make` gives its payload on the writer's thread, from `size` bytes that wait."""
+        writer = self.active
+        if writer is None:
+            return
+        writer.step = max(writer.step, step)
+
+        def entry() -> bytes:
+            fields: dict[str, Any] = {"step": step, "variant": folder.VARIANT, "channel": channel, "about": about}
+            if tokens:
+                fields["tokens"] = tokens
+            fields["payload"] = make()
+            return line(fields)
+
+        writer.put(SAMPLES, entry, max(size, 1))
+
+    @never_raises
+    def attention(
+        self,
+        layer: str,
+        weights: Any,
+        step: int | None = None,
+        *,
+        tokens: Iterable[Any] | None = None,
+        about: str = "",
+        differential: bool = False,
+    ) -> None:
+        """Attention weights of one layer, `(heads, T, T)` or `(T, T)`: head, query, key.
+
+        Rows sum to 1, masked keys are 0.
+        The layers of one step are shown together, in the order of the calls. `tokens` names the T places.
+        `differential`: weights may be negative and rows need not sum to 1.
+        """
+        if self.active is None:
+            return
+        found = Layer.checked(str(layer), arrays.copy(weights, "attention"), differential)
+        names = self._names(tokens, found.positions, "tokens")
+        self._attention.add([found], self._step(step), names, about)
+
+    def attention_layers(self, layers: list[Layer], step: int, tokens: list[str] | None, about: str) -> None:
+        """Writes all layers of one step."""
+        self._attention.add(layers, step, tokens, about)
+        self._attention.flush()
+
+    def _write_attention(self, maps: StepMaps) -> None:
+        self.sample(
+            "attention.maps",
+            lambda: attention_payload(maps.layers),
+            maps.step,
+            maps.byte_size(),
+            about=maps.about,
+            tokens=maps.tokens,
+        )
+
+    def _names(self, given: Iterable[Any] | None, length: int, what: str) -> list[str] | None:
+        """Names of places; none, and that is said once, where there are more or fewer than places."""
+        try:
+            return arrays.names(given, length, what)
+        except Refused as e:
+            self.notices.error("names", what, e)
+            return None
 
     @never_raises
     def matrix(
@@ -66,12 +129,9 @@ class Measurements:
             raise Refused(f"matrix {name}", f"matrix `{name}` has shape {sides}: two or three axes are needed")
         payload: dict[str, Any] = {"kind": "matrix"}
         for key, given, length in (("rows", rows, sides[-2] if len(sides) > 1 else 1), ("columns", columns, sides[-1])):
-            try:
-                listed = arrays.names(given, length, f"{key} of {name}")
-                if listed is not None:
-                    payload[key] = listed
-            except Refused as e:
-                self.notices.once(f"refused {e.key}", str(e))
+            listed = self._names(given, length, f"{key} of {name}")
+            if listed is not None:
+                payload[key] = listed
         payload.update({k: v for k, v in (("row_axis", row_axis), ("column_axis", column_axis)) if v})
         size = arrays.byte_size(copied)
         self.sample(
@@ -166,7 +226,7 @@ class Measurements:
         y_axis: str = "",
         about: str = "",
     ) -> None:
-        """Curves by name, each a pair of equally many x and y."""
+        """Curves by name, each a pair of equally many x and y; their points are joined in the order of x."""
         if self.active is None:
             return
         made = []

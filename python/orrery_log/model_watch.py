@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from . import arrays
 from .capture import Capture, forward_hook, torch
@@ -43,7 +44,8 @@ class Watch:
         self._decode = decode
         self._attention = attention
         self._model = model
-        self._gates = gate_functions(model, gates)
+        self._gates = chosen_gates(model, gates)
+        self._gates_step = -1
         self._modules = chosen_modules(model, activations)
         self._passes = 0
         # more than one where gradients are accumulated; known after the first log
@@ -175,14 +177,15 @@ class Watch:
                 return str(token)
 
     def _scalars(self, step: int) -> dict[str, Any]:
-        """Gates, and the activations of the last pass that was looked at."""
-        found, self._activations = dict(self._activations), {}
-        alone = len(self._gates) == 1
-        for name, (value, gradient) in self._gates.items():
-            found["gate/tanh" if alone else f"gate/tanh/{name}"] = value()
-            slope = gradient()
-            if slope is not None:
-                found["gate/grad" if alone else f"gate/grad/{name}"] = slope
+        """The activations of the last pass that was looked at, and gates: once a step, which may be logged in parts."""
+        found, self._activations = self._activations, {}
+        if step == self._gates_step:
+            return found
+        self._gates_step = step
+        for gate in self._gates:
+            end = f"/{gate.name}" if len(self._gates) > 1 else ""
+            found[f"gate/tanh{end}"] = gate.opening()
+            found[f"gate/grad{end}"] = gate.gradient()
         return found
 
     def logged(self, step: int) -> None:
@@ -191,10 +194,10 @@ class Watch:
         if pending is not None:
             before = int((self._passes - pending.index) / self._passes_per_step)
             self._send(max(step - before, min(pending.label, step), 0))
-        if step > self._last_logged and self._passes:
-            self._passes_per_step = max(self._passes / (step - self._last_logged), 1.0)
-        self._last_logged = step
-        if self._passes == 0:
+        steps, self._last_logged = step - self._last_logged, step
+        if steps > 0 and self._passes:
+            self._passes_per_step = max(self._passes / steps, 1.0)
+        if steps > 0 and self._passes == 0:
             self._steps_without_pass += 1
             if self._steps_without_pass == 10 * self.every:
                 text = "no forward pass of the watched model was seen: is it compiled, or another object?"
@@ -212,7 +215,7 @@ class Watch:
             about = f"batch item 0, {capture.length} tokens"
             if positions < capture.length:
                 about = f"batch item 0, the first {positions} of {capture.length} tokens"
-            self.run.attention_layers(capture.layers, step, tokens=tokens, about=about, whole=True)
+            self.run.attention_layers(capture.layers, step, tokens, about)
         if capture.activity:
             nothing = {"x": "NaN", "y": "NaN"}
 
@@ -249,17 +252,25 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(name == p or fnmatch.fnmatchcase(name, p) for p in patterns)
 
 
-def gate_functions(model: Any, gates: Gates | None) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """By name: what gives the opening of a gate, and the gradient of its parameter (None where there is none)."""
+class Gate(NamedTuple):
+    """One gate: what gives its opening, and the gradient of its parameter (None where there is none)."""
+
+    name: str
+    opening: Callable[[], Any]
+    gradient: Callable[[], Any]
+
+
+def chosen_gates(model: Any, gates: Gates | None) -> list[Gate]:
     if not gates:
-        return {}
+        return []
     if isinstance(gates, Mapping):
-        return {str(name): (function, lambda: None) for name, function in gates.items()}
+        return [Gate(str(name), function, lambda: None) for name, function in gates.items()]
     patterns = ["*gate*", "*gamma*", "*alpha*"] if gates is True else [gates] if isinstance(gates, str) else list(gates)
-    found: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {}
-    for name, parameter in model.named_parameters():
-        if matches(name, patterns) and (gates is not True or parameter.numel() == 1):
-            found[name] = (opening(parameter), gradient(parameter))
+    found = [
+        Gate(name, opening(parameter), gradient(parameter))
+        for name, parameter in model.named_parameters()
+        if matches(name, patterns) and (gates is not True or parameter.numel() == 1)
+    ]
     if not found:
         raise ValueError(f"no parameter of the model matches the gates {patterns}")
     return found
@@ -267,11 +278,30 @@ def gate_functions(model: Any, gates: Gates | None) -> dict[str, tuple[Callable[
 
 def opening(parameter: Any) -> Callable[[], Any]:
     """The mean of tanh over the parameter."""
-    return lambda: parameter.detach().float().tanh().mean()
+
+    def value() -> Any:
+        if is_number(parameter):
+            return math.tanh(parameter.item())
+        return parameter.detach().float().tanh().mean()
+
+    return value
 
 
 def gradient(parameter: Any) -> Callable[[], Any]:
-    return lambda: None if parameter.grad is None else parameter.grad.detach().float().mean()
+    """The mean of the parameter's gradient."""
+
+    def value() -> Any:
+        grad = parameter.grad
+        if grad is None or is_number(grad):
+            return grad
+        return grad.detach().float().mean()
+
+    return value
+
+
+def is_number(tensor: Any) -> bool:
+    """One number on the CPU, for which an operation of PyTorch costs more than the number."""
+    return bool(tensor.numel() == 1 and tensor.device.type == "cpu")
 
 
 #: Modules that `activations=True` looks at.

@@ -33,6 +33,19 @@ class Notices:
         if self._record is not None:
             self._record(level, text)
 
+    def error(self, key: str, what: str, e: Exception) -> None:
+        """Says once why `what` was not done: a refusal in its own words, any other error with its type."""
+        if isinstance(e, Refused):
+            self.once(f"refused {e.key}", str(e))
+        else:
+            self.once(key, f"{what}: {type(e).__name__}: {e}")
+
+    def forked(self) -> None:
+        """For a forked child: another thread of the parent may have held the lock, and the record is the parent's."""
+        self._lock = threading.Lock()
+        self._said = set()
+        self._record = None
+
 
 def never_raises(function: Function) -> Function:
     """For methods of objects with `notices`: an error is said once and does not reach the training loop."""
@@ -41,10 +54,8 @@ def never_raises(function: Function) -> Function:
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return function(self, *args, **kwargs)
-        except Refused as e:
-            self.notices.once(f"refused {e.key}", str(e))
         except Exception as e:
-            self.notices.once(f"error {function.__name__}", f"{function.__name__}: {type(e).__name__}: {e}")
+            self.notices.error(f"error {function.__name__}", function.__name__, e)
         return None
 
     return guarded  # type: ignore[return-value]

@@ -19,6 +19,7 @@ from .attention_maps import payload as attention_payload
 from .folder import PROTOCOL, VARIANT, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
+from .silence import silence
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -114,6 +115,8 @@ class Questions:
     def _reply(self, id: str, step: int) -> None:
         try:
             question = self._read(id)
+            if question is None:
+                return
             done = self._do(question, step)
             state = "answered"
         except Refused as e:
@@ -130,12 +133,14 @@ class Questions:
             data = to_json(plain(fields))
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
-    def _read(self, id: str) -> dict[str, Any]:
-        """A question; refused where it is no regular file of bounded size with a JSON object."""
+    def _read(self, id: str) -> dict[str, Any] | None:
+        """A question, or None if it was withdrawn; refused: what is no regular file of bounded size with an object."""
         path = os.path.join(self.ask, f"{id}.json")
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
             fd = os.open(path, flags)
+        except FileNotFoundError:
+            return None
         except OSError as e:
             raise Refused("ask", f"the question cannot be read ({e.strerror}): links are not followed") from None
         try:
@@ -215,9 +220,15 @@ class Questions:
         return Answer(f"learning rate {before[0]:g} -> {after[0]:g}; a scheduler may set it again")
 
     def _own(self, ask: str, function: Callable[..., Any], args: dict[str, Any], step: int) -> Answer:
-        """The script's own function. `attention` gives `{layer: weights}` or that and tokens, `next_tokens` pairs."""
-        said = function(**args)
+        """The script's own function. `attention` gives `{layer: weights}` or that and tokens, `next_tokens` pairs.
+
+        Any other gives words, or numbers, which are shown by their shape, or the `{"channel": .., "payload": ..}` of a
+        typed channel.
+        """
         text = str(args.get("text", ""))
+        if ask == "silence":
+            return self._silence(function, dict(args), step)
+        said = function(**args)
         if ask == "attention":
             maps, tokens = said if isinstance(said, tuple) else (said, None)
             layers = [Layer.checked(str(path), arrays.copy(w, str(path)), False) for path, w in maps.items()]
@@ -229,7 +240,20 @@ class Questions:
             likely = [{"token": str(t), "probability": float(p)} for t, p in said]
             payload = {"prompt": text, "is_typed": True, "likely": likely, "continuation": ""}
             return Answer(f"{len(likely)} next tokens", self._sample("text.next_tokens", payload, step, text))
-        return Answer("done" if said is None else str(said)[:10_000])
+        if said is None or isinstance(said, str):
+            return Answer("done" if said is None else said[:10_000])
+        if isinstance(said, dict) and set(said) == {"channel", "payload"}:
+            return Answer("", self._sample(str(said["channel"]), plain(said["payload"]), step, text))
+        is_plain = isinstance(said, (dict, list, tuple, int, float))
+        payload = plain(said) if is_plain else arrays.encode(arrays.copy(said, ask))
+        return Answer("", self._sample(f"answer/{ask}", payload, step, text))
+
+    def _silence(self, function: Callable[..., Any], args: dict[str, Any], step: int) -> Answer:
+        """The script's function gives a loss, of the text where one is asked with."""
+        read = {"text": args.pop("text")} if "text" in args else {}
+        done = silence(self.run.model, lambda: function(**read), **args)
+        about = f"{args['module']}, unit {done.unit}"
+        return Answer(done.words(), self._sample("answer/silence", done.payload(), step, about))
 
     @staticmethod
     def _sample(channel: str, payload: Any, step: int, about: str) -> dict[str, Any]:

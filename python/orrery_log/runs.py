@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
 from . import arrays, folder
-from .attention_maps import Layer
-from .attention_maps import payload as attention_payload
 from .measurements import Measurements
 from .notices import Notices, Refused, never_raises
 from .numbers import line
-from .writer import METRICS, SAMPLES, Writer
-
-#: What Orrery's views look for, and the names that scripts give it.
-ALIASES = {
-    "loss": "loss/train",
-    "train_loss": "loss/train",
-    "train/loss": "loss/train",
-    "val_loss": "loss/held_out",
-    "valid_loss": "loss/held_out",
-    "eval_loss": "loss/held_out",
-    "val/loss": "loss/held_out",
-    "valid/loss": "loss/held_out",
-    "eval/loss": "loss/held_out",
-    "loss/val": "loss/held_out",
-    "lr": "train/lr",
-    "learning_rate": "train/lr",
-    "train/learning_rate": "train/lr",
-    "grad_norm": "train/grad_norm",
-}
-#: Columns of metrics.jsonl that are no scalars.
-COLUMNS = ("step", "variant", "wall_secs")
-#: Different scalars of one run.
-MAX_SCALARS = 10_000
-#: Layers of attention that come one by one are written together when none has come for so many seconds.
-ATTENTION_SECS = 0.4
+from .scalars import ScalarChannels
+from .writer import METRICS, Writer
 
 
 class Run(Measurements):
@@ -64,22 +38,33 @@ class Run(Measurements):
         answers: Mapping[str, Callable[..., Any]] | None = None,
         enabled: bool = True,
     ) -> None:
+        """Begins a run in a new folder in `dir`; `init` returns it, and the module's functions write it from then on.
+
+        config: settings, as a dict (nested ones too), a dataclass or argparse's namespace.
+        allow: names of what may be asked of the running program: "pause", "save", "scale_lr", and names in `answers`.
+        answers: the script's functions for questions, such as {"attention": lambda text: ({"h.0": weights}, tokens)}.
+        on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
+        resume: a run folder to go on with, in place of a new one.
+        all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own.
+        enabled: with False nothing is written.
+        max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
+        """
+        super().__init__(Notices(self._notice))
         self.name = str(name)
-        self.enabled = enabled
         self.folder: str | None = None
-        self.notices = Notices(self._notice)
-        self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
-        #: Functions that add scalars to a step: called with the step by `log`.
+        self.allow: list[str] = []
+        #: Functions that add scalars: called with the step at each `log`, of which a step may have several.
         self.collectors: list[Callable[[int], Mapping[str, Any]]] = []
-        #: Objects whose `logged(step)` is called after each logged step, and `finish()` at the end.
+        #: Objects whose `logged(step)` is called after each `log`, and `finish()` at the end.
         self.listeners: list[Any] = []
         self.last_step: int | None = None
+        #: What `save` and `scale_lr` act on: set by `watch`, or by the script.
+        self.model: Any = None
+        self.optimizer: Any = None
         self._seed = seed if isinstance(seed, int) and 0 <= seed < 2**63 else 0
         self._settings: dict[str, Any] = {}
-        self._known: dict[str, Any] = {"total_steps": max(int(total_steps), 0)}
-        self._names: dict[str, str] = {}
-        self._attention: _PendingAttention | None = None
-        self._lock = threading.RLock()
+        self._known: dict[str, Any] = {}
+        self._scalars = ScalarChannels(self.notices)
         self._pid = os.getpid()
         self._began = time.monotonic()
         self._started_at = folder.now()
@@ -88,42 +73,40 @@ class Run(Measurements):
         self._describing = False
         self._snapshots: Any = None
         self._questions: Any = None
-        #: What `save` and `scale_lr` act on: set by `watch`, or by the script.
-        self.model: Any = None
-        self.optimizer: Any = None
-        self._open(config, dir, resume, all_ranks, max_bytes, on_save, dict(answers or {}))
+        try:
+            self._settings = folder.settings(config)
+            self._known["total_steps"] = max(int(total_steps or 0), 0)
+            self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
+        except Exception as e:
+            self.notices.error("settings", "settings of the run are left out", e)
+        try:
+            if enabled and self._is_written(all_ranks):
+                self._open(dir, resume, max_bytes)
+            if self._writer is not None and self.allow:
+                from .questions import Questions
 
-    @never_raises
-    def _open(
-        self,
-        config: Any,
-        dir: str,
-        resume: str | None,
-        all_ranks: bool,
-        max_bytes: int,
-        on_save: Callable[[], Any] | None,
-        answers: dict[str, Callable[..., Any]],
-    ) -> None:
+                self._questions = Questions(self, on_save, dict(answers or {}))
+        except Exception as e:
+            self.notices.error("init", "init", e)
+
+    def _is_written(self, all_ranks: bool) -> bool:
+        """True where this process of a distributed training writes."""
         rank = os.environ.get("RANK", "0")
-        if rank.isdigit() and int(rank) > 0:
-            if not all_ranks:
-                return  # one process of a training writes
+        if not rank.isdigit() or int(rank) == 0:
+            return True
+        if all_ranks:
             self.name += f"-rank{rank}"
-        self._settings = folder.settings(config)
-        if not self.enabled:
-            return
+        return all_ranks
+
+    def _open(self, dir: str, resume: str | None, max_bytes: int) -> None:
         try:
             self._writer = self._writer_in(os.fspath(dir), resume and os.fspath(resume), max_bytes)
         except OSError as e:
             why = e.strerror or str(e)
             self.notices.once("folder", f"no run is recorded: cannot make a folder in `{dir}`: {why}; training goes on")
             return
-        self._writer.on_idle = self._flush_old_attention
+        self._writer.on_idle = self._attention.flush_old
         self._writer.event(state="running")
-        if self.allow:
-            from .questions import Questions
-
-            self._questions = Questions(self, on_save, answers)
 
     def _writer_in(self, parent: str, resume: str | None, max_bytes: int) -> Writer:
         if resume is not None:
@@ -153,11 +136,11 @@ class Run(Measurements):
         """Writes run.json and config.toml as far as they are known."""
         assert self.folder is not None
         self._describing = False
-        text = folder.description(
-            self.name, self._seed, self._settings, self._started_at, self.allow, **dict(self._known)
-        )
+        # copies: the script's thread may add some meanwhile
+        settings, known = dict(self._settings), dict(self._known)
+        text = folder.description(self.name, self._seed, settings, self._started_at, self.allow, **known)
         folder.write_whole(os.path.join(self.folder, "run.json"), [text])
-        toml = folder.toml(self.name, self._seed, self._settings)
+        toml = folder.toml(self.name, self._seed, settings)
         folder.write_whole(os.path.join(self.folder, "config.toml"), [toml])
 
     @property
@@ -196,7 +179,7 @@ class Run(Measurements):
         """Scalars of one step by name. Nested dicts are joined by `/`.
 
         `step` counts finished updates; left out, it is one more than the last. `loss`, `val_loss`, `lr` and their
-        like are written under the names that Orrery's views know (ALIASES).
+        like are written under the names that Orrery's views know (`scalars.ALIASES`).
         """
         writer = self.active
         if writer is None:
@@ -205,155 +188,29 @@ class Run(Measurements):
         if self.last_step is not None and step < self.last_step:
             self.notices.once("back", f"step {step} comes after step {self.last_step}: steps should not fall")
         scalars: dict[str, arrays.Scalar] = {}
-        self._take(scalars, "", values, 0)
+        self._scalars.add(scalars, values)
         for collect in list(self.collectors):
             try:
-                for key, value in collect(step).items():
-                    self._take(scalars, "", {key: value}, 0)
+                self._scalars.add(scalars, collect(step))
             except Exception as e:
-                self.notices.once(f"collector {collect}", f"a measurement was left out: {type(e).__name__}: {e}")
+                self.notices.error(f"collector {collect}", "a measurement was left out", e)
         self.last_step = step
         writer.step = max(writer.step, step)
         wall = time.monotonic() - self._began
         if scalars:
             writer.put(METRICS, lambda: metrics_line(step, wall, scalars))
-        pending = self._attention
-        if pending is not None and pending.step < step:
-            self._flush_attention()
+        self._attention.flush_before(step)
         for listener in list(self.listeners):
-            self._tell(listener, lambda: listener.logged(step))
+            self._tell(listener, listener.logged, step)
         if self._questions is not None:
             self._questions.look(step)
 
-    def _tell(self, listener: Any, call: Callable[[], Any]) -> None:
+    def _tell(self, listener: Any, method: Callable[..., Any], *args: int) -> None:
         """A listener that fails leaves out its own part, and neither the other listeners nor the end of the run."""
         try:
-            call()
+            method(*args)
         except Exception as e:
-            self.notices.once(f"listener {type(listener).__name__}", f"a measurement was left out: {type(e).__name__}: {e}")
-
-    def _take(self, into: dict[str, arrays.Scalar], prefix: str, values: Mapping[str, Any], depth: int) -> None:
-        for key, value in values.items():
-            name = f"{prefix}{key}"
-            if isinstance(value, Mapping) and depth < 8:
-                self._take(into, f"{name}/", value, depth + 1)
-                continue
-            try:
-                channel = self._channel(name)
-                if channel in into:
-                    text = f"`{name}` is given twice in one step (as `{channel}`): the first value is kept"
-                    raise Refused(f"twice {name}", text)
-                if value is not None:
-                    into[channel] = arrays.scalar(value, name)
-            except Refused as e:
-                self.notices.once(f"refused {e.key}", str(e))
-            except Exception as e:
-                self.notices.once(f"value {name}", f"`{name}` is left out: {type(e).__name__}: {e}")
-
-    def _channel(self, name: str) -> str:
-        """The channel of a scalar; two names never share one."""
-        known = self._names.get(name)
-        if known is not None:
-            return known
-        if len(self._names) >= MAX_SCALARS:
-            raise Refused(
-                "scalars", f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out"
-            )
-        channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name, name)
-        if channel in self._names.values():
-            if name == channel or name in self._names.values():
-                text = f"`{name}` has the same name as another scalar (`{channel}`): it is left out"
-                raise Refused(f"name {name}", text)
-            channel = name
-        self._names[name] = channel
-        return channel
-
-    @never_raises
-    def attention(
-        self,
-        layer: str,
-        weights: Any,
-        step: int | None = None,
-        *,
-        tokens: Iterable[Any] | None = None,
-        about: str = "",
-        differential: bool = False,
-    ) -> None:
-        """Attention weights of one layer, `(heads, T, T)` or `(T, T)`: head, query, key.
-
-        Rows sum to 1, masked keys are 0.
-        The layers of one step are shown together, in the order of the calls. `tokens` names the T places.
-        `differential`: weights may be negative and rows need not sum to 1.
-        """
-        if self.active is None:
-            return
-        found = Layer.checked(str(layer), arrays.copy(weights, "attention"), differential)
-        names = self._tokens(tokens, found.positions)
-        self.attention_layers([found], self._step(step), tokens=names, about=about)
-
-    def _tokens(self, tokens: Iterable[Any] | None, length: int) -> list[str] | None:
-        try:
-            return arrays.names(tokens, length, "tokens")
-        except Refused as e:
-            self.notices.once(f"refused {e.key}", str(e))
-            return None
-
-    def attention_layers(
-        self, layers: list[Layer], step: int, *, tokens: list[str] | None = None, about: str = "", whole: bool = False
-    ) -> None:
-        """Takes layers of one step; `whole`: these are all of them."""
-        with self._lock:
-            pending = self._attention
-            if pending is not None and (pending.step != step or pending.has(layers)):
-                self._flush_attention()
-                pending = None
-            if pending is None:
-                pending = self._attention = _PendingAttention(step, about)
-            pending.layers += layers
-            pending.tokens = pending.tokens or tokens
-            pending.at = time.monotonic()
-            if whole:
-                self._flush_attention()
-
-    def _flush_attention(self) -> None:
-        with self._lock:
-            pending, self._attention = self._attention, None
-        if pending is not None:
-            size = sum(layer.byte_size() for layer in pending.layers)
-            self.sample(
-                "attention.maps", lambda: attention_payload(pending.layers), pending.step, size,
-                about=pending.about, tokens=pending.tokens,
-            )  # fmt: skip
-
-    def _flush_old_attention(self) -> None:
-        pending = self._attention
-        if pending is not None and time.monotonic() - pending.at > ATTENTION_SECS:
-            self._flush_attention()
-
-    def sample(
-        self,
-        channel: str,
-        make: Callable[[], Any],
-        step: int,
-        size: int,
-        *,
-        about: str = "",
-        tokens: list[str] | None = None,
-    ) -> None:
-        """A line of samples.jsonl; `make` gives its payload on the writer's thread, from `size` bytes that wait."""
-        writer = self.active
-        if writer is None:
-            return
-        writer.step = max(writer.step, step)
-
-        def entry() -> bytes:
-            fields: dict[str, Any] = {"step": step, "variant": folder.VARIANT, "channel": channel, "about": about}
-            if tokens:
-                fields["tokens"] = tokens
-            fields["payload"] = make()
-            return line(fields)
-
-        writer.put(SAMPLES, entry, max(size, 1))
+            self.notices.error(f"listener {type(listener).__name__}", "a measurement was left out", e)
 
     @never_raises
     def log_weights(
@@ -390,13 +247,11 @@ class Run(Measurements):
         writer = self.active
         if writer is None:
             return
-        with self._lock:
-            self._settings.update(folder.settings(config))
-            self._known.update(known)
-            if self._describing:
-                return
-            self._describing = True
-
+        self._settings.update(folder.settings(config))
+        self._known.update(known)
+        if self._describing:
+            return
+        self._describing = True
         if not writer.put(METRICS, self._describe, 0):
             self._describing = False
 
@@ -407,7 +262,7 @@ class Run(Measurements):
 
             return Watch(self, model, every, attention, **options)
         except Exception as e:
-            self.notices.once("watch", f"the model is not watched: {type(e).__name__}: {e}")
+            self.notices.error("watch", "the model is not watched", e)
             return None
 
     def ode(self, func: Any, every: int = 50, name: str = "ode") -> Any:
@@ -424,7 +279,7 @@ class Run(Measurements):
         writer = self.active
         if writer is None:
             return
-        self._flush_attention()
+        self._attention.flush()
         for listener in list(self.listeners):
             self._tell(listener, listener.finish)
         interrupted = error is not None and error.startswith("KeyboardInterrupt")
@@ -439,13 +294,13 @@ class Run(Measurements):
         writer = self.active
         if writer is None:
             return False
-        self._flush_attention()
+        self._attention.flush()
         return writer.flush(timeout)
 
     def abandon(self) -> None:
         """For a forked child, which does not write its parent's run. Locks that other threads held are made anew."""
-        self._lock = threading.RLock()
-        self.notices = Notices()
+        self.notices.forked()
+        self._attention.forked()
         if self._writer is not None:
             self._writer.abandon()
 
@@ -454,21 +309,6 @@ class Run(Measurements):
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         self.finish(None if kind is None else f"{kind.__name__}: {value}")
-
-
-class _PendingAttention:
-    """Layers of one step that were given one by one."""
-
-    def __init__(self, step: int, about: str) -> None:
-        self.step = step
-        self.about = about
-        self.tokens: list[str] | None = None
-        self.layers: list[Layer] = []
-        self.at = time.monotonic()
-
-    def has(self, layers: list[Layer]) -> bool:
-        paths = {layer.path for layer in self.layers}
-        return any(layer.path in paths for layer in layers)
 
 
 def metrics_line(step: int, wall: float, scalars: Mapping[str, arrays.Scalar]) -> bytes:

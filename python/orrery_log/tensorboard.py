@@ -66,6 +66,10 @@ class SummaryWriter:
         self._run.update(hparam_dict)
         self._run.log(metric_dict, self._run.last_step or 0)
 
+    def get_logdir(self) -> str:
+        """The run's folder."""
+        return self.log_dir
+
     def flush(self) -> None:
         """Everything is written within a second; nothing waits for it."""
 

@@ -168,7 +168,8 @@ def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = 
             continue
         else:
             scalars[key] = value
-    summary.update(scalars)
+    # a loss that is kept would keep the graph of its step, and with it every activation
+    summary.update({k: v.detach() if hasattr(v, "detach") else v for k, v in scalars.items()})
     current.log(scalars, at)
 
 

@@ -61,7 +61,7 @@ def test_a_script_for_tensorboard(tmp_path, capfd):
     writer.add_image("image", None)
     writer.flush()
     writer.close()
-    read = Folder(writer.log_dir)
+    read = Folder(writer.get_logdir())
     assert read.scalar("Loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
     assert read.scalar("alone") == [(0, 5), (1, 6)] and read.scalar("both/b") == [(3, 2)]
     assert {s["channel"] for s in read.samples} == {"text/note", "histogram/weights"}

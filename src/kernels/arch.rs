@@ -29,6 +29,37 @@ pub fn arch() -> Arch {
     }
 }
 
+/// A function of slices, `fn name(simd, argument: type, ..) -> type`, that is compiled for every instruction set and runs with
+/// that of [`arch`]. What it borrows is borrowed for `'a`.
+macro_rules! kernel {
+    (@output) => { () };
+    (@output $output:ty) => { $output };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident(
+        $simd:pat_param $(, $argument:ident: $ty:ty)+ $(,)?
+    ) $(-> $output:ty)? $body:block) => {
+        $(#[$meta])*
+        #[allow(clippy::needless_lifetimes)]
+        $vis fn $name<'a>($($argument: $ty),+) $(-> $output)? {
+            struct Kernel<'a> {
+                $($argument: $ty),+
+            }
+
+            impl pulp::WithSimd for Kernel<'_> {
+                type Output = $crate::arch::kernel!(@output $($output)?);
+
+                #[inline(always)]
+                fn with_simd<S: pulp::Simd>(self, $simd: S) -> Self::Output {
+                    let Self { $($argument),+ } = self;
+                    $body
+                }
+            }
+
+            $crate::arch::arch().dispatch(Kernel { $($argument),+ })
+        }
+    };
+}
+pub(crate) use kernel;
+
 /// # Errors
 /// The variable names no code path of this processor; the sentence names those that it has.
 pub fn check() -> Result<(), String> {

@@ -1,9 +1,7 @@
 //! Fast weights of a linear predictor: what they add to a prediction, and the precision-gated Hebbian update after every
 //! token. It knows neither tensors nor what is predicted.
 
-use pulp::{Simd, WithSimd};
-
-use super::arch::arch;
+use super::arch::kernel;
 
 /// How fast weights learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,34 +32,19 @@ impl FastWeightState {
     }
 }
 
-/// The next tokens of one text. For every token in turn: e = x - W_base h - W_fast h; v follows e^2; pi = min(1 / v,
-/// pi_max); W_fast <- W_fast + eta (pi e) h^T, so that a prediction knows only what came before.
-///
-/// `errors` `(T, D)` holds x - W_base h and gets e; `inverse_precision` `(T)` gets the mean of 1 / pi over channels.
-pub fn read(
-    rule: HebbianRule,
-    inputs: &[f32],
-    errors: &mut [f32],
-    inverse_precision: &mut [f32],
-    state: &mut FastWeightState,
-) {
-    arch().dispatch(FastWeightRead { rule, inputs, errors, inverse_precision, state });
-}
-
-struct FastWeightRead<'a> {
-    rule: HebbianRule,
-    inputs: &'a [f32], // (T, D)
-    errors: &'a mut [f32],
-    inverse_precision: &'a mut [f32],
-    state: &'a mut FastWeightState,
-}
-
-impl WithSimd for FastWeightRead<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { rule, inputs, errors, inverse_precision, state } = self;
+kernel! {
+    /// The next tokens of one text. For every token in turn: e = x - W_base h - W_fast h; v follows e^2; pi = min(1 / v,
+    /// pi_max); W_fast <- W_fast + eta (pi e) h^T, so that a prediction knows only what came before.
+    ///
+    /// `errors` `(T, D)` holds x - W_base h and gets e; `inverse_precision` `(T)` gets the mean of 1 / pi over channels.
+    pub fn read(
+        _,
+        rule: HebbianRule,
+        inputs: &'a [f32],
+        errors: &'a mut [f32],
+        inverse_precision: &'a mut [f32],
+        state: &'a mut FastWeightState,
+    ) {
         let d = state.variance.len();
         let (mut gated, mut predicted) = (vec![0f32; d], vec![0f32; d]);
         for ((h, e), inverse) in inputs.chunks_exact(d).zip(errors.chunks_exact_mut(d)).zip(inverse_precision) {

@@ -10,6 +10,7 @@ use orrery::{
         dense::DenseSpec,
         fast_slow::FastSlowSpec,
         gpt::{AlibiGptSpec, PlainGptSpec},
+        graph_bdh::GraphBdhSpec,
         ode_flow::OdeFlowSpec,
         plane::PlaneSpec,
         recover::{ReaderInput, RecoverSpec},
@@ -74,6 +75,14 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
             (ModelSpec::AlibiGpt(AlibiGptSpec::default()), 256, [4, 64]),
             (ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 64, layers: 10, ..AlibiGptSpec::default() }), 1000, [8, 96]),
         ],
+        ModelSpec::GraphBdh(_) => [
+            (ModelSpec::GraphBdh(GraphBdhSpec { neurons: 192, ..GraphBdhSpec::default() }), 64, [4, 64]),
+            (
+                ModelSpec::GraphBdh(GraphBdhSpec { neurons: 128, synapses: 24, layers: 3, ..GraphBdhSpec::default() }),
+                256,
+                [8, 32],
+            ),
+        ],
         ModelSpec::CoupledQk(_) => [
             (
                 ModelSpec::CoupledQk(CoupledQkSpec { variant: QkVariant::Euler, ..CoupledQkSpec::default() }),
@@ -114,10 +123,12 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
     }
 }
 
-/// Attention whose block is several operations, which no family's own two sizes have.
-fn unfused_attention() -> Vec<Case> {
+/// What no family's own two sizes have: attention whose block is several operations, and a classification head.
+fn other_forms() -> Vec<Case> {
     let case = |variant| (ModelSpec::CoupledQk(CoupledQkSpec { variant, ..CoupledQkSpec::default() }), 256, [8, 96]);
-    [QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::SharedMlp, QkVariant::Invertible].map(case).into()
+    let classifier = CoupledQkSpec { classes: Some(7), ..CoupledQkSpec::default() };
+    let kinds = [QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::SharedMlp, QkVariant::Invertible].map(case);
+    kinds.into_iter().chain([(ModelSpec::CoupledQk(classifier), 256, [8, 96])]).collect()
 }
 
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
@@ -127,8 +138,10 @@ fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
         None => AdamW::new(model.params(), AdamWSpec::default())?,
     };
     let ids: Vec<u32> = (0..rows * tokens).map(|i| (i * 7 % vocab) as u32).collect();
+    let classes = model.capabilities().text_classifier.map_or(u32::MAX, |c| c.classes() as u32);
+    let targets: Vec<u32> = ids.iter().map(|id| id % classes).collect();
     for _ in 0..2 {
-        let batch = Batch::from_ids(&ids, &ids, *rows, *tokens, &Device::Cpu)?;
+        let batch = Batch::from_ids(&ids, &targets, *rows, *tokens, &Device::Cpu)?;
         if let Some(rule) = model.capabilities_mut().local_learning {
             rule.learn(&batch)?;
             continue;
@@ -147,7 +160,7 @@ fn the_estimate_of_every_family_is_near_what_two_steps_hold() {
     let _alone = alone();
     orrery::nn::set_threads(2);
     let mut far = vec![];
-    for case in ModelSpec::tiny().iter().flat_map(cases).chain(unfused_attention()) {
+    for case in ModelSpec::tiny().iter().flat_map(cases).chain(other_forms()) {
         let (spec, vocab, [rows, tokens]) = &case;
         let sizes = StepSizes { vocab: *vocab as f64, rows: *rows as f64, tokens: *tokens as f64 };
         let memory = spec.memory(&sizes);

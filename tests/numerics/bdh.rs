@@ -116,6 +116,59 @@ fn every_weight_of_every_variant_learns() -> Outcome {
     Ok(())
 }
 
+/// Without norms, of weights with which a later layer neither vanishes nor explodes.
+pub(crate) fn normfree() -> BdhSpec {
+    BdhSpec { form: Form::Normfree, init_std: 0.03, layers: 2, ..small() }
+}
+
+#[test]
+fn without_norms_every_path_is_the_same_function() -> Outcome {
+    for position in [Position::Rope, Position::Alibi, Position::Both, Position::Nothing] {
+        let spec = BdhSpec { position, ..normfree() };
+        streams(&spec, 2, &[1, 7, 1, 20])?;
+        let (model, at) = (model(&spec)?, 13);
+        let first = tokens(1, 1, 24)?;
+        let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 24 - at)?], 1)?;
+        let (a, b) = (model.logits(&first, &mut Tap::off())?, model.logits(&other, &mut Tap::off())?);
+        let before = |x: &Tensor| host::to_f32(&x.narrow(1, 0, at)?);
+        assert_eq!(before(&a)?, before(&b)?, "{position:?}");
+        assert!(distance(&a.i((.., at..))?, &b.i((.., at..))?)? > 0.0, "{position:?}: the edit does nothing");
+    }
+    Ok(())
+}
+
+/// Of the fourth degree in what it reads: tokens twice as large give sixteen times the first layer's y E.
+#[test]
+fn without_norms_a_layer_is_of_the_fourth_degree() -> Outcome {
+    let spec = BdhSpec { layers: 1, ..normfree() };
+    let (model, ids) = (model(&spec)?, tokens(3, 1, 20)?);
+    let small = host::to_f64(&model.logits(&ids, &mut Tap::off())?)?;
+    let embed = model.params().get("embed.weight").ok_or("no embedding")?;
+    embed.set(&(embed.as_tensor() * 2.0)?.detach())?;
+    let large = host::to_f64(&model.logits(&ids, &mut Tap::off())?)?;
+    let most = large.iter().fold(0f64, |m, v| m.max(v.abs()));
+    assert!(most > 1e-6, "{most}");
+    for (small, large) in small.iter().zip(&large) {
+        assert!((16.0 * small - large).abs() < 1e-4 * most, "{small} and {large}");
+    }
+    Ok(())
+}
+
+#[test]
+fn initial_weights_are_as_large_as_asked() -> Outcome {
+    let [one, three] = [0.1, 0.3].map(|init_std| Bdh::new(&BdhSpec { init_std, ..small() }, VOCAB, 3, &Device::Cpu));
+    let (one, three) = (one?, three?);
+    for (name, var) in one.params().iter() {
+        let other = three.params().get(name).ok_or("other weights")?;
+        assert!(distance(&(var.as_tensor() * 3.0)?, other.as_tensor())? < 1e-5, "{name}");
+    }
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let said = Bdh::new(&BdhSpec { init_std: wrong, ..small() }, VOCAB, 3, &Device::Cpu).err().ok_or("taken")?;
+        assert!(said.to_string().contains("standard deviation above 0"), "{said}");
+    }
+    Ok(())
+}
+
 /// x is carried from the first layer into the second, where the forms part ways.
 #[test]
 fn both_residuals_are_the_public_code_in_the_first_layer_alone() -> Outcome {

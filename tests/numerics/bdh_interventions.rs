@@ -12,7 +12,7 @@ use orrery_lab::{
 };
 
 use crate::{
-    bdh::{Outcome, distance, model, small, tokens, variants},
+    bdh::{Outcome, distance, model, normfree, small, tokens, variants},
     oracles::Oracle,
 };
 
@@ -170,6 +170,23 @@ fn the_synapses_of_a_layer_are_all_that_it_reads() -> Outcome {
                 assert!(half > 10.0 * all && half > 0.02 * size, "{spec:?} {scale}: {half:e} of {size}");
             }
         }
+    }
+    Ok(())
+}
+
+/// Without norms the logits of the last layer are linear in what its attention reads.
+#[test]
+fn without_norms_scaled_synapses_scale_the_logits() -> Outcome {
+    let spec = BdhSpec { neurons: 24, ..normfree() };
+    let (model, tokens) = (model(&spec)?, tokens(5, 2, 20)?);
+    let usual = host::to_f64(&model.logits(&tokens, &mut Tap::off())?)?;
+    let size = usual.iter().fold(0f64, |m, v| m.max(v.abs()));
+    assert!(size > 1e-6, "{size}");
+    let pairs = (0..24).flat_map(|i| (0..24).map(move |j| Synapse { layer: 1, i, j }));
+    let change = Intervention { target: Target::Synapses(pairs.collect()), action: Action::Scale(0.5) };
+    let found = model.read_changed(&tokens, &mut State::empty(&spec.shape(), 2, &Device::Cpu)?, &change)?;
+    for (found, usual) in host::to_f64(&found)?.iter().zip(&usual) {
+        assert!((found - 0.5 * usual).abs() < 1e-4 * size, "{found} and {usual}");
     }
     Ok(())
 }

@@ -263,3 +263,28 @@ fn a_text_longer_than_the_positions_is_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_text_is_classified_before_what_fills_its_window() -> Result<()> {
+    for variant in QkVariant::ALL {
+        let model = build(&CoupledQkSpec { classes: Some(3), ..small(variant) })?;
+        with_drawn_maps(&model)?;
+        assert!(model.capabilities().token_model.is_none(), "logits of classes are none of tokens");
+        let classifier = model.capabilities().text_classifier.unwrap();
+        let text = ids(8, 11);
+        let filled = |with: u32| -> Vec<u32> { text.iter().copied().chain([with; 6]).collect() };
+        let logits = |tokens: &[u32]| host::to_f32(&classifier.class_logits(&row(tokens)?)?);
+        let alone = logits(&text)?;
+        assert_eq!(alone.len(), 11 * 3);
+        for with in [0, 7] {
+            let off = alone.iter().zip(logits(&filled(with))?).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(off < 1e-5, "{variant:?}: {off:e}");
+        }
+    }
+    let spec = CoupledQkSpec { classes: Some(5), ..small(QkVariant::Euler) };
+    assert_eq!(build(&spec)?.params().count(), spec.parameters(VOCAB));
+    assert!(
+        build(&CoupledQkSpec { classes: Some(1), ..spec }).err().unwrap().to_string().contains("at least 2 classes")
+    );
+    Ok(())
+}

@@ -11,6 +11,7 @@ mod fused;
 mod generator;
 mod grad_accumulator;
 mod grammar_roles;
+mod graph_bdh;
 mod graphs;
 mod ode;
 mod ode_gradients;

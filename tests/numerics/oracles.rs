@@ -16,12 +16,13 @@ use orrery_lab::{
     },
     models::{
         Model, Trainable,
-        bdh::{Bdh, BdhSpec},
+        bdh::{Bdh, BdhSpec, Form},
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlow, FastSlowSpec, Hierarchy, SlowMixer, Upsample},
         gpt::{AlibiGptSpec, Gpt, PlainGptSpec},
+        graph_bdh::{GraphBdh, GraphBdhSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
             Sparse,
@@ -41,6 +42,8 @@ use orrery_lab::{
     ode::{self, Method, Policy, Reason, SolverOptions},
     trainer::{Decay, Schedule},
 };
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -194,6 +197,7 @@ fn coupled_qk(file: &str) -> Outcome {
         assert!(unread.is_none_or(|grad| host::to_f64(&grad).unwrap().iter().all(|g| *g == 0.0)));
         oracle.tensors.remove("w.pos.weight");
     }
+    let classes = oracle.size("classes");
     let spec = CoupledQkSpec {
         d_model: oracle.must("d")?,
         heads: oracle.must("heads")?,
@@ -203,6 +207,7 @@ fn coupled_qk(file: &str) -> Outcome {
         steps: oracle.must("steps")?,
         rotary,
         variant,
+        classes,
         ..CoupledQkSpec::default()
     };
     let model = CoupledQk::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
@@ -300,6 +305,12 @@ fn qk_shared_mlp() -> Outcome {
 #[test]
 fn qk_invertible() -> Outcome {
     coupled_qk("qk_invertible.safetensors")
+}
+
+/// Three classes, read after the last token of each sequence; no other position has a target.
+#[test]
+fn qk_classifier() -> Outcome {
+    coupled_qk("qk_classifier.safetensors")
 }
 
 fn fast_slow(file: &str) -> Outcome {
@@ -473,12 +484,23 @@ fn bdh_no_bptt() -> Outcome {
 /// Also x and y of every layer.
 #[test]
 fn bdh() -> Outcome {
-    let oracle = Oracle::open("bdh.safetensors")?;
+    bdh_activity("bdh.safetensors", Form::Code)
+}
+
+/// Equation (7), with weights of a size at which neither layer vanishes.
+#[test]
+fn bdh_normfree() -> Outcome {
+    bdh_activity("bdh_normfree.safetensors", Form::Normfree)
+}
+
+fn bdh_activity(file: &str, form: Form) -> Outcome {
+    let oracle = Oracle::open(file)?;
     let spec = BdhSpec {
         d_model: oracle.must("d")?,
         heads: oracle.must("heads")?,
         neurons: oracle.must("n")?,
         layers: oracle.must("layers")?,
+        form,
         ..BdhSpec::default()
     };
     let model = Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
@@ -493,6 +515,49 @@ fn bdh() -> Outcome {
         }
     }
     compare(&oracle, &model)
+}
+
+/// Equation (6) on a sparse graph, which PyTorch steps through token by token with the state of every pair: also x and y of
+/// every layer. The file's graph is loaded as well.
+fn graph(file: &str) -> Outcome {
+    let mut oracle = Oracle::open(file)?;
+    let edges: Vec<(String, Tensor)> = oracle
+        .under("out.")
+        .filter(|(name, _)| name.ends_with(".source"))
+        .map(|(name, source)| (format!("w.{name}"), source.clone()))
+        .collect();
+    assert_eq!(edges.len(), 5, "two circuits of two parts, and the synapses");
+    oracle.tensors.extend(edges);
+    let spec = GraphBdhSpec {
+        neurons: oracle.must("n")?,
+        degree: oracle.must("degree")?,
+        synapses: oracle.must("synapses")?,
+        layers: oracle.must("layers")?,
+        memory: oracle.config["memory"].as_f64().ok_or("no memory")?,
+        norms: oracle.config["norms"].as_bool().ok_or("the config does not say whether there are norms")?,
+    };
+    let model = GraphBdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
+    let mut tap = Tap::on(&["layers."]);
+    model.logits(&oracle.batch()?.tokens, &mut tap)?;
+    for layer in 0..spec.layers {
+        for part in ["x", "y"] {
+            let found = tap.get(&format!("layers.{layer}.{part}")).ok_or("a tap is missing")?.squeeze(1)?;
+            let off = distance(&found, oracle.get(&format!("out.{part}_{layer}"))?)?;
+            assert!(off < LOGITS, "{part} of layer {layer} is {off:e} off");
+        }
+    }
+    compare(&oracle, &model)
+}
+
+#[test]
+fn graph_bdh() -> Outcome {
+    graph("graph_bdh.safetensors")
+}
+
+#[test]
+fn graph_bdh_normfree() -> Outcome {
+    graph("graph_bdh_normfree.safetensors")
 }
 
 /// Every row has a control of its own; the logits are those that a probe gets, row by row.
@@ -593,6 +658,51 @@ fn bdh_theory() -> Outcome {
     let errors = theory::sparse_state_errors(&inputs, &edges);
     assert!(errors.iter().all(|[claim, _]| *claim < 1e-12), "{errors:?}");
     near("sampled", &errors.iter().map(|[_, sampled]| *sampled).collect::<Vec<f64>>(), &state["errors"]);
+    interaction_kernel(&file["kernel"])?;
+    graph_rounds(&file["rounds"])
+}
+
+/// Equation (3) of three steps, which numpy computes with the whole tensor of rates.
+fn interaction_kernel(file: &Value) -> Outcome {
+    let rule = |row: &Value| {
+        let row = numbers(row);
+        theory::KernelRule { meet: [row[0] as usize, row[1] as usize], grows: row[2] as usize, rate: row[3] }
+    };
+    let rules = file["rules"].as_array().ok_or("no rules")?.iter().map(rule).collect();
+    let kernel = theory::InteractionKernel { rules, decay: numbers(&file["decay"]) };
+    let states: Vec<Vec<f64>> = file["states"].as_array().ok_or("no states")?.iter().map(numbers).collect();
+    assert!(states.len() > 1);
+    for pair in states.windows(2) {
+        let off = kernel.step(&pair[0]).iter().zip(&pair[1]).fold(0f64, |m, (a, b)| m.max((a - b).abs() / b.abs()));
+        assert!(off < 1e-12, "a step of the kernel is {off:e} off");
+    }
+    Ok(())
+}
+
+/// The four rounds of table 1 (b) against whole matrices, and their spikes against them in the mean.
+fn graph_rounds(file: &Value) -> Outcome {
+    let links = |value: &Value| -> Vec<theory::Link> {
+        let rows: Vec<Vec<f64>> = value.as_array().map_or(vec![], |rows| rows.iter().map(numbers).collect());
+        rows.iter().map(|r| theory::Link { from: r[0] as usize, to: r[1] as usize, weight: r[2] }).collect()
+    };
+    let pair = |name: &str| [0, 1].map(|part| links(&file[name][part]));
+    let n = file["n"].as_u64().ok_or("no n")? as usize;
+    let graph =
+        theory::SpikingGraph { n, synapses: links(&file["synapses"]), wires: pair("wires"), prods: pair("prods") };
+    let [x, y, sigma] = ["x", "y", "sigma"].map(|name| numbers(&file[name]));
+    let rates = theory::Rates { x, y, sigma };
+    let exact = graph.exact(&rates);
+    let spiking = graph.spiking(&rates, 20_000, &mut ChaCha8Rng::seed_from_u64(1));
+    let found = [&exact.a, &exact.sigma, &exact.y, &exact.x];
+    let counted = [&spiking.a, &spiking.sigma, &spiking.y, &spiking.x];
+    for ((name, found), counted) in ["a", "sigma_next", "y_next", "x_next"].into_iter().zip(found).zip(counted) {
+        let wanted = numbers(&file[name]);
+        assert_eq!(found.len(), wanted.len(), "{name}");
+        let off = found.iter().zip(&wanted).fold(0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(off < 1e-14, "{name} is {off:e} off");
+        let off = counted.iter().zip(&wanted).fold(0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(off < 0.02, "{name} of spikes is {off:e} off");
+    }
     Ok(())
 }
 

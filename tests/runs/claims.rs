@@ -57,6 +57,10 @@ over_steps = "every"
 statistic = "count"
 counted = { above = 0.0 }
 stands = { above = 0.1 }"#;
+    let rise = r#"read = "held_out_loss of coupled"
+over_steps = "rise"
+statistic = "mean"
+stands = { below = 10.0 }"#;
     let along = r#"ask = "attention_statistics"
 read = "layers.effective_rank of coupled"
 along = "layers.top_share"
@@ -80,6 +84,7 @@ needs = "a GPU"
         &claim("X4", "a step takes time", timed),
         &claim("X5", "no loss is below zero", every),
         &claim("X6", "rank does not know the top share", along),
+        &claim("X7", "little is lost after the best step", rise),
     ]
     .concat()
 }
@@ -101,9 +106,9 @@ fn done(here: &Path, words: &str) -> String {
 fn the_claims_that_are_built_in_are_listed_and_shown() {
     let here = tempfile::tempdir().unwrap();
     let all = done(here.path(), "claims");
-    assert!(all.contains("A12 *") && all.contains("120 claims"), "{all}");
+    assert!(all.contains("A12 *") && all.contains("124 claims"), "{all}");
     let paper = done(here.path(), "claims list --paper ema --verdict open");
-    assert!(paper.contains("B5 *") && !paper.contains("A1 "), "{paper}");
+    assert!(paper.contains("B36") && !paper.contains("A1 "), "{paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
     assert!(one.contains("orrery claims run A2"), "{one}");
@@ -128,13 +133,15 @@ fn numbers_are_read_over_steps_of_several_variants_and_along_a_field() {
     let printed = done(here.path(), "claims run X4 --from ledger --on print");
     assert!(printed.lines().filter(|line| line.contains("--task")).count() == 2, "{printed}");
     assert!(!here.path().join("ledger/results/X4.json").exists(), "nothing was made here");
-    for claim in ["X4", "X5", "X6"] {
+    for claim in ["X4", "X5", "X6", "X7"] {
         done(here.path(), &format!("claims run {claim} --from ledger --jobs 2"));
     }
     let &[(own, Some(largest))] = points(here.path(), "X4").as_slice() else { panic!("one point of two numbers") };
     assert!(own > 0.0 && largest >= own, "{own} of {largest}");
     assert!(matches!(points(here.path(), "X5").as_slice(), [(loss, None)] if *loss > 0.0));
     assert!(points(here.path(), "X6").len() > 1, "a point a layer");
+    let &[(first, None)] = points(here.path(), "X5").as_slice() else { panic!("one point of one number") };
+    assert!(matches!(points(here.path(), "X7").as_slice(), [(rise, None)] if (0.0..first).contains(rise)));
     done(here.path(), "claims check --from ledger");
 }
 

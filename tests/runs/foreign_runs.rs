@@ -262,17 +262,19 @@ fn new_numbers_are_printed_where_there_is_no_display() {
     assert!(said.contains("there is no display here") && said.contains("RuntimeError: out of memory"), "{said}");
 }
 
-/// A folder with an `ssh` that runs the command here. It notes each command in `commands`; the first one is cut after a
-/// second.
+/// A folder with an `ssh` that runs the command here, where there is Orrery or not. It notes each command in `commands`; the
+/// first one with these words is cut after a second.
 #[cfg(target_os = "linux")]
-fn pretended_ssh(here: &Path) -> std::path::PathBuf {
+fn pretended_ssh(here: &Path, has_orrery: bool, cut: &str) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let bin = here.join("bin");
     fs::create_dir(&bin).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
+    let path = if has_orrery { format!("{program}:/usr/bin:/bin") } else { "/usr/bin:/bin".to_owned() };
     let script = format!(
-        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nPATH=\"{}:$PATH\"\necho \"$*\" >> '{here}/commands'\n\
-         if [ ! -e '{here}/cut' ]; then\n  touch '{here}/cut'\n  exec timeout 1 sh -c \"$*\"\nfi\nexec sh -c \"$*\"\n",
-        Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display(),
+        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nPATH=\"{path}\"\necho \"$*\" >> '{here}/commands'\n\
+         case \"$*\" in *'{cut}'*)\n  if [ ! -e '{here}/cut' ]; then\n    touch '{here}/cut'\n    exec timeout 1 sh -c \"$*\"\n  \
+         fi;;\nesac\nexec sh -c \"$*\"\n",
         here = here.display(),
     );
     let ssh = bin.join("ssh");
@@ -284,8 +286,24 @@ fn pretended_ssh(here: &Path) -> std::path::PathBuf {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
+    follow_over_a_cut(true);
+}
+
+/// Its `sh` and `tail` read the run.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_machine_without_orrery_is_followed_and_goes_on_after_a_cut() {
+    let said = follow_over_a_cut(false);
+    assert!(said.contains("there is no `orrery` on the path of that machine"), "{said}");
+}
+
+/// What is said on standard error meanwhile.
+#[cfg(target_os = "linux")]
+fn follow_over_a_cut(has_orrery: bool) -> String {
     let here = tempfile::tempdir().unwrap();
-    let bin = pretended_ssh(here.path());
+    let bin = pretended_ssh(here.path(), has_orrery, if has_orrery { "orrery stream" } else { "sh -s" });
+    // without Orrery the first command finds none
+    let cuts = if has_orrery { 1 } else { 2 };
     let run = ForeignRun::begin(&here.path().join("there"), "it's a run", &json!({"lr": 0.1}));
     (1..=3).for_each(|step| run.step(step));
     let address = format!("ssh://me@somewhere{}", run.folder.display());
@@ -306,13 +324,14 @@ fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
     }
     let commands = || fs::read_to_string(here.path().join("commands")).unwrap();
     let begun = Instant::now();
-    while commands().lines().count() < 2 {
+    while commands().lines().count() <= cuts {
         assert!(begun.elapsed() < Duration::from_secs(60), "the cut is not noticed");
         std::thread::sleep(Duration::from_millis(20));
     }
     let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
-    let again = commands().lines().nth(1).unwrap().to_owned();
-    assert!(again.contains(&format!("--have metrics.jsonl={length}:")), "it goes on by bytes: {again}");
+    let again = commands().lines().nth(cuts).unwrap().to_owned();
+    let have = if has_orrery { format!("--have metrics.jsonl={length}:") } else { format!(" {length}:") };
+    assert!(again.contains(&have), "it goes on by bytes: {again}");
     run.step(4);
     assert!(next().starts_with("step 4 "));
     run.samples(4);
@@ -328,9 +347,10 @@ fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
 
     fs::write(copy.join(".source"), "ssh://elsewhere/a\n").unwrap();
     let refused = follow().output().unwrap();
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("is no copy of"), "{said}");
+    let refusal = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{refusal}");
+    assert!(refusal.contains("is no copy of"), "{refusal}");
+    said
 }
 
 #[cfg(unix)]

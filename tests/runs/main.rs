@@ -17,9 +17,11 @@ mod eval;
 mod examples;
 #[cfg(target_os = "linux")]
 mod faults;
+mod finetuning;
 mod folders;
 mod foreign_files;
 mod foreign_folders;
+mod foreign_questions;
 #[path = "../shared/foreign_run.rs"]
 mod foreign_run;
 mod foreign_runs;
@@ -36,6 +38,7 @@ mod neuron_graph;
 mod no_bptt;
 mod notebooks;
 mod ode_flow;
+mod other_logs;
 mod output;
 mod parliament;
 mod permalink;

@@ -400,6 +400,7 @@ fn who_has_not_begun_is_not_asked_and_settings_that_cannot_merge_are_named() -> 
         ("variants.baseline", "true", "variants.baseline"),
         ("variants.seeds", "2", "variants.seeds"),
         ("variants.no_bptt", "true", "variants.no_bptt"),
+        ("variants.normfree", "true", "variants.normfree"),
         ("variants.gated", "true", "variants.gated"),
         ("model.gated", "true", "model.gated"),
         ("corpus.tokenizer", "char", "corpus.tokenizer"),

@@ -11,12 +11,13 @@ use orrery::{
     corpus::{self, Corpus, Source, TokenizerSpec},
     models::{
         Trainable,
+        gpt::{AlibiGptSpec, Gpt},
         spen::{Predictor, Spen, SpenSpec},
     },
     probe::{self, ProbeContext, Progress},
     telemetry::{
         Args, Measurement,
-        measurements::{FastWeights, Uncertainty, WarmUp},
+        measurements::{Adaptation, FastWeights, Uncertainty, WarmUp},
     },
 };
 
@@ -191,5 +192,36 @@ fn a_short_text_is_read_in_short_streams() -> Outcome {
     // shorter than a window
     let refused = ask::<WarmUp>(&mut model, &corpus, &args(&[("window", 1000.0)]));
     assert!(refused.is_err_and(|e| e.to_string().contains("short.txt")));
+    Ok(())
+}
+
+#[test]
+fn learning_from_a_foreign_text_saves_there_and_leaves_the_model() -> Outcome {
+    let corpus = prose()?;
+    let mut sizes = args(&[("tokens", 320.0), ("streams", 3.0), ("window", 40.0)]);
+    let spec = AlibiGptSpec { d_model: 16, heads: 2, layers: 1, ..AlibiGptSpec::default() };
+    let mut gpt = Gpt::with_alibi(&spec, corpus.vocab(), 3, &Device::Cpu)?;
+    let weights = |model: &Gpt| -> candle_core::Result<Vec<Vec<f32>>> {
+        model.params().iter().map(|(_, var)| orrery::nn::host::to_f32(var)).collect()
+    };
+    let before = weights(&gpt)?;
+    sizes.insert("rates".into(), Value::Text("1e-12, 0.01".into()));
+    let tuned: Adaptation = ask(&mut gpt, &corpus, &sizes)?;
+    assert_eq!((tuned.method.as_str(), tuned.streams), ("fine-tuning", 3));
+    assert_eq!((tuned.own_tokens, tuned.foreign_tokens), (320, 800));
+    assert_eq!(before, weights(&gpt)?, "a copy learns");
+    let [still, quick] = &tuned.settings[..] else { return Err("two rates were asked for".into()) };
+    assert!(still.adaptation.mean.abs() < 1e-3 && still.forgetting.mean.abs() < 1e-3, "{still:?}");
+    // an untrained model has nothing to forget, and all to learn
+    assert!(quick.adaptation.mean > 0.3, "{quick:?}");
+    assert!(tuned.own_perplexity > 100.0 && tuned.foreign_perplexity > 100.0);
+
+    sizes.insert("rates".into(), Value::Text("1e-9, 0.001".into()));
+    let fast: Adaptation = ask(&mut model(&corpus, Predictor::Static)?, &corpus, &sizes)?;
+    assert_eq!((fast.method.as_str(), fast.settings.len()), ("fast weights", 2));
+    assert!(fast.settings[0].adaptation.mean.abs() < 1e-3, "{:?}", fast.settings[0]);
+    let all = open(Source::Domains(8), bytes())?;
+    let refused = ask::<Adaptation>(&mut gpt, &all, &sizes).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(refused.contains("no foreign text to learn from"), "{refused}");
     Ok(())
 }

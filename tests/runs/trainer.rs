@@ -14,6 +14,7 @@ use orrery::{
     config::{Config, Value},
     labs::{
         self, LABS, Lab,
+        coupled_qk::settings::FinetuneSettings,
         grammar_roles::settings::{GrammarSettings, NetworkSettings},
         merging::MergingSettings,
     },
@@ -154,6 +155,9 @@ fn every_preset_runs(lab: &Lab) {
         // children of a merging are other stages, as short
         if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
             config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
+        }
+        if config.value(FinetuneSettings::steps).is_ok_and(|updates| updates > 0) {
+            config.set_text(&knobs, FinetuneSettings::steps.name, "2").unwrap();
         }
         let (outcome, record) = train(&config, started());
         assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);

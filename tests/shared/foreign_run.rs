@@ -77,6 +77,72 @@ impl ForeignRun {
         self.sample(step, "histogram/gradients", &histogram);
     }
 
+    /// Lets these questions be asked.
+    pub fn allow(&self, asks: &[&str]) {
+        ["ask", "answer"].iter().for_each(|name| fs::create_dir_all(self.folder.join(name)).unwrap());
+        let described = fs::read_to_string(self.folder.join("run.json")).unwrap();
+        let mut described: Value = serde_json::from_str(&described).unwrap();
+        described["asks"] = json!(asks);
+        self.describe(&described);
+    }
+
+    /// The questions that wait, by their ids, the oldest first.
+    pub fn asked(&self) -> Vec<(String, Value)> {
+        let names = fs::read_dir(self.folder.join("ask")).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut ids: Vec<String> = names
+            .filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_owned()))
+            .filter(|id| !id.starts_with('.'))
+            .collect();
+        ids.sort();
+        // one that is withdrawn meanwhile is passed over
+        let read = |id: String| {
+            let text = fs::read(self.folder.join("ask").join(format!("{id}.json"))).ok()?;
+            Some((id, serde_json::from_slice(&text).unwrap()))
+        };
+        ids.into_iter().filter_map(read).collect()
+    }
+
+    /// Answers a question with these fields beside its id.
+    pub fn answer(&self, id: &str, fields: &Value) {
+        let mut answer = json!({"protocol": 1, "id": id, "step": 7, "words": ""});
+        answer.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let hidden = self.folder.join(format!("answer/.{id}.json"));
+        fs::write(&hidden, answer.to_string()).unwrap();
+        fs::rename(hidden, self.folder.join(format!("answer/{id}.json"))).unwrap();
+    }
+
+    /// Answers with the attention of one head over the two letters of `hi`.
+    pub fn answer_attention(&self, id: &str, step: u64) {
+        let layer = json!({"path": "h.0", "tokens_per_position": 1, "weights": [[[1.0, 0.0], [0.25, 0.75]]],
+                           "entropy": [0.3], "uniform_entropy": [0.35]});
+        let sample = json!({"step": step, "variant": "model", "channel": "attention.maps", "about": "hi",
+                            "tokens": ["h", "i"], "payload": {"layers": [layer]}});
+        self.answer(id, &json!({"state": "answered", "step": step, "words": "attention of 1 layer", "sample": sample}));
+    }
+
+    /// Keeps matrices of so many rows and columns as the weights of a step.
+    pub fn weights(&self, step: u64, matrices: &[(&str, usize, usize)]) {
+        let (mut tensors, mut values) = (serde_json::Map::new(), vec![]);
+        for (name, rows, cols) in matrices {
+            let from = values.len();
+            let numbers = (0..rows * cols).map(|i| ((i * 37 + 11 * step as usize) % 23) as f32 - 11.0);
+            values.extend(numbers.flat_map(f32::to_le_bytes));
+            let entry = json!({"dtype": "F32", "shape": [rows, cols], "data_offsets": [from, values.len()]});
+            tensors.insert(format!("model/{name}"), entry);
+        }
+        let variants = json!({"model": {"step": step, "runtime_params": []}}).to_string();
+        let sum = format!("{:08x}", crc32(&values));
+        tensors.insert("__metadata__".to_owned(), json!({"orrery.variants": variants, "orrery.crc32": sum}));
+        let mut header = Value::Object(tensors).to_string();
+        header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+        let file = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &values].concat();
+        let folder = self.folder.join("snapshots");
+        fs::create_dir_all(&folder).unwrap();
+        let hidden = folder.join(".step");
+        fs::write(&hidden, file).unwrap();
+        fs::rename(hidden, folder.join(format!("step-{step:08}.safetensors"))).unwrap();
+    }
+
     pub fn state(&self, step: u64, state: &Value) {
         self.line("events.jsonl", &json!({"step": step, "at": "2026-01-31T14:25:09+01:00", "state": state}));
     }
@@ -91,4 +157,10 @@ impl ForeignRun {
         run.state(20, &json!("finished"));
         run
     }
+}
+
+/// The CRC-32 of zip and zlib, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _: u32| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }

@@ -1,4 +1,4 @@
-//! The page of claims is what the ledger says. After a change that is meant, a result or a rule:
+//! The pages of claims and of their results are what the ledger says. After a change that is meant, a result or a rule:
 //! `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
 use std::{
@@ -9,15 +9,16 @@ use std::{
 use orrery::experiments::claims::ledger::Ledger;
 
 #[test]
-fn the_page_of_claims_is_as_the_ledger_has_it() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims.md");
-    let now = Ledger::built_in().unwrap().markdown();
-    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, &now).unwrap();
+fn the_pages_of_claims_are_as_the_ledger_has_them() {
+    for (name, now) in Ledger::built_in().unwrap().pages() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+        if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&path, &now).unwrap();
+        }
+        let stored = fs::read_to_string(&path).unwrap_or_default();
+        let differing = now.lines().zip(stored.lines()).find(|(new, old)| new != old);
+        assert!(now == stored, "docs/{name} is not what the ledger says, first at {differing:?}");
     }
-    let stored = fs::read_to_string(&path).unwrap_or_default();
-    let differing = now.lines().zip(stored.lines()).find(|(new, old)| new != old);
-    assert!(now == stored, "docs/claims.md is not what the ledger says, first at {differing:?}");
 }
 
 /// The files beside the program are those that it was built with, so that no result is forgotten.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use orrery::{
     config::Config,
+    experiments::claims::ledger::Ledger,
     labs::{
         LABS, Lab,
         lesson::{Lesson, LessonStep, value_of},
@@ -90,4 +91,26 @@ fn every_step_asks_for_a_guess() {
             assert!(!step.text.contains("<!--") && !step.answer.contains("<!--"), "{at}: one `<!-- answer -->`");
         }
     }
+}
+
+/// Lessons quote ids of claims in their last section, and no numbers of their own.
+#[test]
+fn claims_that_a_lesson_names_are_those_of_its_lab() {
+    let claims: Vec<_> = Ledger::built_in().unwrap().entries().into_iter().flat_map(|paper| paper.claims).collect();
+    let is_id = |word: &&str| {
+        let mut letters = word.chars();
+        let begins = letters.next().is_some_and(|c| c.is_ascii_uppercase());
+        begins && !letters.as_str().is_empty() && letters.all(|c| c.is_ascii_digit())
+    };
+    let mut count = 0;
+    for lab in LABS {
+        let Some((_, section)) = lab.lesson.split_once("\n## In the ledger\n") else { continue };
+        for id in section.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_id) {
+            let found = claims.iter().find(|entry| entry.claim.id == id);
+            let entry = found.unwrap_or_else(|| panic!("{}: there is no claim {id}", lab.id));
+            assert!(entry.lab.is_empty() || entry.lab == lab.id, "{}: {id} is decided in {}", lab.id, entry.lab);
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count} ids");
 }

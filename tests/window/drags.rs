@@ -145,6 +145,37 @@ fn nothing_moves_while_a_slider_is_held() {
     }
 }
 
+/// A frame may be late: then it has everything that the hand did since the one before.
+#[test]
+fn a_drag_within_one_late_frame_ends_where_it_was_let_go() {
+    let (button, modifiers) = (PointerButton::Primary, egui::Modifiers::NONE);
+    let dragged = |is_late: bool| {
+        let mut d = desk("fast_slow");
+        let before = sliders(&d);
+        let PanelSlider { rect, key, .. } = before.into_iter().next().unwrap();
+        let at = |share: f32| pos2(rect.left() + share * rect.width(), rect.center().y);
+        let press = |pos, pressed| egui::Event::PointerButton { pos, button, pressed, modifiers };
+        let mut events = vec![egui::Event::PointerMoved(at(0.1)), press(at(0.1), true)];
+        events.extend([0.3, 0.5, 0.7].map(|share| egui::Event::PointerMoved(at(share))));
+        // the pointer goes on, over the handle's way back and to another control
+        events.extend([press(at(0.7), false), egui::Event::PointerMoved(at(0.2))]);
+        events.push(egui::Event::PointerMoved(at(0.2) + egui::vec2(0.0, 60.0)));
+        if is_late {
+            d.harness.input_mut().events.extend(events);
+            d.harness.step();
+        } else {
+            events.into_iter().for_each(|event| d.harness.event(event));
+        }
+        d.steps(6);
+        sliders(&d).into_iter().map(|slider| (slider.key == key, slider.value)).collect::<Vec<_>>()
+    };
+    let untouched: Vec<_> = sliders(&desk("fast_slow")).iter().map(|slider| slider.value).collect();
+    let (apart, late) = (dragged(false), dragged(true));
+    assert_eq!(late, apart);
+    let moved: Vec<_> = late.iter().zip(&untouched).filter(|((_, now), before)| now != *before).collect();
+    assert!(moved.len() == 1 && moved[0].0.0, "the dragged one and no other: {moved:?}");
+}
+
 /// A drag belongs to the widget of one name, which a mark in the tile's header must not change.
 #[test]
 fn what_is_dragged_keeps_its_name_when_its_question_has_been_open_for_long() {

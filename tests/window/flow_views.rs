@@ -41,6 +41,7 @@ fn info() -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     }
 }
 

@@ -11,13 +11,18 @@ use eframe::egui::{self, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
+    config::Arguments,
     labs::foreign,
     store::Reader,
-    telemetry::{Event, Payload, RunState},
+    telemetry::{
+        Event, Measurement, Payload, QuestionState, RunState, Sample,
+        measurements::{AttentionMaps, AttentionMapsArgs},
+    },
     ui::{
         app::{App, Start},
         mirror::Mirror,
         page::Page,
+        questions::QuestionTime,
     },
 };
 use serde_json::{Value, json};
@@ -104,6 +109,30 @@ fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     assert!(!desk.shows("cannot take"), "none of its settings is refused");
 }
 
+/// Each is read into a run folder beside the others, whatever kind of file it is.
+#[test]
+fn a_dropped_log_of_another_tool_opens_as_a_run() {
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/other_logs");
+    for (log, setting) in [
+        ("wandb/run-abc12345.wandb", Some("config.lr")),
+        ("lightning/version_0/metrics.csv", Some("config.lr")),
+        ("trackio/demo.db", Some("config.seed")),
+        ("tensorboard", None),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let mut desk = Desk::new(out.path());
+        desk.drop_folder(&logs.join(log));
+        desk.until("the run is shown", |d| d.newest() == 10 && !d.views().is_empty());
+        assert_eq!(desk.views(), [foreign::LOGGED], "{log}");
+        let page = desk.page().unwrap();
+        assert_eq!(page.lab.id, "foreign", "{log}");
+        assert!(setting.is_none_or(|key| page.config.get(key).is_some()), "{log}");
+        assert!(page.mirror().unwrap().curve(0, "loss").is_some_and(|loss| loss.len() == 6), "{log}");
+        let entries = std::fs::read_dir(out.path()).unwrap().map(Result::unwrap);
+        assert_eq!(entries.filter(|entry| entry.path().join("run.json").is_file()).count(), 1, "{log}");
+    }
+}
+
 #[test]
 fn what_is_appended_shows_and_can_be_scrubbed() {
     let here = tempfile::tempdir().unwrap();
@@ -125,6 +154,145 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     desk.until("the folder is read anew", |d| d.newest() == 1);
     run.state(1, &json!({"failed": {"message": "RuntimeError: out of memory"}}));
     desk.until("the failure is shown", |d| d.shows("out of memory"));
+}
+
+/// Types into the field of a question, and puts it.
+fn ask(desk: &mut Desk, ask: &str, typed: &str) {
+    let (field, button) = (format!("arguments of {ask}"), format!("Ask {ask}"));
+    if !typed.is_empty() {
+        desk.harness.get_by_role_and_label(Role::TextInput, &field).focus();
+        desk.harness.step();
+        desk.harness.get_by_role_and_label(Role::TextInput, &field).type_text(typed);
+        desk.harness.step();
+    }
+    desk.harness.get_by_role_and_label(Role::Button, &button).click();
+    desk.harness.step();
+}
+
+#[test]
+fn the_program_of_a_followed_run_is_asked_and_answers() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    run.allow(&["attention", "scale_lr", "lesson"]);
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    assert!(
+        desk.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_none(),
+        "the script allows it not"
+    );
+    std::thread::sleep(Duration::from_millis(600));
+    desk.harness.step();
+    assert!(run.asked().is_empty(), "no view asks by itself");
+
+    ask(&mut desk, "attention", "hi");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    let (id, question) = run.asked().remove(0);
+    assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": "hi"})));
+    desk.until("the view waits", |d| d.shows("Asked ") && d.shows("Asking the model of step 3."));
+    run.answer_attention(&id, 3);
+    desk.until("the answer is shown", |d| d.shows("Answered for step 3."));
+    assert!(desk.views().iter().any(|view| view == "attention"), "its view is open");
+    let mirror = desk.page().unwrap().mirror().unwrap();
+    assert_eq!(mirror.answer(0, "attention.maps").map(|sample| sample.about.as_str()), Some("hi"));
+    desk.until("the question is gone", |_| run.asked().is_empty());
+
+    ask(&mut desk, "scale_lr", "");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    let (id, question) = run.asked().remove(0);
+    assert_eq!(question["args"], json!({"factor": 0.5}));
+    run.answer(&id, &json!({"state": "refused", "words": "the optimizer is not known"}));
+    desk.until("the refusal is shown", |d| d.shows("Refused: the optimizer is not known"));
+
+    ask(&mut desk, "lesson", "layer=2; name=x");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    let (id, question) = run.asked().remove(0);
+    assert_eq!(question["args"], json!({"layer": 2, "name": "x"}));
+    let sample = json!({"step": 3, "channel": "answer/lesson", "payload": [[1, 2], [3, 4]]});
+    run.answer(&id, &json!({"state": "answered", "sample": sample}));
+    desk.until("the matrix is shown", |d| d.shows("Show answer/lesson large"));
+}
+
+#[test]
+fn a_question_ends_with_its_run_and_with_the_window() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    run.allow(&["pause"]);
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 1 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    ask(&mut desk, "resume", "");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    desk.harness.get_by_role_and_label(Role::Button, "Withdraw").click();
+    desk.until("the question is withdrawn", |d| run.asked().is_empty() && d.shows("The question was withdrawn."));
+    ask(&mut desk, "pause", "");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    drop(desk);
+    let begun = Instant::now();
+    while !run.asked().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "a question is left");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 1 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    ask(&mut desk, "pause", "");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    run.state(1, &json!("finished"));
+    desk.until("the end is said", |d| d.shows("Refused: the run ended before its program answered"));
+    ask(&mut desk, "pause", "");
+    desk.until("nobody is there", |d| d.shows("Refused: the run has ended"));
+}
+
+#[test]
+fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 1);
+    run.weights(1, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40)]);
+    desk.until("the weights are offered", |d| d.shows("The weights of step 1 are kept."));
+    for (field, name) in [("matrix that neurons write by", "h.0.c_proj"), ("matrix that neurons read by", "h.0.c_fc")] {
+        desk.harness.get_by_role_and_label(Role::TextInput, field).focus();
+        desk.harness.step();
+        desk.harness.get_by_role_and_label(Role::TextInput, field).type_text(name);
+        desk.harness.step();
+    }
+    desk.harness.get_by_role_and_label(Role::Button, "Draw as a graph").click();
+    desk.harness.step();
+    desk.until("the graph is there", |d| d.shows("Answered for step 1."));
+    let mirror = desk.page().unwrap().mirror().unwrap();
+    assert!(["graph.neurons", "graph.histogram", "graph.degrees"].iter().all(|of| mirror.answer(0, of).is_some()));
+    desk.harness.get_by_role_and_label(Role::Button, "Show Threshold").click();
+    desk.until("its view opens", |d| d.views().iter().any(|view| view == "graph_threshold"));
+}
+
+/// What was typed by hand is shown before what the run logs by itself, until it is put aside.
+#[test]
+fn an_answer_stands_before_what_is_logged() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    run.samples(1);
+    run.allow(&["attention"]);
+    let key = (AttentionMaps::PROBE, Some(0));
+    let mut tile = shown(Tile::new("attention", mirror(&run)));
+    assert!(tile.state().subtitle.contains("batch 0"), "{}", tile.state().subtitle);
+    let time = QuestionTime { at: None, scheduled: Some(1), is_measured: true };
+    let Tile { questions, mirror, .. } = tile.state_mut();
+    let request = questions.put(key, AttentionMapsArgs::default().to_args(), mirror, &time);
+    let logged = mirror.sample_at(0, AttentionMaps::CHANNEL, 1).cloned().unwrap();
+    mirror.apply(Event::Sample(Sample { request: Some(request), about: "by hand".into(), ..logged }));
+    mirror.apply(Event::Question { request, state: QuestionState::Answered });
+    (0..2).for_each(|_| tile.step());
+    assert!(tile.state().subtitle.contains("by hand"), "{}", tile.state().subtitle);
+    tile.state_mut().questions.put_aside(key);
+    (0..2).for_each(|_| tile.step());
+    assert!(tile.state().subtitle.contains("batch 0"), "{}", tile.state().subtitle);
 }
 
 /// The run of a folder as the window knows it.

@@ -63,6 +63,7 @@ fn mirror(graph: NeuronGraph) -> Mirror {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     })));
     mirror.apply(Event::Sample(Sample {
         step: 0,

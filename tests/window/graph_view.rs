@@ -35,6 +35,7 @@ fn info() -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     }
 }
 

@@ -5,6 +5,7 @@ mod adapter;
 mod asking;
 mod attention_chain;
 mod bdh_dynamics;
+mod canvas;
 mod claims;
 mod clipping;
 mod concepts;

@@ -190,6 +190,7 @@ fn info(config: &Config) -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     }
 }
 

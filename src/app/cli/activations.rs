@@ -1,17 +1,10 @@
 //! `orrery model activations`: what a trained BDH's neurons do while it reads a text, as tensors for other programs.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
-
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    trained::{ReadArgs, grouped},
-};
+use super::trained::{ReadArgs, grouped};
 use crate::{
+    cli::prelude::*,
     models::capabilities::{Recording, record},
-    store::{npz, tensors},
+    store::npz,
 };
 
 #[derive(Args)]
@@ -85,6 +78,5 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     for (name, tensor) in &found {
         print_line!("{name} {:?}", tensor.dims())?;
     }
-    print_line!("{}", args.out.display())?;
-    Ok(())
+    print_line!("{}", args.out.display())
 }

@@ -1,41 +1,34 @@
-//! `orrery ask`: puts the question of any probe to the models of a run folder, of a checkpoint or of a lab, without a
-//! window, and prints the answer as JSON or CSV or draws it.
+//! `orrery ask`: puts the question of any probe to the models of a run folder, of a checkpoint or of a lab, or to the
+//! program that trains a run elsewhere, without a window, and prints the answer as JSON or CSV or draws it.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+pub mod foreign;
+pub mod matrices;
+
+use std::{collections::BTreeMap, io};
 
 use clap::Args as ClapArgs;
 
 use super::{
     continuation::{self, Continuation},
-    damage,
-    failure::Failure,
-    figures, lab_config,
-    output::{self, print_line},
+    damage, figures, lab_config,
     settings::{self, Named},
-    terminal::notice,
 };
 use crate::{
-    config::{Config, Value, check_names},
-    gpu::offscreen::Offscreen,
-    labs::Lab,
-    nn::{self, Device},
+    cli::prelude::*,
+    config::{Knob, Value, check_names},
+    labs::foreign::asks,
     probe::{self, AnyProbe, PROBES},
     store::snapshots,
-    telemetry::{Args, Event, Sample, table},
-    trainer::{self, Run, RunError},
-    ui::{figure::Figure, mirror::Mirror, table::Table, theme::Theme},
+    telemetry::{Args, Sample, table},
+    trainer::{Run, RunError},
 };
 
 #[derive(ClapArgs, Default)]
 pub struct AskArgs {
     /// A run folder, a trained BDH (.safetensors, .pt, .pth), a config, a lab or a preset; with --list a probe
     what: Option<String>,
-    /// The probe (`orrery ask --list` names them all)
+    /// The probe (`orrery ask --list` names them all); of a run that another program trains also `attention`, `pause`,
+    /// `resume`, `save`, `scale_lr`, or whatever else its script allows
     probe: Option<String>,
     /// An argument of the question; `orrery ask --list PROBE` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -49,6 +42,13 @@ pub struct AskArgs {
     /// A text for the models to read in place of the configured one
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
+    /// Two matrices among the weights that another program keeps of its model, whose product is asked as a graph: what
+    /// neurons write by, and what they read by
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
+    matrices: Vec<String>,
+    /// Seconds that a program which trains a run elsewhere is given to answer
+    #[arg(long, value_name = "SECS", default_value_t = 60)]
+    wait: u32,
     /// Print CSV, a row a value, in place of JSON, a line a measurement
     #[arg(long)]
     csv: bool,
@@ -75,19 +75,36 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
             "name a run and a probe: orrery ask RUN PROBE; `orrery ask --list` names the probes",
         ));
     };
-    let probe = find(id)?;
-    let question = arguments(probe, &args.set)?;
-    if let (Some(view), Some(out)) = (&args.view, &args.out) {
-        figures::view(view)?;
-        figures::check_png(out)?;
-        output::check(out, &[Path::new(what)])?;
+    let check_picture = || match (&args.view, &args.out) {
+        (Some(view), Some(out)) => {
+            figures::view(view)?;
+            figures::check_png(out)?;
+            output::check(out, &[Path::new(what)])
+        }
+        _ => Ok(()),
+    };
+    if let Some((folder, info)) = foreign::find(what)? {
+        check_picture()?;
+        return foreign::run(&folder, &info, id, args);
     }
+    if !args.matrices.is_empty() {
+        return Err(Failure::usage(
+            "--matrices goes with the run of another program: the models of this one have their own",
+        ));
+    }
+    let probe = find(id)?;
+    let question = arguments(probe.id(), &probe.knobs(), &args.set)?;
+    check_picture()?;
     let mut asked = OpenedRun::open(what, args)?;
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
         (Some(view), Some(out)) => asked.draw(view, out, samples),
-        _ => output::print(&answers(&asked.run, &samples, args.csv).map_err(Failure::failed)?),
+        _ => output::print(&answers(&asked.variants(), &samples, args.csv).map_err(Failure::failed)?),
     }
+}
+
+fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
+    text.split_once('=').ok_or_else(|| Failure::usage(format!("`{text}`: write KEY=VALUE")))
 }
 
 /// Checks that there is such a probe and that it takes these arguments.
@@ -118,7 +135,7 @@ pub fn answers_by_variant<'v>(
 fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Failure> {
     let probe = find(id)?;
     let set: Vec<String> = question.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    Ok((probe, arguments(probe, &set)?))
+    Ok((probe, arguments(probe.id(), &probe.knobs(), &set)?))
 }
 
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
@@ -126,18 +143,17 @@ fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
     probe::find(id).ok_or_else(unknown)
 }
 
-/// The arguments that were typed, each checked against the probe's own.
-fn arguments(probe: &dyn AnyProbe, set: &[String]) -> Result<Args, Failure> {
-    let knobs = probe.knobs();
+/// The arguments that were typed, each checked against those of the question.
+fn arguments(name: &str, knobs: &[Knob], set: &[String]) -> Result<Args, Failure> {
     let pair = |text: &String| {
-        let (key, value) = text.split_once('=').ok_or_else(|| Failure::usage(format!("`{text}`: write KEY=VALUE")))?;
+        let (key, value) = pair_of(text)?;
         Ok((key.to_owned(), Value::Text(value.to_owned())))
     };
     let mut args = set.iter().map(pair).collect::<Result<Args, Failure>>()?;
-    check_names(probe.id(), &knobs, &args)?;
-    let mut typed = Config::defaults(probe.id(), &knobs);
+    check_names(name, knobs, &args)?;
+    let mut typed = Config::defaults(name, knobs);
     for (key, value) in &mut args {
-        typed.set_text(&knobs, key, &value.to_string())?;
+        typed.set_text(knobs, key, &value.to_string())?;
         if let Some(checked) = typed.get(key) {
             value.clone_from(checked);
         }
@@ -147,7 +163,11 @@ fn arguments(probe: &dyn AnyProbe, set: &[String]) -> Result<Args, Failure> {
 
 fn list(of: Option<&str>) -> Result<(), Failure> {
     let Some(id) = of else { return PROBES.iter().try_for_each(|p| print_line!("{}", p.id())) };
-    find(id)?.knobs().iter().try_for_each(|k| {
+    let knobs = match asks::knobs_of(asks::ask_of(id)) {
+        Some(knobs) => knobs,
+        None => find(id)?.knobs(),
+    };
+    knobs.iter().try_for_each(|k| {
         let default = match k.default.to_string() {
             text if text.is_empty() => "chosen by the probe".to_owned(),
             text => format!("{text} if not given"),
@@ -226,7 +246,7 @@ impl OpenedRun {
 
     /// The answers of the variants that can answer.
     fn ask(&mut self, probe: &dyn AnyProbe, question: &Args, variant: Option<&str>) -> Result<Vec<Sample>, Failure> {
-        let ids: Vec<String> = self.run.variants.iter().map(|v| v.spec.id.clone()).collect();
+        let ids = self.variants();
         if let Some(id) = variant.filter(|id| ids.iter().all(|known| known != id)) {
             return Err(Failure::usage(format!("there is no variant `{id}`; there are {}", ids.join(", "))));
         }
@@ -245,34 +265,54 @@ impl OpenedRun {
         Ok(samples)
     }
 
+    fn variants(&self) -> Vec<String> {
+        self.run.variants.iter().map(|v| v.spec.id.clone()).collect()
+    }
+
     /// Draws the answers by a view, beside what the run recorded.
     fn draw(&self, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
-        let mut mirror = match &self.folder {
-            Some(folder) => {
-                let (mirror, lost) = figures::replay(folder)?;
-                damage::tell(folder, &lost);
-                mirror
-            }
+        let mirror = match &self.folder {
+            Some(folder) => replayed(folder)?,
             None => {
                 let mut mirror = Mirror::default();
                 mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));
                 mirror
             }
         };
+        Picture { view, out, lab: self.lab, config: &self.config }.draw(mirror, samples)
+    }
+}
+
+/// The record of a run.
+fn replayed(folder: &Path) -> Result<Mirror, Failure> {
+    let (mirror, lost) = figures::replay(folder)?;
+    damage::tell(folder, &lost);
+    Ok(mirror)
+}
+
+/// A picture of answers: the view that draws it, its file, and the lab and settings of the run.
+struct Picture<'a> {
+    view: &'a str,
+    out: &'a Path,
+    lab: &'a Lab,
+    config: &'a Config,
+}
+
+impl Picture<'_> {
+    /// Draws the answers beside what `mirror` holds.
+    fn draw(&self, mut mirror: Mirror, samples: Vec<Sample>) -> Result<(), Failure> {
+        let Self { view, out, config, .. } = *self;
         let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
         samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
         let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
         let (theme, knobs) = (Theme::dark(), (self.lab.knobs)());
-        let (size, pixels_per_point) = ([960.0, 600.0], 2.0);
-        let (config, mirror) = (&self.config, &mirror);
-        let figure = Figure { view, mirror, step, config, knobs: &knobs, theme: &theme, size, pixels_per_point };
+        let figure = Figure { step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
         if let Some(words) = figure.nothing().map_err(Failure::run)? {
             return Err(Failure::usage(format!("the view `{view}` has nothing to show of this answer: {words}")));
         }
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
         output::write(out, &png, &[])?;
-        print_line!("{}", out.display())?;
-        Ok(())
+        print_line!("{}", out.display())
     }
 }
 
@@ -282,8 +322,8 @@ fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>)
     format!("{} keeps no weights of step {step} or before it; it keeps those of {kept}", folder.display())
 }
 
-/// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes.
-fn answers(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
+/// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes; `variants` are ids.
+fn answers(variants: &[String], samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
     if !as_csv {
         let mut lines = vec![];
         for sample in samples {
@@ -294,7 +334,7 @@ fn answers(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
     }
     let mut csv = Table::new(["channel", "step", "variant", "field", "index", "value"]);
     for sample in samples {
-        let variant = run.variants.get(sample.variant).map_or("", |v| v.spec.id.as_str());
+        let variant = variants.get(sample.variant).map_or("", String::as_str);
         for cell in table::cells(&sample.payload)? {
             let step = sample.step.to_string();
             csv.row([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value]);

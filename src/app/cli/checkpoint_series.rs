@@ -1,19 +1,13 @@
 //! A folder of checkpoints as a time axis: which of its files are checkpoints, of which step, and the run that is recorded of
 //! them. The lab makes a plan of each; the trainer records them.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
 
-use super::{failure::Failure, terminal::notice};
 use crate::{
-    config::{Config, FileKind},
-    files,
-    labs::{LABS, Lab},
+    cli::prelude::*,
+    labs::LABS,
     nn::weights::Weights,
     store::Writer,
-    telemetry::{Event, Sink, channels},
     trainer::{SeriesStep, record_series},
 };
 

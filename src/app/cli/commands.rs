@@ -1,14 +1,13 @@
 //! The commands in their groups, and who answers each.
 
-use std::{path::PathBuf, time::Instant};
-
 use clap::Subcommand;
 
 use super::{
-    OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, failure::Failure,
-    figures, find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
-    run_table, schema, stream, sweep, window,
+    OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, figures,
+    find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, other_logs, report,
+    roles, run_table, schema, stream, sweep, window,
 };
+use crate::cli::prelude::*;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -18,7 +17,7 @@ pub enum Command {
     Resume(headless::ResumeArgs),
     /// Open a run folder in the window and scrub through it, also one of another program (docs/protocol.md)
     Replay {
-        /// A run folder
+        /// A run folder, or a log of TensorBoard, W&B, Lightning or Trackio
         run: PathBuf,
     },
     /// Follow a run folder while it is written, by this program or any other: the window shows within a second what is
@@ -90,9 +89,25 @@ pub enum StudyCommand {
 }
 
 impl Command {
+    /// The runs that were named and are looked at only, so that they may be logs of other tools too.
+    fn named_runs(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Replay { run } => vec![run],
+            Self::Compare(args) => args.runs.iter_mut().collect(),
+            Self::Report(args) => vec![&mut args.run],
+            Self::Export(args) => vec![&mut args.run],
+            Self::Render(args) => vec![&mut args.run],
+            _ => vec![],
+        }
+    }
+
     /// Does what was asked; `began` is when the process did.
     pub fn run(self, began: Instant) -> Result<(), Failure> {
-        match self {
+        let mut command = self;
+        for run in command.named_runs() {
+            *run = other_logs::run_folder(run, Path::new(RUNS))?;
+        }
+        match command {
             Self::Run(args) => headless::run(&args),
             Self::Resume(args) => headless::resume(&args),
             Self::Replay { run } => {

@@ -4,35 +4,18 @@
 mod multiples;
 mod points;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use clap::Args;
-
-use super::{
-    failure::Failure,
-    figures,
-    output::{self, print_line},
-    summary::laid_out,
-    terminal::notice,
-};
+use super::{figures, summary::fitted};
 use crate::{
+    cli::prelude::*,
     experiments::{
         run_rows,
-        run_table::{Difference, RunRow, differences},
+        run_table::{Difference, differences},
         series::{self, NumberSeries},
     },
-    files,
-    gpu::offscreen::Offscreen,
-    labs::{self, Lab, headline::Headline},
-    telemetry::channels,
+    labs::headline::Headline,
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{ReplayedRuns, shared_views},
-        table::Table,
-        theme::Theme,
     },
 };
 
@@ -40,14 +23,12 @@ use crate::{
 const MAX_RUNS: usize = 30;
 /// Key of the training loss, which is no headline number.
 const TRAIN_LOSS: &str = "train_loss";
-/// Width of the terminal's table from which it has a row for each number instead of a column.
-const WIDEST: usize = 120;
 
 #[derive(Args)]
 pub struct CompareArgs {
-    /// Two to thirty run folders
+    /// Two to thirty run folders, or logs of other tools (docs/runs.md)
     #[arg(required = true, value_name = "RUN")]
-    runs: Vec<PathBuf>,
+    pub(super) runs: Vec<PathBuf>,
     /// The folder to write figures (SVG, and PNG where a graphics adapter is) and tables (CSV) into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -94,29 +75,28 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let names = names(&rows, &differing);
     let [settings, numbers] = [settings_table(&names, &differing), numbers_table(&names, &rows)];
     for (title, table) in [("settings that differ", &settings), ("headline numbers", &numbers)] {
-        print_line!("{title}\n{}\n", on_terminal(table))?;
+        print_line!("{title}\n{}\n", fitted(table).join("\n"))?;
     }
     let Some(out) = &args.out else { return Ok(()) };
     files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
         output::write(&out.join(name), as_csv(table).as_bytes(), &[])?;
     }
-    let figures = comparisons(&runs, &names);
-    let figures = if args.fold { folded(figures) } else { figures };
+    let drawn = comparisons(&runs, &names);
+    let drawn = if args.fold { folded(drawn) } else { drawn };
     let theme = if args.light { Theme::light() } else { Theme::dark() };
-    let (mut offscreen, words) = match Offscreen::new() {
-        Ok(offscreen) => (Some(offscreen), String::new()),
-        Err(e) => (None, format!(" (as SVG alone: {e})")),
-    };
-    draw(&figures, &theme, out, offscreen.as_mut())?;
-    notice!("{} figures and 2 tables in {}{words}", figures.len(), out.display());
+    let (mut offscreen, words) = figures::painter();
+    for figure in &drawn {
+        let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &theme));
+        figures::write_picture(out, &figure.file_stem(), figure.svg(&theme), png)?;
+    }
+    notice!("{} figures and 2 tables in {}{words}", drawn.len(), out.display());
     if !views.is_empty() {
         let replayed = multiples::replayed_runs(&args.runs, &names)?;
         let sheet = multiples::Sheet { views: &views, step: args.step, theme: &theme, out };
         multiples::write(&sheet, &replayed, offscreen.as_mut())?;
     }
-    print_line!("{}", out.display())?;
-    Ok(())
+    print_line!("{}", out.display())
 }
 
 fn read(folder: &Path) -> Result<ComparedRun, Failure> {
@@ -184,15 +164,6 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
         }
     }
     table
-}
-
-fn on_terminal(table: &TextTable) -> String {
-    let lines = laid_out(table, 1);
-    if lines.iter().all(|line| line.chars().count() <= WIDEST) || table.is_empty() {
-        return lines.join("\n");
-    }
-    let turned: TextTable = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
-    laid_out(&turned, 1).join("\n")
 }
 
 fn as_csv(table: &TextTable) -> String {
@@ -299,20 +270,4 @@ fn first_but_for_seed(runs: &[ComparedRun], i: usize) -> usize {
     let this = &runs[i].row;
     let same = |r: &ComparedRun| r.row.lab == this.lab && r.row.settings == this.settings;
     runs.iter().position(same).unwrap_or(i)
-}
-
-/// Writes every figure.
-fn draw(figures: &[Comparison], theme: &Theme, out: &Path, offscreen: Option<&mut Offscreen>) -> Result<(), Failure> {
-    let mut offscreen = offscreen;
-    for figure in figures {
-        let stem = figure.file_stem();
-        if let Some(svg) = figure.svg(theme) {
-            output::write(&out.join(format!("{stem}.svg")), svg.as_bytes(), &[])?;
-        }
-        if let Some(offscreen) = &mut offscreen {
-            let png = figure.png(offscreen, theme).map_err(Failure::run)?;
-            output::write(&out.join(format!("{stem}.png")), &png, &[])?;
-        }
-    }
-    Ok(())
 }

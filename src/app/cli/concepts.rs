@@ -1,35 +1,24 @@
 //! `orrery study concepts`: trains models of several seeds, searches them and as many untrained ones for a
 //! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use serde_json::json;
-
 use super::{
-    Settings,
-    failure::Failure,
-    lab_config,
-    output::{self, print_line},
+    Settings, lab_config,
+    process::on_large_stack,
     settings::{self, Named},
-    terminal::notice,
 };
 use crate::{
     analysis::statistics::mean_sd,
-    config::{Config, Setting},
+    cli::prelude::*,
+    config::Setting,
     corpus::generated::parliament::{Class, labelled::SplitSide},
-    labs::{
-        Lab,
-        corpus::{CorpusSettings, GeneratedCorpus},
-    },
-    nn,
+    labs::corpus::{CorpusSettings, GeneratedCorpus},
     probe::{
         Progress,
         concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Procedure, Scalar, SearchResult},
     },
     store::checkpoint,
-    telemetry::{StepStats, channels},
-    trainer::{self, Run},
+    telemetry::StepStats,
+    trainer::Run,
 };
 
 #[derive(Args)]
@@ -67,13 +56,7 @@ pub struct ConceptArgs {
 
 pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
     let procedures = procedures(args)?;
-    // backward recurses over the graph
-    std::thread::scope(|scope| {
-        match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, || search(args, &procedures)) {
-            Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the search panicked"))),
-            Err(e) => Err(Failure::run(format!("no thread for the search: {e}"))),
-        }
-    })
+    on_large_stack(["the search", "the search"], || search(args, &procedures))
 }
 
 /// A trained model with its corpus; its last held-out loss; and what to call it.
@@ -194,8 +177,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     }
     if let Some(path) = &args.json {
         let whole = json!({ "question": question.describe(), "procedures": all });
-        let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
-        output::write(path, text.as_bytes(), &[])?;
+        output::write_json(path, &whole, &[])?;
     }
     Ok(())
 }

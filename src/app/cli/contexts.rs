@@ -1,26 +1,22 @@
 //! `orrery model contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
-
 use super::{
-    failure::Failure,
-    output::{self, print_line},
+    choice::one_of,
     progress::StepProgress,
     terminal::one_line,
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
+    config::Choice,
     corpus::NamedTokenizer,
     models::capabilities::{Part, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
     telemetry::{
         Synapse,
-        measurements::{TopContext, TopContexts},
+        measurements::{ChangedPart, TopContext, TopContexts},
         read_neurons,
     },
-    ui::table::Table,
 };
 
 #[derive(Args)]
@@ -33,8 +29,8 @@ pub struct ContextArgs {
     #[arg(long, value_name = "L:I:J", conflicts_with_all = ["neuron", "part", "layer"])]
     synapse: Option<String>,
     /// Which activation of the neuron
-    #[arg(long, value_enum, default_value_t = PartArg::Y)]
-    part: PartArg,
+    #[arg(long, value_parser = one_of(&ChangedPart::all()), default_value = "y")]
+    part: ChangedPart,
     /// The layer of the neuron's activation, from 0; the greatest of all layers at each token if not given
     #[arg(long)]
     layer: Option<usize>,
@@ -52,12 +48,6 @@ pub struct ContextArgs {
     csv: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PartArg {
-    X,
-    Y,
 }
 
 /// Ids that are handed on at once.
@@ -130,7 +120,7 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<Followed, Failur
         _ => Err(Failure::usage(format!("`{text}` is not one neuron: write head:index, such as 0:12"))),
     };
     let Some(synapse) = &args.synapse else {
-        let part = if args.part == PartArg::X { Part::X } else { Part::Y };
+        let part = if args.part == ChangedPart::X { Part::X } else { Part::Y };
         let neuron = one(args.neuron.as_deref().unwrap_or_default())?;
         return Ok(Followed::Neuron { neuron, part, layer: args.layer });
     };
@@ -181,14 +171,7 @@ fn line(c: &TopContext) -> String {
 fn table(m: &TopContexts) -> String {
     let mut out = Table::new(["rank", "value", "layer", "position", "token", "text"]);
     for (rank, c) in m.contexts.iter().enumerate() {
-        out.row([
-            (rank + 1).to_string(),
-            c.value.to_string(),
-            c.layer.to_string(),
-            c.position.to_string(),
-            c.tokens[c.token].clone(),
-            c.text.clone(),
-        ]);
+        out.cells(&[&(rank + 1), &c.value, &c.layer, &c.position, &c.tokens[c.token], &c.text]);
     }
     out.finish()
 }

@@ -1,18 +1,14 @@
 //! The one place that decides whether a recorded run may go on, and from where. A run goes on exactly or not
 //! at all: the same settings, the same files, a checkpoint that is whole, and a record without a hole.
 
-use std::path::Path;
-
 use super::{
-    failure::Failure,
     lab_config::recorded,
     moved_inputs::{self, MovedInput},
 };
 use crate::{
-    config::{Config, ConfigError},
-    labs::{Lab, TrainSettings},
-    nn::Device,
-    store::{Checkpoint, Reader, StoreError, checkpoint},
+    cli::prelude::*,
+    labs::TrainSettings,
+    store::{Checkpoint, checkpoint},
     telemetry::RunInfo,
     trainer::{Plan, RunError, inputs},
 };

@@ -1,12 +1,7 @@
 //! Records that are not whole: every command that reads one says the same sentence, and one that hands it on refuses, unless
 //! a part is asked for.
 
-use std::path::Path;
-
-use clap::Args;
-
-use super::{failure::Failure, terminal::notice};
-use crate::{experiments::run_table::RunRow, store::Damage};
+use crate::{cli::prelude::*, store::Damage};
 
 /// The wish for what can be read of a record that is damaged.
 #[derive(Args, Clone, Copy)]

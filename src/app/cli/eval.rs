@@ -1,19 +1,13 @@
 //! `orrery model eval`: what a text costs a trained BDH, as a number and token by token.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
 use super::{
-    failure::Failure,
-    output::{self, print_line},
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     corpus::NamedTokenizer,
     models::capabilities::{ReadingForm, TextLoss, TextReader},
-    ui::table::Table,
 };
 
 #[derive(Args)]

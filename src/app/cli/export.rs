@@ -1,29 +1,23 @@
 //! `orrery export`: a run's scalars, weights and graph of neurons for other programs.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
 use super::{
     damage::{self, PartialArgs},
-    failure::Failure,
     graph_export::GraphArgs,
-    output::{self, print_line},
     trained_run::{Model, newest, state_dict_of},
 };
 use crate::{
+    cli::prelude::*,
     models::{ModelSpec, bdh::StateDict},
     store::{
-        self, Damage,
+        Damage,
         export::{self, Exported, Record},
-        tensors,
     },
 };
 
 #[derive(Args)]
 pub struct ExportArgs {
-    /// A run folder; for --gexf and --graphml also a trained BDH (.safetensors, .pt, .pth)
-    run: PathBuf,
+    /// A run folder, or a log of another tool (docs/runs.md); for --gexf and --graphml also a trained BDH (.safetensors, .pt, .pth)
+    pub(super) run: PathBuf,
     /// Write all scalars into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,

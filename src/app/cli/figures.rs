@@ -1,33 +1,19 @@
 //! `orrery render` and the figures of a headless run: the same views as the window's, off screen.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
-use super::{
-    damage,
-    failure::Failure,
-    lab_config::recorded,
-    output::{self, print_line},
-};
+use super::{damage, lab_config::recorded};
 use crate::{
+    cli::prelude::*,
     files::{folder_inside, make_folder_inside},
-    gpu::offscreen::Offscreen,
-    store::{Damage, Reader},
-    ui::{
-        figure::Figure,
-        mirror::Mirror,
-        theme::Theme,
-        views::{self, ViewEntry},
-    },
+    store::Damage,
+    ui::views::{self, ViewEntry},
 };
 
 const FIGURES: &str = "figures";
 
 #[derive(Args)]
 pub struct RenderArgs {
-    /// A run folder
-    run: PathBuf,
+    /// A run folder, or a log of another tool (docs/runs.md)
+    pub(super) run: PathBuf,
     /// The view to draw (`orrery list --views`)
     #[arg(long)]
     view: String,
@@ -37,6 +23,12 @@ pub struct RenderArgs {
     /// Draw the run at this step; the last one if not given
     #[arg(long)]
     step: Option<u64>,
+    #[command(flatten)]
+    picture: PictureArgs,
+}
+
+#[derive(Args)]
+pub struct PictureArgs {
     /// Width and height in points
     #[arg(long, default_value = "960x600", value_parser = size)]
     size: (f32, f32),
@@ -48,8 +40,26 @@ pub struct RenderArgs {
     light: bool,
 }
 
+impl PictureArgs {
+    pub fn check(&self) -> Result<(), Failure> {
+        match (0.25..=8.0).contains(&self.scale) {
+            true => Ok(()),
+            false => Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point")),
+        }
+    }
+
+    pub fn theme(&self) -> Theme {
+        Theme::new(!self.light)
+    }
+
+    /// The figure in the size that was asked for.
+    pub fn sized<'a>(&self, figure: Figure<'a>) -> Figure<'a> {
+        Figure { size: self.size.into(), pixels_per_point: self.scale, ..figure }
+    }
+}
+
 /// WIDTHxHEIGHT in points.
-pub fn size(text: &str) -> Result<(f32, f32), String> {
+fn size(text: &str) -> Result<(f32, f32), String> {
     let (w, h) = text.split_once('x').ok_or("write WIDTHxHEIGHT, e.g. 960x600")?;
     let side = |s: &str| s.trim().parse::<f32>().ok().filter(|v| (64.0..=8192.0).contains(v));
     side(w).zip(side(h)).ok_or_else(|| "width and height go from 64 to 8192 points".to_owned())
@@ -58,9 +68,7 @@ pub fn size(text: &str) -> Result<(f32, f32), String> {
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     view(&args.view)?;
     check_png(&args.out)?;
-    if !(0.25..=8.0).contains(&args.scale) {
-        return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
-    }
+    args.picture.check()?;
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
     let (mirror, lost) = replay(&args.run)?;
@@ -69,30 +77,46 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
         let (shown, last) = (args.run.display(), mirror.step);
         return Err(Failure::usage(format!("{shown} has no step {step}: its last one is {last}")));
     }
-    let theme = if args.light { Theme::light() } else { Theme::dark() };
-    let figure = Figure {
-        view: &args.view,
-        mirror: &mirror,
-        step: args.step.unwrap_or(mirror.step),
-        config: &config,
-        knobs: &(lab.knobs)(),
-        theme: &theme,
-        size: [args.size.0, args.size.1],
-        pixels_per_point: args.scale,
-    };
+    let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
+    let figure = args.picture.sized(Figure::new(&args.view, &mirror, &config, &knobs, &theme));
+    let figure = Figure { step: args.step.unwrap_or(mirror.step), ..figure };
     if let Some(words) = figure.nothing().map_err(Failure::run)? {
         let (view, shown) = (&args.view, args.run.display());
         return Err(Failure::usage(format!("the view `{view}` has nothing to show of {shown}: {words}")));
     }
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(&args.out, &png, &[])?;
-    print_line!("{}", args.out.display())?;
+    print_line!("{}", args.out.display())
+}
+
+/// The adapter that paints pictures here, with the words to add where there is none.
+pub fn painter() -> (Option<Offscreen>, String) {
+    match Offscreen::new() {
+        Ok(offscreen) => (Some(offscreen), String::new()),
+        Err(e) => (None, format!(" (as SVG alone: {e})")),
+    }
+}
+
+/// Writes a picture into a folder: as SVG, and as PNG where it could be painted.
+///
+/// # Errors
+/// If it could not be painted, or a file cannot be written.
+pub fn write_picture(
+    out: &Path,
+    stem: &str,
+    svg: Option<String>,
+    png: Option<Result<Vec<u8>, String>>,
+) -> Result<(), Failure> {
+    let png = png.transpose().map_err(Failure::run)?;
+    for (ending, bytes) in [("svg", svg.map(String::into_bytes)), ("png", png)] {
+        if let Some(bytes) = bytes {
+            output::write(&out.join(format!("{stem}.{ending}")), &bytes, &[])?;
+        }
+    }
     Ok(())
 }
 
 /// The view with this id.
-///
-/// # Errors
 /// If there is none; names those that there are.
 pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
     views::find(id).ok_or_else(|| {
@@ -158,16 +182,7 @@ pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> 
         .map_err(|e| Failure::run(format!("{} cannot be written to: {e}", into.display())))?;
     let mut drawn = DrawnFigures { figures: 0, empty: vec![] };
     for pane in lab.panes {
-        let figure = Figure {
-            view: pane.view,
-            mirror: &mirror,
-            step: mirror.step,
-            config: &config,
-            knobs: &knobs,
-            theme: &theme,
-            size: [960.0, 600.0],
-            pixels_per_point: 2.0,
-        };
+        let figure = Figure::new(pane.view, &mirror, &config, &knobs, &theme);
         if figure.nothing().map_err(Failure::run)?.is_some() {
             drawn.empty.push(pane.view);
             continue;

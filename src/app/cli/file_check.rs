@@ -2,9 +2,9 @@
 
 use crate::{
     analysis::generator::MatrixKind,
-    config::{Config, ConfigError, FileKind, Value},
+    cli::prelude::*,
+    config::Value,
     corpus::{BYTES, CorpusSpec, LabelledLines, Source, TextTokenizer, TokenizerSpec},
-    labs,
     models::{FamilySpec, bdh::BdhSpec, stationary::read_matrix},
     trainer::Plan,
     ui::host::{CheckedFile, ChosenFile},

@@ -3,25 +3,16 @@
 
 use std::{
     cell::RefCell,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
 
-use clap::Args;
-use serde_json::json;
-
 use super::{
-    failure::Failure,
     interrupt,
-    output::{self, print_line},
     progress::StepProgress,
-    terminal::notice,
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     models::Trainable,
     probe::{
@@ -90,8 +81,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     print(&found, &verdict)?;
     if let Some(file) = &args.json {
         let whole = json(&question, &found, &random, &verdict);
-        let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
-        output::write(file, text.as_bytes(), &[&args.checkpoint, &args.sentences])?;
+        output::write_json(file, &whole, &[&args.checkpoint, &args.sentences])?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::{
     OpenArgs, RUNS, Settings, display,
     failure::Failure,
     host::follow::POLL,
-    interrupt,
+    interrupt, other_logs,
     output::print_line,
     remote::{self, Address},
     terminal::notice,
@@ -29,8 +29,8 @@ use crate::{
 
 #[derive(Args)]
 pub struct FollowArgs {
-    /// A run folder that this program or another one writes (docs/protocol.md says how), or ssh://host/path of one on a
-    /// machine that has `orrery` too
+    /// A run folder that this program or another one writes (docs/protocol.md says how), or ssh://host/path of one on
+    /// another machine
     run: String,
     /// Where the copy of a run of another machine is kept, which a later call goes on with
     #[arg(long, value_name = "DIR", default_value = RUNS)]
@@ -44,7 +44,10 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
     let remote = address.map(|address| remote::begin(&address, &args.out)).transpose()?;
-    let folder = remote.as_ref().map_or_else(|| PathBuf::from(&args.run), |run| run.folder.clone());
+    let folder = match &remote {
+        Some(run) => run.folder.clone(),
+        None => other_logs::run_folder(Path::new(&args.run), &args.out)?,
+    };
     if args.headless {
         return print_numbers(&folder);
     }

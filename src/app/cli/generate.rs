@@ -1,16 +1,8 @@
 //! `orrery model generate`: text that a trained BDH writes after a prompt.
 
-use std::{path::PathBuf, time::Instant};
-
-use clap::Args;
-
-use super::{
-    failure::Failure,
-    output,
-    terminal::notice,
-    trained::{self, TrainedArgs},
-};
+use super::trained::{self, TrainedArgs};
 use crate::{
+    cli::prelude::*,
     corpus::TextTokenizer,
     models::capabilities::{Sampling, generate},
     probe::synapses::KnownFacts,

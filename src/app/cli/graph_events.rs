@@ -1,11 +1,7 @@
 //! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it shows its
 //! own.
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::Path,
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     analysis::{
@@ -16,11 +12,10 @@ use crate::{
         },
         graph_file::{AttributeValue, FileNode, Format, GraphFile, NamedValue},
     },
-    config::Config,
-    files::{FileError, check_memory, open, read_all},
-    labs,
+    cli::prelude::*,
+    files::{check_memory, open, read_all},
     telemetry::{
-        Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
+        Array, Measurement, RunInfo, Sample, VariantInfo,
         measurements::{ColumnType, FileGraph, GraphColumn, GraphEdges, NeuronGraph, NeuronGroups},
         number::Number,
     },
@@ -130,6 +125,7 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     };
     let about = if graph.title.is_empty() { name } else { format!("{name}: {}", graph.title) };
     let sample = Sample {

@@ -1,25 +1,18 @@
 //! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
-
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    terminal::notice,
-    trained_run::newest,
-};
+use super::{choice::one_of, trained_run::newest};
 use crate::{
     analysis::{
-        graph::product,
+        graph::product::Sign,
         graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     },
+    cli::prelude::*,
+    config::Choice,
     models::{
         ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
-    nn::{Device, Error},
+    nn::Error,
     probe::neuron_graph::{self, MAX_EDGES},
     telemetry::measurements::{Matrix, NeuronGraph, NeuronGraphArgs},
 };
@@ -36,10 +29,10 @@ pub struct GraphArgs {
     #[arg(long, value_name = "FILE")]
     pub graphml: Option<PathBuf>,
     /// The decoder through which neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
-    #[arg(long, value_enum, default_value = "x")]
-    matrix: GraphSide,
+    #[arg(long, value_parser = one_of(&[Matrix::X, Matrix::Y]), default_value = "x")]
+    matrix: Matrix,
     /// Which entries make edges
-    #[arg(long, value_enum, default_value = "excitatory")]
+    #[arg(long, value_parser = one_of(&Sign::all()), default_value = "excitatory")]
     sign: Sign,
     /// How many edges, the strongest
     #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MAX_EDGES as u64))]
@@ -47,19 +40,6 @@ pub struct GraphArgs {
     /// All entries above this instead, if there are not too many
     #[arg(long, value_name = "THRESHOLD", conflicts_with = "edges")]
     beta: Option<f64>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum GraphSide {
-    X,
-    Y,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Sign {
-    Excitatory,
-    Inhibitory,
-    Both,
 }
 
 impl GraphArgs {
@@ -72,12 +52,7 @@ impl GraphArgs {
         if let Some(beta) = self.beta.filter(|b| !(b.is_finite() && *b > 0.0)) {
             return Err(Failure::usage(format!("--beta {beta} should be a number above 0")));
         }
-        let sign = match self.sign {
-            Sign::Excitatory => product::Sign::Excitatory,
-            Sign::Inhibitory => product::Sign::Inhibitory,
-            Sign::Both => product::Sign::Both,
-        };
-        let matrix = if self.matrix == GraphSide::Y { Matrix::Y } else { Matrix::X };
+        let (matrix, sign) = (self.matrix, self.sign);
         let (edges, beta) = (self.edges as usize, self.beta.unwrap_or(0.0));
         Ok(NeuronGraphArgs { matrix, sign, edges, beta, ..NeuronGraphArgs::default() })
     }

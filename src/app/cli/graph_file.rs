@@ -1,18 +1,8 @@
 //! `orrery graph`: a graph from a file, in the window, as a picture, or laid out.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
-
-use clap::Args;
-
 use super::{
-    OpenArgs, RUNS, Settings,
-    failure::Failure,
-    figures,
+    OpenArgs, RUNS, Settings, figures,
     graph_events::{GraphReading, LAB, events_of, measure},
-    output::{self, print_line},
     progress::StepProgress,
     window,
 };
@@ -21,9 +11,7 @@ use crate::{
         graph_file::{Format, GraphFile},
         layout,
     },
-    config::Config,
-    gpu::offscreen::Offscreen,
-    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+    cli::prelude::*,
 };
 
 /// The view that draws them.
@@ -47,15 +35,9 @@ pub struct GraphArgs {
     /// Write degrees, communities, components and cores of the nodes with it
     #[arg(long)]
     measures: bool,
-    /// Width and height in points
-    #[arg(long, default_value = "960x600", value_parser = figures::size)]
-    size: (f32, f32),
-    /// Pixels a point
-    #[arg(long, default_value_t = 2.0)]
-    scale: f32,
-    /// On paper instead of the dark ground
-    #[arg(long)]
-    light: bool,
+    #[command(flatten)]
+    picture: figures::PictureArgs,
+
     /// Print when the first frame of the window came, and frame times at the end
     #[arg(long)]
     timings: bool,
@@ -96,8 +78,7 @@ fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    print_line!("{} ({} nodes, {} edges)", out.display(), graph.nodes.len(), graph.edges.len())?;
-    Ok(())
+    print_line!("{} ({} nodes, {} edges)", out.display(), graph.nodes.len(), graph.edges.len())
 }
 
 /// The graph as it is to be written.
@@ -120,8 +101,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::steps_for(graph.nodes.len()))?;
-    Ok(())
+    print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::steps_for(graph.nodes.len()))
 }
 
 /// Gives every node its place at rest, and says how far that is.
@@ -138,9 +118,7 @@ fn place_nodes(graph: &mut GraphFile) {
 }
 
 fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
-    if !(0.25..=8.0).contains(&args.scale) {
-        return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
-    }
+    args.picture.check()?;
     let mut mirror = Mirror::default();
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.place.is_none()) {
@@ -149,18 +127,9 @@ fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     events_of(&graph, &args.file).into_iter().for_each(|e| mirror.apply(e));
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let config = mirror.info.as_ref().map_or_else(|| Config::defaults(LAB, &[]), |i| i.config.clone());
-    let figure = Figure {
-        view: VIEW,
-        mirror: &mirror,
-        step: 0,
-        config: &config,
-        knobs: &[],
-        theme: &if args.light { Theme::light() } else { Theme::dark() },
-        size: [args.size.0, args.size.1],
-        pixels_per_point: args.scale,
-    };
+    let theme = args.picture.theme();
+    let figure = Figure { step: 0, ..args.picture.sized(Figure::new(VIEW, &mirror, &config, &[], &theme)) };
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(out, &png, &[&args.file])?;
-    print_line!("{}", out.display())?;
-    Ok(())
+    print_line!("{}", out.display())
 }

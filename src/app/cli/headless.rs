@@ -1,31 +1,23 @@
 //! `orrery run` and `orrery resume`: a lab without a window, into a run folder with figures.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use crossbeam::channel::{Sender, bounded};
-
 use super::{
     Settings, checkpoint_series,
     continuation::{self, Continuation},
-    failure::Failure,
     figures, interrupt,
     lab_config::with_text,
     null_models,
-    output::print_line,
     progress::RunProgress,
     settings::{self, Named},
     summary,
-    terminal::notice,
 };
 use crate::{
-    config::Config,
+    cli::prelude::*,
     files::memory::size,
-    labs::Lab,
-    store::{self, Writer},
-    telemetry::{Command, Event, RunState, Sink},
-    trainer::{self, DriveOptions, Outcome, Plan},
+    store::Writer,
+    telemetry::Command,
+    trainer::{DriveOptions, Outcome, Plan},
 };
+use crossbeam::channel::{Sender, bounded};
 
 #[derive(Args)]
 pub struct RunArgs {

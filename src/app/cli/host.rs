@@ -1,19 +1,13 @@
 //! The desktop as the window's host: runs, folders, files and dialogs, each on a thread of its own, so that
 //! the interface asks and goes on.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use std::collections::BTreeSet;
 
 use super::{
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
-    json_kind, output,
+    json_kind,
     runs::Runs,
     settings::{self, MAX_CONFIG},
     sweep::{self, background::Background},
@@ -21,29 +15,27 @@ use super::{
 };
 use crate::{
     analysis::graph_file::Format,
-    config::Config,
+    cli::prelude::*,
     experiments::{
         permalink::Permalink,
         run_rows,
-        run_table::RunRow,
         sweep::{SweepFile, series::SeriesCache},
     },
-    files::{self, memory::size, read_text},
-    labs,
+    files::{memory::size, read_text},
     nn::device,
-    store::{self, RunSummary, StoreError, Writer},
-    telemetry::{Event, FOREIGN, Inbox, Level, RunHandle, RunNote, RunState},
-    trainer::{self, DriveOptions},
+    store::{RunSummary, Writer, import::is_log},
+    telemetry::{FOREIGN, Inbox, Level, RunHandle, RunNote},
+    trainer::DriveOptions,
     ui::{
         dialog::DialogKind,
         host::{ChosenFile, Delivery, FileContent, Host, Interruption, MemoryNeed, PastRun, Wake},
     },
 };
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use replay::{RunOut, example, replay};
 
 pub mod follow;
 mod replay;
-
-use replay::{RunOut, example, replay};
 
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {
@@ -160,7 +152,7 @@ impl Host for DesktopHost {
                 let _ = sender.send(Delivery::SweepFolder(folder));
                 return wake();
             }
-            let told = match graph_events::is_graph(&folder) && folder.is_file() {
+            let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
                 false => {
                     let kept = RunOut { folder: &folder, out: &out, is_followed };
@@ -228,6 +220,7 @@ impl Host for DesktopHost {
             let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
             let content = match path.is_dir() {
                 true => Ok(FileContent::Folder),
+                false if is_log(&path) => Ok(FileContent::Log),
                 false if is_json => json_kind::kind_of(&path),
                 false => Ok(FileContent::Named),
             };

@@ -1,17 +1,14 @@
 //! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses of it are silenced, scaled or held at a
 //! value, beside random ones that are as active.
 
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
-
 use super::{
-    failure::Failure,
-    output::{self, print_line},
+    choice::one_of,
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    cli::prelude::*,
+    config::Choice,
     corpus::NamedTokenizer,
     models::{Trainable, capabilities::SynapseModel},
     probe::{
@@ -19,7 +16,6 @@ use crate::{
         synapses::{Effect, EffectOptions, Request, effect, request},
     },
     telemetry::measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
-    ui::table::Table,
 };
 
 #[derive(Args)]
@@ -32,14 +28,14 @@ pub struct InterveneArgs {
     #[arg(long, value_name = "L:I:J")]
     synapse: Vec<String>,
     /// The change of the activation, or of the value that the synapse holds
-    #[arg(long, value_enum, default_value = "silence")]
-    action: NeuronAction,
+    #[arg(long, value_parser = one_of(&ActionKind::all()), default_value = "silence")]
+    action: ActionKind,
     /// The factor of scale, or the value of clamp
     #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
     amount: Option<f64>,
     /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
-    #[arg(long, value_enum, conflicts_with = "synapse")]
-    part: Option<NeuronSide>,
+    #[arg(long, value_parser = one_of(&ChangedPart::all()), conflicts_with = "synapse")]
+    part: Option<ChangedPart>,
     /// For neurons: the one layer where it is done, from 0; every layer if not given
     #[arg(long, conflicts_with = "synapse")]
     layer: Option<u32>,
@@ -59,19 +55,6 @@ pub struct InterveneArgs {
     read: ReadArgs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum NeuronAction {
-    Silence,
-    Scale,
-    Clamp,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum NeuronSide {
-    X,
-    Y,
-}
-
 impl InterveneArgs {
     /// The change as the probe takes it.
     fn change(&self) -> ChangeArgs {
@@ -79,13 +62,9 @@ impl InterveneArgs {
             target: if self.synapse.is_empty() { TargetKind::Neurons } else { TargetKind::Synapses },
             neurons: self.neurons.clone().unwrap_or_default(),
             synapses: self.synapse.join(","),
-            action: match self.action {
-                NeuronAction::Silence => ActionKind::Silence,
-                NeuronAction::Scale => ActionKind::Scale,
-                NeuronAction::Clamp => ActionKind::Clamp,
-            },
+            action: self.action,
             amount: self.amount.unwrap_or(0.0),
-            part: if matches!(self.part, Some(NeuronSide::Y)) { ChangedPart::Y } else { ChangedPart::X },
+            part: self.part.unwrap_or(ChangedPart::X),
             layer: self.layer.map_or(-1, i64::from),
         }
     }

@@ -1,10 +1,10 @@
 //! Tells the kind of a JSON file by its outermost keys, in one pass that keeps nothing of it.
 
-use std::{collections::HashSet, fmt, io::BufReader, path::Path};
+use std::{collections::HashSet, fmt, io::BufReader};
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::{files, ui::host::FileContent};
+use crate::{cli::prelude::*, ui::host::FileContent};
 
 /// Keys that tell one kind from another.
 const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];

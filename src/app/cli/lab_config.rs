@@ -1,16 +1,8 @@
 //! The lab and settings of a command: the default lab, the default lab on a text file, or those that a run folder
 //! records.
 
-use std::path::{Path, PathBuf};
-
-use super::{failure::Failure, settings};
-use crate::{
-    config::Config,
-    files::{FileError, read_text_inside},
-    labs::{self, Lab, foreign},
-    store::Reader,
-    telemetry::FOREIGN,
-};
+use super::settings;
+use crate::{cli::prelude::*, files::read_text_inside, labs::foreign, telemetry::FOREIGN};
 
 /// The lab that opens when none is named.
 pub fn default_lab() -> Result<&'static Lab, Failure> {

@@ -1,16 +1,7 @@
 //! `orrery list`: labs, presets, views, settings, past runs.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use super::{failure::Failure, output::print_line, terminal::one_line};
-use crate::{
-    config::Applies,
-    labs::{self, LABS},
-    store,
-    ui::views::VIEWS,
-};
+use super::terminal::one_line;
+use crate::{cli::prelude::*, config::Applies, labs::LABS, ui::views::VIEWS};
 
 #[derive(Args)]
 pub struct ListArgs {
@@ -58,8 +49,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
             print_line!("    {:<20} {}", p.id, p.about)?;
         }
     }
-    print_line!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.")?;
-    Ok(())
+    print_line!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.")
 }
 
 fn knobs(id: &str) -> Result<(), Failure> {

@@ -3,17 +3,9 @@
 
 mod story;
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    terminal::notice,
-    trained_run::{self, state_dict_of},
-};
+use super::trained_run::{self, state_dict_of};
 use crate::{
+    cli::prelude::*,
     models::{
         ModelSpec,
         bdh::{
@@ -21,8 +13,7 @@ use crate::{
             merge::{Merged, Parent, merge},
         },
     },
-    nn::{Device, Error},
-    store::tensors,
+    nn::Error,
 };
 
 pub use story::{StoryArgs, run as story};
@@ -49,8 +40,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
-    print_line!("{}", args.out.display())?;
-    Ok(())
+    print_line!("{}", args.out.display())
 }
 
 fn usage(e: Error) -> Failure {

@@ -4,6 +4,7 @@
 mod activations;
 mod ask;
 mod checkpoint_series;
+mod choice;
 mod claims;
 mod commands;
 mod compare;
@@ -34,7 +35,9 @@ mod merge;
 mod model_info;
 mod moved_inputs;
 mod null_models;
+mod other_logs;
 mod output;
+mod prelude;
 mod process;
 mod progress;
 pub mod reference;
@@ -92,7 +95,7 @@ struct Cli {
 #[derive(Args)]
 struct OpenArgs {
     /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
-    /// checkpoints, each of a step, a run folder, or the folder of a sweep
+    /// checkpoints, each of a step, a run folder, the folder of a sweep, or a log of TensorBoard, W&B, Lightning or Trackio
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]

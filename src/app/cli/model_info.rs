@@ -1,16 +1,7 @@
 //! `orrery model info`: what a trained BDH's file says of the model, without a text.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use crate::{config::Choice, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
-
-use super::{
-    failure::Failure,
-    output::print_line,
-    trained::{TrainedArgs, grouped},
-};
+use super::trained::{TrainedArgs, grouped};
+use crate::{cli::prelude::*, config::Choice, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
 
 #[derive(Args)]
 pub struct InfoArgs {

@@ -1,14 +1,7 @@
 //! Files that a run reads and that are no longer where it recorded them: they are looked for beside the run, and known by
 //! their content. Nothing is copied.
 
-use std::path::{Path, PathBuf};
-
-use crate::{
-    config::{Config, ConfigError, FileKind},
-    files::fingerprint,
-    labs::Lab,
-    telemetry::InputFile,
-};
+use crate::{cli::prelude::*, files::fingerprint, telemetry::InputFile};
 
 /// Folders around the run that are looked in, the run's own among them.
 const AROUND: usize = 4;

@@ -1,12 +1,9 @@
 //! Modularity of a run's graph of neurons against its null models, as a table for the terminal: the last
 //! measurement, and the first one's model for comparison. Empty for runs that measured none.
 
-use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use crate::{
-    store::{Reader, StoreError},
-    telemetry::{Event, measurements::GraphModularity},
-};
+use crate::{cli::prelude::*, telemetry::measurements::GraphModularity};
 
 /// One measurement of a variant.
 #[derive(Clone)]

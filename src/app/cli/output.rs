@@ -8,18 +8,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use super::{failure::Failure, terminal::printable};
 use crate::{files, store};
 
 /// Checks that a command that reads `inputs` may write this file or folder.
 ///
 /// # Errors
-/// If it is one of the inputs, or a log, description or checkpoint of a run.
+/// If it is one of the inputs, a log of another tool, or a log, description or checkpoint of a run.
 pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
     let there = resolved(path);
     if inputs.iter().any(|input| resolved(input) == there) {
         return Err(Failure::usage(format!("{shown} is an input: give another name to write to")));
+    }
+    if store::import::is_log(&there) {
+        let words =
+            format!("{shown} is the log of another tool, which is never written over: give another name to write to");
+        return Err(Failure::usage(words));
     }
     if store::is_record(&there) {
         return Err(Failure::usage(format!("{shown} belongs to the record of a run: give another name to write to")));
@@ -34,6 +41,15 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// Writes a value as JSON for a person.
+///
+/// # Errors
+/// See [`write`].
+pub fn write_json(path: &Path, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    write(path, text.as_bytes(), inputs)
 }
 
 /// Writes to standard output at once. Every result that is not a file goes this way: values for another program, such as

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{failure::Failure, terminal::notice};
+use crate::cli::prelude::*;
 
 /// `mi_option_purge_delay` of mimalloc's header, which its crate does not name.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
@@ -14,6 +14,18 @@ pub fn prepare_process() {
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 5_000) };
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
+}
+
+/// Does work that runs backward through a model, which recurses over the graph. The names are those of the thread if it
+/// panics, and of the work if there is no thread for it.
+pub fn on_large_stack<T: Send>(
+    [thread, name]: [&str; 2],
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    std::thread::scope(|scope| match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work) {
+        Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run(format!("{thread} panicked")))),
+        Err(e) => Err(Failure::run(format!("no thread for {name}: {e}"))),
+    })
 }
 
 /// The exit code for the result of a command; a failure is printed to standard error, unless it was told before.

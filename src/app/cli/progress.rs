@@ -1,12 +1,15 @@
 //! Progress on stderr, for a run (as its sink) and for any other long work: a bar on a terminal, a line now and then
 //! elsewhere.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::terminal::{notice, printable};
-use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
+use super::terminal::printable;
+use crate::{
+    cli::prelude::*,
+    telemetry::{Level, RunInfo},
+};
 
 /// Between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -67,13 +70,15 @@ pub struct RunProgress {
     losses: Vec<f64>,
     told: Instant,
     total: u64,
+    /// The step that was shown last.
+    shown: u64,
 }
 
 impl RunProgress {
     /// A bar if stderr is a terminal, plain lines otherwise.
     pub fn new() -> Self {
         let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
-        Self { bar, names: vec![], losses: vec![], told: Instant::now(), total: 0 }
+        Self { bar, names: vec![], losses: vec![], told: Instant::now(), total: 0, shown: 0 }
     }
 
     fn say(&self, text: &str) {
@@ -102,6 +107,7 @@ impl RunProgress {
     }
 
     fn step(&mut self, step: u64) {
+        self.shown = step;
         let known: Vec<String> = self
             .names
             .iter()
@@ -129,11 +135,13 @@ impl Sink for RunProgress {
         match event {
             Event::Started(info) => self.begin(info),
             Event::Step(s) => {
-                if let Some((_, loss)) = s.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_TRAIN) {
+                let is_loss = |channel: &str| [channels::LOSS_TRAIN, channels::LABELS_TRAIN].contains(&channel);
+                if let Some((_, loss)) = s.scalars.iter().find(|(c, _)| is_loss(c.as_str())) {
                     if let Some(slot) = self.losses.get_mut(s.variant) {
                         *slot = *loss;
                     }
-                    if s.variant + 1 == self.names.len() {
+                    // where stages follow one another the last variant may be silent
+                    if s.variant + 1 == self.names.len() || s.step > self.shown + 1 {
                         self.step(s.step);
                     }
                 }

@@ -1,5 +1,6 @@
-//! `orrery follow ssh://host/path`: the system's `ssh` runs `orrery stream` there, and what comes is kept in a folder here,
-//! which is followed like any other. After a cut it goes on where the folder ends. No port is opened and nothing is installed.
+//! `orrery follow ssh://host/path`: the system's `ssh` runs `orrery stream` there, or, where there is none, a script for `sh`
+//! and `tail` that writes the same frames. What comes is kept in a folder here, which is followed like any other. After a cut
+//! it goes on where the folder ends. No port is opened and nothing is installed.
 
 use std::{
     fmt,
@@ -29,6 +30,19 @@ const LONGEST_LINE: u64 = 64 << 10;
 const SOON: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Writes what `orrery stream` writes, with what every Unix has.
+const SCRIPT: &str = include_str!("remote/stream.sh");
+/// The exit code of a shell that does not find a command.
+const NOT_FOUND: i32 = 127;
+
+/// The program that reads the folder on the other machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Streamer {
+    /// `orrery stream`.
+    Orrery,
+    /// [`SCRIPT`], which the other side's `sh` reads from its standard input.
+    Shell,
+}
 
 /// A folder on another machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,16 +89,27 @@ impl Address {
     }
 
     /// The system's ssh with the command that streams the folder.
-    fn command(&self, have: &[Have]) -> Command {
+    fn command(&self, streamer: Streamer, have: &[Have]) -> Command {
         let mut command = Command::new("ssh");
         command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         if let Some(port) = self.port {
             command.args(["-p", &port.to_string()]);
         }
-        let have: String = have.iter().map(|have| format!(" --have {have}")).collect();
         let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
-        command.args(["--", &self.host, &format!("orrery stream --stdio{have} {}", quoted(&path))]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let path = quoted(&path);
+        let there = match streamer {
+            Streamer::Orrery => {
+                let have: String = have.iter().map(|have| format!(" --have {have}")).collect();
+                format!("orrery stream --stdio{have} {path}")
+            }
+            Streamer::Shell => {
+                // in the order of LOGS
+                let have: String = have.iter().map(|have| format!(" {}", have.place())).collect();
+                format!("exec sh -s -- {path}{have}")
+            }
+        };
+        command.args(["--", &self.host, &there]);
+        command.stdin(if streamer == Streamer::Shell { Stdio::piped() } else { Stdio::null() }).stdout(Stdio::piped());
         command
     }
 }
@@ -99,6 +124,12 @@ impl fmt::Display for Address {
         let home = if self.path.starts_with('/') { "" } else { "/~/" };
         write!(f, "{home}{}", self.path)
     }
+}
+
+/// The address that the run in a folder is copied from; `None` where it is no copy.
+pub fn source_of(folder: &Path) -> Option<String> {
+    let source = read_text_inside(folder, SOURCE, LONGEST_LINE).ok()?;
+    Some(source.trim().to_owned())
 }
 
 /// A copy that is being written. Dropped, it ends `ssh`.
@@ -176,6 +207,16 @@ fn has_description(folder: &Path) -> bool {
     WHOLE.iter().any(|(file, _)| folder.join(file).is_file())
 }
 
+/// A connection that has ended.
+struct Connection {
+    /// How, in words.
+    end: String,
+    /// The exit code of `ssh`, which is that of the command on the other side.
+    code: Option<i32>,
+    /// The other side has sent something.
+    answered: bool,
+}
+
 /// The writing side.
 struct Copy {
     folder: PathBuf,
@@ -186,13 +227,19 @@ impl Copy {
     /// Copies until it is over; after a cut it tries again. A first try without an answer is an error.
     fn keep_on(&self, address: &Address) -> Result<(), String> {
         let (mut pause, mut told) = (Duration::from_secs(1), String::new());
+        let mut streamer = Streamer::Orrery;
         // a copy of an earlier call is followed also while the other side is away
         let mut has_answered = has_description(&self.folder);
         loop {
             let begun = Instant::now();
-            let (end, answered) = self.once(address);
+            let Connection { end, code, answered } = self.once(address, streamer);
             if self.shared.is_over.load(Ordering::SeqCst) {
                 return Ok(());
+            }
+            if streamer == Streamer::Orrery && code == Some(NOT_FOUND) && !answered {
+                streamer = Streamer::Shell;
+                notice!("there is no `orrery` on the path of that machine: its `sh` and `tail` read the run instead");
+                continue;
             }
             has_answered |= answered;
             if !has_answered {
@@ -210,21 +257,26 @@ impl Copy {
         }
     }
 
-    /// One connection: how it ended in words, and true if the other side answered.
-    fn once(&self, address: &Address) -> (String, bool) {
+    /// One connection.
+    fn once(&self, address: &Address, streamer: Streamer) -> Connection {
+        let refused = |end: String| Connection { end, code: None, answered: false };
         let have = match LOGS.iter().map(|log| self.have(log)).collect::<Result<Vec<Have>, FileError>>() {
             Ok(have) => have,
-            Err(e) => return (format!("{} cannot be read: {e}", self.folder.display()), false),
+            Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
-        let mut child = match address.command(&have).spawn() {
+        let mut child = match address.command(streamer, &have).spawn() {
             Ok(child) => child,
-            Err(e) => return (format!("`ssh` cannot be run: {e}"), false),
+            Err(e) => return refused(format!("`ssh` cannot be run: {e}")),
         };
+        if let Some(mut to_shell) = child.stdin.take() {
+            // an `ssh` that does not take it says why itself
+            let _ = to_shell.write_all(SCRIPT.as_bytes());
+        }
         let out = child.stdout.take();
         *self.shared.ssh.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
-        let mut has_answered = false;
+        let mut answered = false;
         let end = match out {
-            Some(out) => self.read(out, &mut has_answered).err(),
+            Some(out) => self.read(out, &mut answered).err(),
             None => None,
         };
         let child = self.shared.ssh.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -238,13 +290,13 @@ impl Copy {
             child.wait().ok()
         });
         let code = status.and_then(|status| status.code());
-        let words = match (end, code) {
+        let end = match (end, code) {
             (Some(words), _) => words,
-            (None, Some(127)) => "there is no `orrery` on the path of that machine".to_owned(),
+            (None, Some(NOT_FOUND)) => "there is neither `orrery` nor `sh` on the path of that machine".to_owned(),
             (None, Some(code)) => format!("`ssh` ended with code {code}"),
             (None, None) => "the connection was cut".to_owned(),
         };
-        (words, has_answered)
+        Connection { end, code, answered }
     }
 
     /// The part of a log that is here.
@@ -361,8 +413,22 @@ mod tests {
     #[test]
     fn the_path_is_one_word_of_the_other_sides_shell() {
         let address = Address::parse("ssh://box/a'; rm -rf $HOME").unwrap().unwrap();
-        let command = address.command(&[]);
-        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
-        assert_eq!(words[words.len() - 3..], ["--", "box", r"orrery stream --stdio '/a'\''; rm -rf $HOME'"]);
+        let words = |streamer, have: &[Have]| -> Vec<String> {
+            let command = address.command(streamer, have);
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).skip_while(|word| word != "--").collect()
+        };
+        let path = r"'/a'\''; rm -rf $HOME'";
+        assert_eq!(words(Streamer::Orrery, &[]), ["--", "box", &format!("orrery stream --stdio {path}")]);
+        let have = LOGS.map(|log| Have { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
+        assert_eq!(words(Streamer::Shell, &have), ["--", "box", &format!("exec sh -s -- {path} 2:7d0a 2:7d0a 2:7d0a")]);
+    }
+
+    #[test]
+    fn the_script_knows_the_same_files_and_bounds() {
+        let whole = WHOLE.iter().map(|(file, most)| format!("whole {file} {most}"));
+        let logs = LOGS.iter().map(|log| format!("part {log} "));
+        for line in whole.chain(logs).chain([format!("most={MOST}"), format!("{{\"version\":{VERSION}}}")]) {
+            assert!(SCRIPT.contains(&line), "{line}");
+        }
     }
 }

@@ -1,22 +1,17 @@
 //! `orrery study roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
 //! each names a word's role, with mean and spread over the seeds.
 
-use std::{path::PathBuf, time::Instant};
-
-use clap::Args;
-use serde_json::json;
-
-use super::{failure::Failure, output, terminal::notice};
+use super::process::on_large_stack;
 use crate::{
     analysis::statistics::{mean_sd, wilson},
-    config::{Config, Settings},
+    cli::prelude::*,
+    config::Settings,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
-    nn,
     telemetry::{
         Measurement,
         measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
     },
-    trainer::{self, Run},
+    trainer::Run,
 };
 
 #[derive(Args)]
@@ -59,19 +54,14 @@ struct ModelAnswer {
 }
 
 pub fn run(args: &RoleArgs) -> Result<(), Failure> {
-    // backward recurses over the graph
     let work = || args.seeds.iter().map(|seed| one_seed(args, *seed)).collect::<Result<Vec<_>, _>>();
-    let answers =
-        std::thread::scope(|scope| match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work) {
-            Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the table's thread panicked"))),
-            Err(e) => Err(Failure::run(format!("no thread for the table: {e}"))),
-        })?;
+    let answers = on_large_stack(["the table's thread", "the table"], work)?;
     let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     output::print(table(&answers).as_bytes())?;
     if let Some(path) = &args.json {
         let all: Vec<_> =
             answers.iter().map(|a| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy })).collect();
-        output::write(path, serde_json::to_string_pretty(&all).map_err(Failure::failed)?.as_bytes(), &[])?;
+        output::write_json(path, &all, &[])?;
     }
     Ok(())
 }

@@ -1,30 +1,17 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
-use clap::Args;
-use serde_json::json;
-
-use super::{
-    RUNS,
-    failure::Failure,
-    output::{self, print_line},
-    progress::StepProgress,
-    sweep,
-    terminal::{notice, one_line},
-};
+use super::{RUNS, progress::StepProgress, sweep, terminal::one_line};
 use crate::{
+    cli::prelude::*,
     experiments::{
         run_rows::{self, Listing},
-        run_table::{RunRow, filter::Filter, order::Order},
+        run_table::{filter::Filter, order::Order},
     },
     files::memory::size,
     labs::headline::split,
     store::{note, trash},
-    ui::table::Table,
 };
 
 /// The widest cell on the terminal, in characters.
@@ -81,8 +68,7 @@ struct Edit {
 
 pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     if let Some(place) = &args.edit.restore {
-        print_line!("{}", trash::restore(place).map_err(Failure::wrong)?.display())?;
-        return Ok(());
+        return print_line!("{}", trash::restore(place).map_err(Failure::wrong)?.display());
     }
     if let Some(run) = &args.edit.edit {
         return edit(run, &args.edit);
@@ -123,8 +109,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         let place = trash::discard(run).map_err(Failure::wrong)?;
         notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
-        print_line!("{}", place.display())?;
-        return Ok(());
+        return print_line!("{}", place.display());
     }
     let mut kept = note::read(run).map_err(Failure::wrong)?;
     let before = kept.clone();
@@ -145,8 +130,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
 fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
     let archived = all.iter().filter(|r| r.note.archived).count();
     if all.is_empty() {
-        print_line!("no runs in {}; `orrery run LAB` makes one", out.display())?;
-        return Ok(());
+        return print_line!("no runs in {}; `orrery run LAB` makes one", out.display());
     }
     let headings =
         ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];

@@ -1,11 +1,10 @@
 //! `orrery schema`: the JSON schemas of what a run folder holds, for programs in other languages that
 //! read or write such files.
 
-use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{failure::Failure, output::print_line};
 use crate::{
+    cli::prelude::*,
     config::nearest,
     store::FORMAT,
     telemetry::{MEASUREMENTS, MeasurementEntry},
@@ -29,8 +28,7 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
         None => line_schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::run(e.to_string()))?;
-    print_line!("{text}")?;
-    Ok(())
+    print_line!("{text}")
 }
 
 fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {

@@ -1,13 +1,10 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use std::path::{Path, PathBuf};
-
-use super::{Settings, checkpoint_series, failure::Failure, sweep_names::is_sweep};
+use super::{Settings, checkpoint_series, sweep_names::is_sweep};
 use crate::{
-    config::{Config, ConfigError, FileKind},
+    cli::prelude::*,
     experiments::permalink::{Link, Permalink},
-    files::{self, FileError},
-    labs::{self, LABS, Lab, RunSettings, TrainSettings, lesson::LessonLink},
+    labs::{LABS, RunSettings, TrainSettings, lesson::LessonLink},
     ui::views,
 };
 

@@ -6,16 +6,17 @@
 use std::{
     collections::BTreeMap,
     io::{Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
     str::FromStr,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::{failure::Failure, host::follow::POLL, output};
-use crate::files::{FileError, open_inside, read_inside};
+use super::host::follow::POLL;
+use crate::{
+    cli::prelude::*,
+    files::{open_inside, read_inside},
+};
 
 /// The version of the frames.
 pub const VERSION: u32 = 1;
@@ -86,8 +87,15 @@ impl FromStr for Have {
 
 impl std::fmt::Display for Have {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}={}:", self.log, self.bytes)?;
-        self.end.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{}={}", self.log, self.place())
+    }
+}
+
+impl Have {
+    /// `BYTES:END`
+    pub fn place(&self) -> String {
+        let end: String = self.end.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}:{end}", self.bytes)
     }
 }
 

@@ -1,17 +1,17 @@
 //! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation
 //! over its seeds.
 
-use std::{borrow::Cow, path::Path};
+use std::borrow::Cow;
 
 use super::terminal::one_line;
 use crate::{
+    cli::prelude::*,
     experiments::{
         headline_values::HeadlineValue,
         headlines::{self, RunHeadlines},
         seeds::SeedSummary,
     },
     labs::headline::Headline,
-    store::StoreError,
 };
 
 /// A table that would be wider than this has a row for each number instead of a column.
@@ -48,15 +48,22 @@ fn line(run: &RunHeadlines) -> String {
         let cells = columns.iter().map(|(key, headline)| cell(headline, found.group(key, group).as_ref()));
         rows.push(std::iter::once(name).chain(cells).collect());
     }
-    let mut lines = laid_out(&rows, 1);
-    if lines.iter().any(|line| line.chars().count() > WIDEST) {
-        let turned: Vec<Vec<String>> =
-            (0..rows[0].len()).map(|i| rows.iter().map(|row| row[i].clone()).collect()).collect();
-        lines = laid_out(&turned, 1);
-    }
+    let mut lines = fitted(&rows);
     let missing = found.missing.iter().filter_map(|m| Some(format!("no {}: {}", lab.headline(&m.id)?.name, m.why)));
     lines.extend(missing);
     lines.join("\n")
+}
+
+/// The lines of a table with names in its first column; turned, if they would be too wide.
+pub(super) fn fitted(rows: &[Vec<String>]) -> Vec<String> {
+    let lines = laid_out(rows, 1);
+    match rows.first() {
+        Some(first) if lines.iter().any(|line| line.chars().count() > WIDEST) => {
+            let column = |i: usize| rows.iter().map(|row| row[i].clone()).collect();
+            laid_out(&(0..first.len()).map(column).collect::<Vec<Vec<String>>>(), 1)
+        }
+        _ => lines,
+    }
 }
 
 /// The first `left` columns to the left, the others to the right; every cell on one line.

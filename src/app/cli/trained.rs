@@ -1,21 +1,15 @@
 //! Arguments of the commands that read a trained BDH from a file, and the file opened by them.
 
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::fmt::Write as _;
 
-use clap::{Args, ValueEnum};
-
-use super::{failure::Failure, output::print_line, terminal::notice};
 use crate::{
+    cli::prelude::*,
     corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
-    files,
     models::{
         bdh::{Bdh, BdhSpec, Checkpoint, Form, Position},
         capabilities::{KnownNumber, RecordingError},
     },
-    nn::{self, device},
+    nn::device,
     probe::synapses::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose},
     telemetry::measurements::Evidence,
 };

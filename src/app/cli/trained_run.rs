@@ -1,14 +1,13 @@
 //! The trained models of a run folder: the weights of its newest checkpoint.
 
-use std::path::Path;
-
-use super::{failure::Failure, lab_config::recorded};
+use super::lab_config::recorded;
 use crate::{
+    cli::prelude::*,
     models::{
         ModelSpec,
         bdh::{BdhSpec, StateDict, export_state_dict},
     },
-    nn::{Device, Tensor},
+    nn::Tensor,
     store::checkpoint,
 };
 

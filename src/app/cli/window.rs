@@ -1,28 +1,23 @@
 //! `orrery` and `orrery replay`: the window, or, where none can open, the default lab without one.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Instant,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
-    OpenArgs, display,
-    failure::Failure,
+    OpenArgs,
+    checkpoint_series::is_series,
+    display,
     graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
     interrupt, json_kind,
     lab_config::{default_lab, with_text},
+    other_logs,
     runs::Runs,
     settings::{self, Named},
-    terminal::notice,
 };
 use crate::{
-    config::Config,
+    cli::prelude::*,
     experiments::permalink::Permalink,
-    labs::{self, Lab},
     ui::{
         app::{self, Opening, Start},
         close_request::CloseRequest,
@@ -36,7 +31,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     if let Some(file) = open.what.as_deref().map(Path::new).filter(is_graph) {
         return open_graph(file.to_owned(), GraphReading::default(), open, began);
     }
-    let mut named = open.what.as_deref().map(settings::resolve).transpose()?;
+    let mut named = open.what.as_deref().map(|what| resolve(what, &open.set.out)).transpose()?;
     // with settings, or without a window, it is recorded first; else the window shows it while it is
     if let Some(Named::Series(folder)) = &named
         && (display::check().is_err() || !open.set.is_empty())
@@ -57,6 +52,18 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     let end = show(open, opening, |_| (), began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
     outcome(end)
+}
+
+/// The meaning of a name; the log of another tool is the run into which it is read.
+fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
+    let path = Path::new(what);
+    if !labs::LABS.iter().any(|lab| lab.id == what || lab.presets.iter().any(|preset| preset.id == what))
+        && !is_series(path)
+        && let Some(run) = other_logs::imported(path, runs)?
+    {
+        return Ok(Named::Run(run));
+    }
+    Ok(settings::resolve(what)?)
 }
 
 /// Who closed a window.
@@ -97,7 +104,13 @@ fn show(
     runs.end_at_exit();
     let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)).with_examples();
     prepare(&mut host);
-    let start = Start { opening, timings: open.timings, started: began, close_request: Arc::clone(&close_request) };
+    let start = Start {
+        opening,
+        timings: open.timings,
+        started: began,
+        close_request: Arc::clone(&close_request),
+        ..Start::default()
+    };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
     runs.end();

@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use eframe::egui::Color32;
+
 /// Entries of a table.
 pub const ENTRIES: usize = 256;
 
@@ -57,6 +59,12 @@ impl ColourMap {
     /// Colour at `t` in 0..=1 (outside: the nearer end; NaN: the low end).
     pub fn at(self, t: f32) -> [u8; 3] {
         self.table()[(t.clamp(0.0, 1.0) * (ENTRIES - 1) as f32).round() as usize]
+    }
+
+    /// [`ColourMap::at`] as a colour of a picture.
+    pub fn colour(self, t: f32) -> Color32 {
+        let [r, g, b] = self.at(t);
+        Color32::from_rgb(r, g, b)
     }
 
     /// Index of the map's table in a stack of all tables.

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use bytemuck::{Pod, Zeroable};
 use eframe::{
     egui::{PaintCallbackInfo, Rect, Shape},
-    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+    egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
 use super::{
     Target,
     graph_layout::{Laws, Node, Spring, StepParams},
+    paint_callback,
 };
 
 mod entry;
@@ -146,7 +147,12 @@ impl Graph {
         if (n + 2).div_ceil(COLUMNS as usize) > target.max_texture as usize {
             return Err(GraphError::TooMany(n));
         }
-        Ok(Callback::new_paint_callback(rect, GraphCallback { graph: self, rect, target }).into())
+        let Self { key, shape, start, begun, wanted, put, styles, camera, look, edges, drawn, told, .. } = &self;
+        let revisions = [self.shape_revision, self.start_revision, self.style_revision];
+        let held = (Arc::as_ptr(shape), Arc::as_ptr(start), Arc::as_ptr(styles), Arc::as_ptr(told));
+        let picture = (key, revisions, held, begun, wanted, put, camera, look, edges, drawn, target);
+        let picture = format!("graph {picture:?}");
+        Ok(paint_callback(rect, &picture, GraphCallback { graph: self, rect, target }).into())
     }
 }
 

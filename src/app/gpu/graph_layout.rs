@@ -4,6 +4,8 @@
 use bytemuck::{Pod, Zeroable};
 use eframe::egui_wgpu::wgpu;
 
+use super::resources::buffer;
+
 mod kernels;
 
 pub use kernels::Kernels;
@@ -119,14 +121,7 @@ impl GraphLayout {
             return Err(LayoutError::TooLarge { nodes: nodes.len(), springs: springs.len(), max });
         }
         let storage = wgpu::BufferUsages::STORAGE;
-        let make = |label, size: u64, usage| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size.max(16),
-                usage: usage | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
+        let make = |label, size, usage| buffer(device, label, size, usage);
         let padded = u64::from((laws.count + 2).next_multiple_of(ROW)) * 8;
         let node_buffer = make("graph, nodes", sizes[0], storage);
         let spring_buffer = make("graph, springs", sizes[1], storage);

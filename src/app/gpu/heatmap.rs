@@ -6,13 +6,16 @@ use std::{collections::HashMap, sync::Arc};
 use bytemuck::{Pod, Zeroable};
 use eframe::{
     egui::{PaintCallbackInfo, Rect, Shape},
-    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+    egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
 use super::{
     Target,
     colour::ColourMap,
-    resources::{DrawPipeline, data_texture, texture_entry, uniform_entry, upload},
+    paint_callback,
+    resources::{
+        DrawPipeline, bind, buffer, data_texture, group_layout, shader, texture_entry, uniform_entry, upload, view_of,
+    },
 };
 
 /// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value.
@@ -60,7 +63,10 @@ impl Heatmap {
         if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
             return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, max: target.max_texture });
         }
-        Ok(Callback::new_paint_callback(rect, HeatmapCallback { heatmap: self, target }).into())
+        let Self { key, revision, cells, map, range, log, window, missing } = &self;
+        let drawn = (key, revision, Arc::as_ptr(cells), map.layer(), range, log, window, missing, target);
+        let drawn = format!("heatmap {drawn:?}");
+        Ok(paint_callback(rect, &drawn, HeatmapCallback { heatmap: self, target }).into())
     }
 
     fn style(&self, target: Target) -> HeatmapUniform {
@@ -156,19 +162,10 @@ impl CallbackTrait for HeatmapCallback {
 
 impl HeatmapPipeline {
     fn new(device: &wgpu::Device, queue: &wgpu::Queue, format: wgpu::TextureFormat) -> Self {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("heatmap"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/heatmap.wgsl").into()),
-        });
-        let fragment = wgpu::ShaderStages::FRAGMENT;
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("heatmap"),
-            entries: &[
-                uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>()),
-                texture_entry(1, fragment),
-                texture_entry(2, fragment),
-            ],
-        });
+        let module = shader(device, "heatmap", include_str!("../../../shaders/heatmap.wgsl"));
+        let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>());
+        let [cells, tables_entry] = [1, 2].map(|binding| texture_entry(binding, wgpu::ShaderStages::FRAGMENT));
+        let layout = group_layout(device, "heatmap", &[uniform, cells, tables_entry]);
         let pipeline = DrawPipeline {
             label: "heatmap",
             module: &module,
@@ -217,23 +214,11 @@ impl HeatmapPipeline {
         style: HeatmapUniform,
     ) -> HeatmapEntry {
         let texture = data_texture(device, "heatmap", size.into(), wgpu::TextureFormat::R32Float);
-        let uniform = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("heatmap"),
-            size: size_of::<HeatmapUniform>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let uniform = buffer(device, "heatmap", size_of::<HeatmapUniform>() as u64, wgpu::BufferUsages::UNIFORM);
         queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&style));
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("heatmap"),
-            layout: &self.layout,
-            entries: &[
-                wgpu::BindGroupEntry { binding: 0, resource: uniform.as_entire_binding() },
-                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(&view) },
-                wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(&self.tables) },
-            ],
-        });
+        let view = view_of(&texture);
+        let [cells, tables] = [&view, &self.tables].map(wgpu::BindingResource::TextureView);
+        let group = bind(device, "heatmap", &self.layout, [uniform.as_entire_binding(), cells, tables]);
         HeatmapEntry { revision: 0, texture, uniform, style, group, used: self.turn }
     }
 }
@@ -245,5 +230,5 @@ fn tables(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
     let size = [super::colour::ENTRIES as u32, ColourMap::STACK.len() as u32];
     let texture = data_texture(device, "heatmap", size, wgpu::TextureFormat::Rgba8Unorm);
     upload(queue, &texture, &bytes);
-    texture.create_view(&wgpu::TextureViewDescriptor::default())
+    view_of(&texture)
 }

@@ -4,11 +4,19 @@
 //! draws in a window, in a test harness and off screen. What it needs to know for that is the format
 //! it draws into: [`install`] leaves it in the egui context.
 
-use eframe::{
-    egui::{Context, Id},
-    egui_wgpu::{RenderState, wgpu},
+use std::{
+    any::Any,
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Arc, LazyLock, Mutex, Weak},
 };
 
+use eframe::{
+    egui::{Context, Id, PaintCallback, Rect},
+    egui_wgpu::{Callback, CallbackTrait, RenderState, wgpu},
+};
+
+pub mod canvas;
 pub mod colour;
 pub mod graph;
 pub mod graph_layout;
@@ -51,8 +59,13 @@ fn target_of(state: &RenderState) -> Target {
         max_texture: limits.max_texture_dimension_2d,
         compute: flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
             && limits.max_compute_workgroups_per_dimension > 0,
-        software: state.adapter.get_info().device_type == wgpu::DeviceType::Cpu,
+        software: is_software(state),
     }
+}
+
+/// True where the adapter is a program that draws on the processor.
+pub fn is_software(state: &RenderState) -> bool {
+    state.adapter.get_info().device_type == wgpu::DeviceType::Cpu
 }
 
 /// Installs a target like [`install`], for a context whose shapes are drawn by another one or only counted by a test.
@@ -77,4 +90,28 @@ pub(crate) fn install_still(ctx: &Context) {
 /// True if only one picture of this context will be seen.
 pub fn is_still(ctx: &Context) -> bool {
     ctx.data(|d| d.get_temp(still_id())).unwrap_or(false)
+}
+
+/// The callbacks of late, by what they draw.
+static CALLBACKS: LazyLock<Mutex<HashMap<u64, Weak<dyn Any + Send + Sync>>>> = LazyLock::new(Mutex::default);
+/// With more callbacks of late than this, those that are gone are forgotten.
+const MANY_CALLBACKS: usize = 64;
+
+/// The paint callback for `rect`. One that is still held and was made of the same `drawn` is taken again instead of
+/// `callback`, so that who compares shapes ([`canvas`]) sees that nothing changed. `drawn` names all that the picture
+/// depends on; what is large stands in it by its address, which nothing else has while the callback holds it.
+fn paint_callback(rect: Rect, drawn: &str, callback: impl CallbackTrait + 'static) -> PaintCallback {
+    let made = Callback::new_paint_callback(rect, callback);
+    let mut hasher = DefaultHasher::new();
+    (format!("{rect:?}"), drawn).hash(&mut hasher);
+    let key = hasher.finish();
+    let Ok(mut recent) = CALLBACKS.lock() else { return made };
+    if let Some(callback) = recent.get(&key).and_then(Weak::upgrade) {
+        return PaintCallback { rect, callback };
+    }
+    if recent.len() > MANY_CALLBACKS {
+        recent.retain(|_, callback| callback.strong_count() > 0);
+    }
+    recent.insert(key, Arc::downgrade(&made.callback));
+    made
 }

@@ -11,15 +11,18 @@ use eframe::{
     egui_wgpu::{self, RenderState, RendererOptions, ScreenDescriptor, WgpuSetup, WgpuSetupCreateNew, wgpu},
 };
 
-use super::png;
+use super::{
+    png,
+    resources::{buffer, plain_texture, view_of},
+};
+
+/// Advice where no graphics adapter is found.
+pub const ADAPTER_ADVICE: &str = "A software one is enough: on Debian or Ubuntu, `apt-get install mesa-vulkan-drivers`";
 
 /// Why there is no picture, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OffscreenError {
-    #[error(
-        "no graphics adapter was found, so pictures cannot be drawn ({0}). A software one is enough: on Debian or \
-         Ubuntu, `apt install mesa-vulkan-drivers`"
-    )]
+    #[error("no graphics adapter was found, so pictures cannot be drawn ({0}). {advice}", advice = ADAPTER_ADVICE)]
     NoAdapter(String),
     #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {max} on a side")]
     TooLarge { width: u32, height: u32, max: u32 },
@@ -220,21 +223,9 @@ impl Offscreen {
         let mut renderer = self.state.renderer.write();
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
         let extra = renderer.update_buffers(device, queue, &mut encoder, jobs, screen);
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("picture"),
-            size: wgpu::Extent3d {
-                width: screen.size_in_pixels[0],
-                height: screen.size_in_pixels[1],
-                depth_or_array_layers: 1,
-            },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: self.state.target_format,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-            view_formats: &[],
-        });
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
+        let texture = plain_texture(device, "picture", screen.size_in_pixels, self.state.target_format, usage);
+        let view = view_of(&texture);
         {
             let mut pass = encoder
                 .begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -263,12 +254,8 @@ impl Offscreen {
         let (width, height) = (texture.width(), texture.height());
         let row = width as usize * 4;
         let padded = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("picture"),
-            size: (padded * height as usize) as u64,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let size = (padded * height as usize) as u64;
+        let buffer = buffer(device, "picture", size, wgpu::BufferUsages::MAP_READ);
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read back") });
         encoder.copy_texture_to_buffer(
             texture.as_image_copy(),

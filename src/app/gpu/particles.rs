@@ -6,10 +6,10 @@ use std::{collections::HashMap, sync::Arc};
 use bytemuck::{Pod, Zeroable};
 use eframe::{
     egui::{PaintCallbackInfo, Rect, Shape},
-    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+    egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
-use super::{Target, resources::upload};
+use super::{Target, paint_callback, resources::upload};
 
 mod device;
 
@@ -111,7 +111,11 @@ impl Particles {
         if !target.compute {
             return Err(ParticlesError::NoCompute);
         }
-        Ok(Callback::new_paint_callback(rect, ParticlesCallback { particles: self, rect, target }).into())
+        let Self { key, revision, field, step, settled, dt, stepping, drawn, across, along, origin, .. } = &self;
+        let motion = (key, revision, Arc::as_ptr(field), step, settled, dt, stepping, drawn);
+        let look = (across, along, origin, self.colour, self.strength, self.width, target);
+        let drawn = format!("particles {motion:?} {look:?}");
+        Ok(paint_callback(rect, &drawn, ParticlesCallback { particles: self, rect, target }).into())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The textures and entries of layouts that several pipelines have.
+//! The things on a device that several pipelines have: textures and buffers, shaders, what they bind, and the pipelines
+//! themselves.
 
 use eframe::egui_wgpu::wgpu;
 
@@ -6,8 +7,20 @@ use eframe::egui_wgpu::wgpu;
 pub(super) fn data_texture(
     device: &wgpu::Device,
     label: &str,
+    size: [u32; 2],
+    format: wgpu::TextureFormat,
+) -> wgpu::Texture {
+    let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
+    plain_texture(device, label, size, format, usage)
+}
+
+/// A texture of one layer and one level.
+pub(super) fn plain_texture(
+    device: &wgpu::Device,
+    label: &str,
     [width, height]: [u32; 2],
     format: wgpu::TextureFormat,
+    usage: wgpu::TextureUsages,
 ) -> wgpu::Texture {
     device.create_texture(&wgpu::TextureDescriptor {
         label: Some(label),
@@ -16,7 +29,7 @@ pub(super) fn data_texture(
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
         format,
-        usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+        usage,
         view_formats: &[],
     })
 }
@@ -28,14 +41,63 @@ pub(super) fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Text
     queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
 }
 
+/// The whole of a texture, to be bound.
+pub(super) fn view_of(texture: &wgpu::Texture) -> wgpu::TextureView {
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}
+
+/// A buffer that is filled from here, of so many bytes or the least that can be bound.
+pub(super) fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: size.max(16),
+        usage: usage | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+/// A shader from its text.
+pub(super) fn shader(device: &wgpu::Device, label: &str, text: &str) -> wgpu::ShaderModule {
+    let source = wgpu::ShaderSource::Wgsl(text.into());
+    device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(label), source })
+}
+
+/// The layout of a group with these entries.
+pub(super) fn group_layout(
+    device: &wgpu::Device,
+    label: &str,
+    entries: &[wgpu::BindGroupLayoutEntry],
+) -> wgpu::BindGroupLayout {
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries })
+}
+
+/// A group of resources, bound from 0 on in this order.
+pub(super) fn bind<const N: usize>(
+    device: &wgpu::Device,
+    label: &str,
+    layout: &wgpu::BindGroupLayout,
+    resources: [wgpu::BindingResource<'_>; N],
+) -> wgpu::BindGroup {
+    let entry = |(binding, resource)| wgpu::BindGroupEntry { binding: binding as u32, resource };
+    let entries: Vec<_> = resources.into_iter().enumerate().map(entry).collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+}
+
+/// The entry of a buffer of at least this size in bytes.
+pub(super) fn buffer_entry(
+    binding: u32,
+    visibility: wgpu::ShaderStages,
+    ty: wgpu::BufferBindingType,
+    size: usize,
+) -> wgpu::BindGroupLayoutEntry {
+    let min_binding_size = wgpu::BufferSize::new(size as u64);
+    let ty = wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size };
+    wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
+}
+
 /// The entry of a uniform of this size in bytes.
 pub(super) fn uniform_entry(binding: u32, visibility: wgpu::ShaderStages, size: usize) -> wgpu::BindGroupLayoutEntry {
-    let ty = wgpu::BindingType::Buffer {
-        ty: wgpu::BufferBindingType::Uniform,
-        has_dynamic_offset: false,
-        min_binding_size: wgpu::BufferSize::new(size as u64),
-    };
-    wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
+    buffer_entry(binding, visibility, wgpu::BufferBindingType::Uniform, size)
 }
 
 /// The entry of a texture of data, which is read without filtering.
@@ -46,6 +108,35 @@ pub(super) fn texture_entry(binding: u32, visibility: wgpu::ShaderStages) -> wgp
         multisampled: false,
     };
     wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
+}
+
+fn pipeline_layout(
+    device: &wgpu::Device,
+    label: &str,
+    groups: &[Option<&wgpu::BindGroupLayout>],
+) -> wgpu::PipelineLayout {
+    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(label),
+        bind_group_layouts: groups,
+        immediate_size: 0,
+    })
+}
+
+/// A pipeline that computes, named after its function in the shader.
+pub(super) fn compute_pipeline(
+    device: &wgpu::Device,
+    module: &wgpu::ShaderModule,
+    entry: &str,
+    group: &wgpu::BindGroupLayout,
+) -> wgpu::ComputePipeline {
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(entry),
+        layout: Some(&pipeline_layout(device, entry, &[Some(group)])),
+        module,
+        entry_point: Some(entry),
+        compilation_options: Default::default(),
+        cache: None,
+    })
 }
 
 /// The parts in which pipelines that draw differ.
@@ -64,11 +155,7 @@ pub(super) struct DrawPipeline<'a> {
 
 impl DrawPipeline<'_> {
     pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
-        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(self.label),
-            bind_group_layouts: self.groups,
-            immediate_size: 0,
-        });
+        let layout = pipeline_layout(device, self.label, self.groups);
         let step_mode = wgpu::VertexStepMode::Instance;
         let buffer = |(attributes, array_stride)| wgpu::VertexBufferLayout { array_stride, step_mode, attributes };
         let buffers: Vec<_> = self.instance.into_iter().map(|instance| Some(buffer(instance))).collect();

@@ -3,17 +3,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::Instant,
 };
 
 use eframe::egui::{self, Context, Ui};
 
 mod dispatch;
+mod prelude;
 mod start;
 mod window_size;
 
-pub use start::{Opening, Start, run};
+pub use start::{Opening, Start, run, run_scripted};
 
 use dispatch::{
     deliveries::take_deliveries,
@@ -27,7 +28,7 @@ use start::open_at_start;
 use super::{
     action::{Actions, OpenAction},
     close_request::CloseRequest,
-    frames::{FrameStats, FrameTimes, Milestones, Patience},
+    frames::{FrameStats, FrameTimes, Milestones},
     host::Host,
     keys,
     lists::Lists,
@@ -35,7 +36,8 @@ use super::{
     panels::{
         self, Overlay, Shell, claims::ClaimsPage, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts,
     },
-    run::{Run, patience_id},
+    pointer_events::PointerEvents,
+    run::{Run, news_pace},
     session::Session,
     theme::{self, Theme},
     tooltips,
@@ -106,6 +108,7 @@ impl App {
         let session = cc.storage.map(Session::load).unwrap_or_default();
         let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
+        ctx.add_plugin(PointerEvents::default());
         ctx.set_zoom_factor(session.scale(false));
         let waker = ctx.clone();
         host.set_wake(Arc::new(move || waker.request_repaint()));
@@ -189,7 +192,8 @@ impl App {
         &self.theme
     }
 
-    fn listen(&mut self, ctx: &Context) {
+    /// Takes news; unless the window is hidden, in which egui's time stands still, playing and messages go on too.
+    fn listen(&mut self, ctx: &Context, is_hidden: bool) {
         let now = ctx.input(|i| i.time);
         for page in self.pages.values_mut() {
             let news = page.pump();
@@ -203,7 +207,9 @@ impl App {
                 ctx.request_repaint_after_secs(wait as f32);
             }
         }
-        self.play(ctx, now);
+        if !is_hidden {
+            self.play(ctx, now);
+        }
         pump_opening(self, ctx);
         take_deliveries(self, ctx);
         self.pictures.begin(ctx);
@@ -214,7 +220,9 @@ impl App {
                 Err(words) => self.toasts.push(Level::Error, words),
             }
         }
-        self.toasts.age(ctx, now);
+        if !is_hidden {
+            self.toasts.age(ctx, now);
+        }
     }
 
     /// Moves the page in front on, if it plays, and asks for the frame in which it moves again.
@@ -297,15 +305,18 @@ impl eframe::App for App {
     }
 
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
-        self.frames.begin(Instant::now(), frame.info().cpu_usage);
+        let now = Instant::now();
+        let is_hidden = ctx.input(|i| i.viewport().visible()) == Some(false);
+        news_pace(ctx).frame_begins(now, is_hidden, gpu::canvas::changed_share(ctx));
+        if !is_hidden {
+            self.frames.begin(now, frame.info().cpu_usage);
+        }
         if self.frames.frames == 2 {
             self.milestones.frame_shown();
         }
-        let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
-        patience.store(self.frames.patience_ms(), Ordering::Relaxed);
         self.close_request.obey(ctx);
         window_size::fit_to_monitor(ctx);
-        self.listen(ctx);
+        self.listen(ctx, is_hidden);
     }
 
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {

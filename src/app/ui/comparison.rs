@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
 
 use super::{
-    plot::{Axis, Band, Chart, ChartState, Curve, Line, Stroke},
+    plot::{Axis, Chart, ChartState, Curve, Line, Stroke},
     theme::{self, Theme},
 };
 use crate::{
@@ -135,7 +135,7 @@ impl Comparison {
             // A few measurements are seen as such.
             chart = chart.line(if line.points.len() < 40 { drawn.dots() } else { drawn });
             if let Some([low, high]) = &line.band {
-                chart.bands.push(Band { label: line.name.clone(), colour, low: low.into(), high: high.into() });
+                chart.band(line.name.clone(), colour, low, high);
             }
         }
         chart

@@ -44,6 +44,13 @@ pub struct Figure<'a> {
     pub pixels_per_point: f32,
 }
 
+impl<'a> Figure<'a> {
+    /// A view of the run's last step, in the usual size; `config` are the run's settings, `knobs` those of its lab.
+    pub fn new(view: &'a str, mirror: &'a Mirror, config: &'a Config, knobs: &'a [Knob], theme: &'a Theme) -> Self {
+        Self { view, mirror, step: mirror.step, config, knobs, theme, size: [960.0, 600.0], pixels_per_point: 2.0 }
+    }
+}
+
 /// Title and subtitle, each on a line that is cut where it is too long.
 pub fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32, theme: &Theme) {
     let line = |at: Pos2, text: &str, size: f32, colour: Color32| {

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     io::Write as _,
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -11,13 +12,48 @@ const KEPT: usize = 3600;
 /// A longer wait between two frames was idleness, not slowness.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Frames closer together than this come from a graphics card, milliseconds.
-const QUICK_MS: f32 = 25.0;
-/// Deliveries closer together than this share a frame, milliseconds.
-pub const SOON_MS: u64 = 8;
+/// Deliveries closer together than this share a frame.
+const SOON: Duration = Duration::from_millis(8);
+/// The beginnings of frames that a canvas draws for news alone are at least this far apart.
+const APART: Duration = Duration::from_millis(25);
+/// The same where all of the window changes: such a frame takes all cores for about half as long.
+const WHOLE_APART: Duration = Duration::from_millis(200);
+/// How often news are read while nobody sees the window.
+const HIDDEN_APART: Duration = Duration::from_millis(500);
 
-/// [`FrameTimes::patience_ms`], as workers' threads read it.
-pub type Patience = std::sync::Arc<std::sync::atomic::AtomicU64>;
+/// How long news from a run wait for their frame, as workers' threads read it. Input never waits.
+#[derive(Debug)]
+pub struct NewsPace {
+    began: Instant,
+    /// Milliseconds from then on at which the next frame may begin.
+    next_ms: AtomicU64,
+}
+
+impl Default for NewsPace {
+    fn default() -> Self {
+        Self { began: Instant::now(), next_ms: AtomicU64::new(0) }
+    }
+}
+
+impl NewsPace {
+    /// A frame begins. `changed`: the share of the window that the last one had to draw, where software draws it.
+    pub fn frame_begins(&self, now: Instant, is_hidden: bool, changed: Option<f32>) {
+        let apart = match changed {
+            _ if is_hidden => HIDDEN_APART,
+            // A graphics card takes nothing from training.
+            None => Duration::ZERO,
+            Some(share) => WHOLE_APART.mul_f32(share.clamp(0.0, 1.0)).max(APART),
+        };
+        let next = now.saturating_duration_since(self.began) + apart;
+        self.next_ms.store(next.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// How long news that come now have to wait.
+    pub fn wait(&self, now: Instant) -> Duration {
+        let next = Duration::from_millis(self.next_ms.load(Ordering::Relaxed));
+        next.saturating_sub(now.saturating_duration_since(self.began)).max(SOON)
+    }
+}
 
 /// Collects frame times.
 #[derive(Debug, Default)]
@@ -53,14 +89,6 @@ impl FrameTimes {
             keep(&mut self.busy_ms, secs * 1e3);
         }
         self.frames += 1;
-    }
-
-    /// How long news from a run may wait for its frame, milliseconds: hardly at all where frames
-    /// are quick; where a software rasteriser draws them, as long as a frame takes, so that drawing
-    /// leaves at least half of the machine to training.
-    pub fn patience_ms(&self) -> u64 {
-        let quickest = self.gap_ms.iter().rev().take(30).copied().fold(f32::INFINITY, f32::min);
-        if quickest.is_finite() && quickest > QUICK_MS { quickest.min(150.0) as u64 } else { SOON_MS }
     }
 
     pub fn stats(&self) -> FrameStats {
@@ -173,18 +201,20 @@ mod tests {
     }
 
     #[test]
-    fn slow_frames_leave_time_to_training() {
-        let mut t = FrameTimes::default();
-        let mut now = Instant::now();
-        assert_eq!(t.patience_ms(), SOON_MS);
-        for _ in 0..40 {
-            now += Duration::from_millis(80);
-            t.begin(now, None);
-        }
-        assert!((78..=81).contains(&t.patience_ms()), "{}", t.patience_ms());
-        now += Duration::from_millis(16);
-        t.begin(now, None);
-        assert_eq!(t.patience_ms(), SOON_MS, "one quick frame shows that they can be");
+    fn news_wait_where_drawing_takes_from_training() {
+        let pace = NewsPace::default();
+        let now = Instant::now() + Duration::from_secs(1);
+        let wait = |is_hidden, changed, after: u64| {
+            pace.frame_begins(now, is_hidden, changed);
+            pace.wait(now + Duration::from_millis(after)).as_millis()
+        };
+        assert_eq!(wait(false, None, 0), 8, "a graphics card draws");
+        assert!((24..=25).contains(&wait(false, Some(0.05), 0)));
+        assert!((14..=15).contains(&wait(false, Some(0.05), 10)), "counted from the beginning of the frame");
+        assert_eq!(wait(false, Some(0.05), 100), 8);
+        assert!((99..=100).contains(&wait(false, Some(0.5), 0)));
+        assert!((199..=200).contains(&wait(false, Some(f32::INFINITY), 0)));
+        assert!((499..=500).contains(&wait(true, None, 0)), "nobody looks");
     }
 
     #[test]

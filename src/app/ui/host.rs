@@ -96,6 +96,8 @@ pub enum FileContent {
     Named,
     /// Nodes and links.
     Graph,
+    /// A log of another tool, which opens as a run.
+    Log,
     /// A Hugging Face `tokenizer.json`.
     Tokenizer,
     /// A list of characters.
@@ -178,7 +180,7 @@ pub trait Host {
     /// Begins a run on its own thread, paused. The run folder is made when training starts. `insist_memory`: although
     /// [`Host::memory`] refuses it.
     fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String>;
-    /// Opens a run folder, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
+    /// Opens a run folder, the log of another tool, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
     /// Reads the recorded example of a lab, which has ended and has no models, as [`Host::open_run`] reads a folder; `None`
     /// where there is none.

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::telemetry::{Channel, Event, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
+use crate::telemetry::{Channel, Event, FOREIGN, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
 use super::{identity::RunNumber, pinned::PinnedRun};
@@ -130,6 +130,13 @@ impl Mirror {
         self.questions.get(&request)
     }
 
+    /// True for a run of another program that answers questions, or keeps weights that can be asked.
+    pub fn can_be_asked_elsewhere(&self) -> bool {
+        let is_foreign =
+            |info: &Arc<RunInfo>| info.lab == FOREIGN && (!info.asks.is_empty() || !self.snapshots.is_empty());
+        self.info.as_ref().is_some_and(is_foreign)
+    }
+
     /// The newest step at or before `step` whose weights can be asked.
     pub fn snapshot_at(&self, step: u64) -> Option<u64> {
         let after = self.snapshots.partition_point(|s| *s <= step);
@@ -217,6 +224,16 @@ impl Mirror {
     /// The newest answer to an asked question.
     pub fn answer(&self, variant: usize, channel: &str) -> Option<&Sample> {
         self.answers.get(&(variant, Channel::new(channel)))
+    }
+
+    /// Every channel that has an answer to an asked question, with the variants that gave it.
+    pub fn answer_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
+        with_variants(self.answers.keys())
+    }
+
+    /// The answer to the question with this number, unless one of the same channel came after it.
+    pub fn answer_to(&self, request: u64) -> Option<&Sample> {
+        self.answers.values().find(|sample| sample.request == Some(request))
     }
 
     /// Every scalar channel present, with the variants that have it.

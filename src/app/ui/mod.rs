@@ -27,6 +27,7 @@ pub mod panels;
 pub mod picture_order;
 pub mod pinned;
 pub mod plot;
+mod pointer_events;
 pub mod questions;
 pub mod run;
 pub mod seed_series;
@@ -43,7 +44,7 @@ pub mod view;
 pub mod views;
 pub mod widgets;
 
-pub use app::{App, Start, run};
+pub use app::{App, Start, run, run_scripted};
 
 /// The application's name, as the window system and the folder of its settings know it.
 pub const NAME: &str = "Orrery";

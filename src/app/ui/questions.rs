@@ -181,6 +181,11 @@ impl Questions {
         request
     }
 
+    /// Forgets the question last put to a probe, so that its answer is shown no more where the run has measured it itself.
+    pub fn put_aside(&mut self, key: Key) {
+        self.put.remove(&key);
+    }
+
     /// Sets the window's clock, seconds.
     pub fn set_clock(&mut self, now: f64) {
         self.now = now;

@@ -3,21 +3,18 @@
 use std::{
     collections::VecDeque,
     path::{Path, PathBuf},
-    sync::atomic::Ordering,
-    time::Duration,
+    sync::Arc,
+    time::Instant,
 };
 
 use eframe::egui;
 
-use super::{
-    frames::{Patience, SOON_MS},
-    mirror::Mirror,
-};
+use super::{frames::NewsPace, mirror::Mirror};
 use crate::telemetry::{Command, Event, RunHandle, RunState};
 
-/// Where a context keeps how long news may wait for a frame.
-pub fn patience_id() -> egui::Id {
-    egui::Id::unique("orrery patience")
+/// How long news wait for a frame of this context.
+pub fn news_pace(ctx: &egui::Context) -> Arc<NewsPace> {
+    ctx.data_mut(|d| d.get_temp_mut_or_default::<Arc<NewsPace>>(egui::Id::unique("orrery news pace")).clone())
 }
 
 /// The reason why nothing can be asked of the recorded example of a lab.
@@ -59,12 +56,8 @@ impl Run {
     /// Watches `handle`. `mirror` may hold what an earlier run reported: it stays in view until this
     /// run tells of itself.
     pub fn new(handle: RunHandle, mut mirror: Mirror, origin: RunOrigin, ctx: &egui::Context) -> Self {
-        let ctx = ctx.clone();
-        let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
-        handle.inbox.set_wake(move || {
-            let ms = patience.load(Ordering::Relaxed).max(SOON_MS);
-            ctx.request_repaint_after(Duration::from_millis(ms));
-        });
+        let (ctx, pace) = (ctx.clone(), news_pace(ctx));
+        handle.inbox.set_wake(move || ctx.request_repaint_after(pace.wait(Instant::now())));
         mirror.state = None;
         mirror.is_preparing = true;
         mirror.is_example = origin == RunOrigin::Example;

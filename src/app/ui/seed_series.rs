@@ -12,7 +12,7 @@ use crate::{
     ui::{
         identity::{KeyedCache, RunNumber},
         mirror::Mirror,
-        plot::{Band, Chart, Curve, Line, Smoothed, Stroke},
+        plot::{Chart, Curve, Line, Smoothed, Stroke},
         theme::Theme,
     },
 };
@@ -179,7 +179,7 @@ impl SeedSeries {
             let mut line = Line::new(format!("{}, {}", pinned.name(), group.label), colour, curve).pinned();
             line.short = Some(pinned.name());
             line.named = !is_named;
-            chart.lines.push(line.stroke(stroke));
+            chart.add(line.stroke(stroke));
         }
     }
 
@@ -231,18 +231,13 @@ impl SeedSeries {
                             continue;
                         }
                     }
-                    chart.bands.push(Band {
-                        label: format!("{label}, \u{b1}1 sd"),
-                        colour,
-                        low: (&spread.low).into(),
-                        high: (&spread.high).into(),
-                    });
+                    chart.band(format!("{label}, \u{b1}1 sd"), colour, &spread.low, &spread.high);
                     Line::new(label, colour, &spread.mean)
                 }
             };
             line = line.stroke(look.stroke).dots();
             line.short = Some(group.label.clone());
-            chart.lines.push(if look.unnamed { line.unnamed() } else { line });
+            chart.add(if look.unnamed { line.unnamed() } else { line });
         }
     }
 }

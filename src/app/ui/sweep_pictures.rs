@@ -11,14 +11,7 @@ mod slice;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
-
-pub use curves::{CurveLine, Curves, curve_lines, curves_ui};
-pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label};
-pub use heat::heat_ui;
-pub use parallel::parallel_ui;
-pub use prepared::{PictureChoices, Prepared};
-pub use slice::slice_ui;
+use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, pos2};
 
 use super::{
     plot::{Scale, value_label},
@@ -28,7 +21,15 @@ use super::{
 use crate::{
     experiments::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
     gpu::colour::ColourMap,
+    ui::widgets::notes::canvas_ui,
 };
+
+pub use curves::{CurveLine, Curves, curve_lines, curves_ui};
+pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label};
+pub use heat::heat_ui;
+pub use parallel::parallel_ui;
+pub use prepared::{PictureChoices, Prepared};
+pub use slice::slice_ui;
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.
 pub const OWN_COLOURS: usize = 7;
@@ -162,8 +163,7 @@ pub fn band_legend(results: &SweepResults) -> &'static str {
 
 /// A place for a picture, with a small title over it; what is left for the picture, and how it is handled.
 fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect, egui::Response) {
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, title));
+    let (rect, response, _) = canvas_ui(ui, size, Sense::click(), title);
     if !view.has_titles {
         return (rect, response);
     }

@@ -1,5 +1,7 @@
 //! Comma-separated values as text (RFC 4180), for exports of views and charts.
 
+use std::fmt::Display;
+
 use csv::Writer;
 
 /// A table being written.
@@ -19,6 +21,11 @@ impl Table {
     pub fn row<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) {
         let written = self.writer.write_record(fields);
         debug_assert!(written.is_ok(), "a row has other columns than its table: {written:?}");
+    }
+
+    /// Adds a row of what is written as it is shown: numbers, words.
+    pub fn cells(&mut self, cells: &[&dyn Display]) {
+        self.row(cells.iter().map(|cell| cell.to_string()));
     }
 
     pub fn finish(self) -> String {

@@ -212,6 +212,11 @@ pub fn numbers() -> FontId {
     FontId::monospace(SMALL)
 }
 
+/// A panel's face of small words.
+pub fn small() -> FontId {
+    FontId::proportional(SMALL)
+}
+
 /// The family of bold words.
 pub const BOLD: &str = "Inter SemiBold";
 

@@ -14,6 +14,41 @@ pub fn wilson(hits: f64, n: f64) -> (f64, f64) {
     ((centre - half).clamp(0.0, p), (centre + half).clamp(p, 1.0))
 }
 
+/// The mean; NaN for an empty slice.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The mean of rows of the same length; empty for none.
+pub fn mean_row(rows: &[Vec<f64>]) -> Vec<f64> {
+    let mut mean = vec![0.0; rows.first().map_or(0, Vec::len)];
+    for row in rows {
+        mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows.len() as f64);
+    }
+    mean
+}
+
+/// a - b, one by one.
+pub fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// exp(l) over the sum of it.
+pub fn softmax(logits: &[f64]) -> Vec<f64> {
+    let top = logits.iter().copied().fold(f64::MIN, f64::max);
+    let exp: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();
+    let total: f64 = exp.iter().sum();
+    exp.iter().map(|e| e / total).collect()
+}
+
+/// The places of the `count` largest values, largest first; of equal ones the first.
+pub fn largest<V: Copy + Into<f64>>(values: &[V], count: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..values.len()).collect();
+    places.sort_by(|a, b| values[*b].into().total_cmp(&values[*a].into()));
+    places.truncate(count);
+    places
+}
+
 /// Mean and sample standard deviation (n - 1; zero for a single value).
 pub fn mean_sd(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
@@ -60,6 +95,12 @@ pub fn correlation(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_come_first_and_of_equal_ones_the_first() {
+        assert_eq!(largest(&[1.0_f32, 3.0, 2.0, 3.0], 3), [1, 3, 2]);
+        assert_eq!(largest(&[1.0, -1.0], 5), [0, 1]);
+    }
 
     #[test]
     fn correlation_knows_its_ends() {

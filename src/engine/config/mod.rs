@@ -26,7 +26,7 @@ pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;
 pub use whole_numbers::whole_numbers;
 
-pub use setting::choices;
+pub use setting::{choices, defaults};
 pub use settings::settings;
 
 use std::collections::BTreeMap;

@@ -227,3 +227,24 @@ macro_rules! choices {
     };
 }
 pub use choices;
+
+/// Declares a struct of plain data, each field with its default: `defaults! { pub struct Sizes { /// Channels.
+/// pub d_model: usize = 64 } }`. A field that is absent in a file has its default.
+#[macro_export]
+macro_rules! defaults {
+    ($(#[$meta:meta])* pub struct $name:ident { $(
+        $(#[$field_meta:meta])* pub $field:ident: $ty:ty = $default:expr
+    ),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
+        pub struct $name { $($(#[$field_meta])* pub $field: $ty),+ }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default),+ }
+            }
+        }
+    };
+}
+pub use defaults;

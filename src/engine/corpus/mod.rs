@@ -14,6 +14,7 @@ mod folder;
 pub mod generated;
 mod grammar;
 mod labelled_lines;
+mod labels;
 mod model_tokenizers;
 mod permutation;
 mod recall;
@@ -40,6 +41,7 @@ pub use chunks::{TextChunk, TextSpan};
 pub use fitting::{BYTES, is_character_list, list_beside};
 pub use grammar::{GrammarRoles, SentenceSet};
 pub use labelled_lines::{LabelledLine, LabelledLines, MIN_GROUPS};
+pub use labels::Labels;
 pub use model_tokenizers::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers};
 pub use source::Source;
 pub use steering::Steering;
@@ -111,6 +113,7 @@ impl CorpusSpec {
             (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
             (_, Source::File(path)) => TextFile::open(path).map(drop),
             (_, Source::GrammarRoles(sets)) if sets.own.is_some() => Corpus::open(self).map(drop),
+            (_, Source::Labels(labels)) if labels.own.is_some() => Corpus::open(self).map(drop),
             (_, Source::Folder { path, domains }) => folder::open(path, *domains, self.seed).map(drop),
             _ => Ok(()),
         }

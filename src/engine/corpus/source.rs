@@ -8,6 +8,7 @@ use super::{
     CorpusError, CorpusSpec, folder,
     generated::{self, Generated, domains, parliament::Extent},
     grammar::{GrammarRoles, SentenceStream},
+    labels::{LabelStream, Labels},
     recall::RecallStream,
     steering::{self, Steering},
     stream::Stream,
@@ -30,6 +31,8 @@ pub enum Source {
     Steering(Steering),
     /// Sentences whose words have grammatical roles.
     GrammarRoles(GrammarRoles),
+    /// Sentences with labels, to be classified.
+    Labels(Labels),
     /// A text file of any size.
     File(PathBuf),
     /// The first so many of the generated domains, of 1 to [`generated::domains::MAX_DOMAINS`].
@@ -65,6 +68,10 @@ impl Source {
             Self::GrammarRoles(sets) => {
                 Ok(OpenedSource { name: generated("grammar_roles"), stream: Box::new(SentenceStream::open(sets)?) })
             }
+            Self::Labels(labels) => {
+                let stream = LabelStream::open(labels, spec.held_out, spec.seed)?;
+                Ok(OpenedSource { name: stream.name().to_owned(), stream: Box::new(stream) })
+            }
             Self::Generated(id) => match generated::by_id(id) {
                 Some(corpus) if corpus.is_task() => {
                     open_task(&Task { id: id.clone(), spacing: 0, answers_only: true }, spec.seed)
@@ -98,6 +105,7 @@ impl Source {
         match self {
             Self::Task(_) | Self::Steering(_) | Self::GrammarRoles(_) => 0,
             Self::Generated(_) | Self::Parliament(_) | Self::Domains(_) => generated::SIZE as u64,
+            Self::Labels(labels) => labels.own.as_deref().map_or(0, length),
             Self::File(path) => length(path),
             Self::Folder { path, .. } => folder::bytes(path),
         }
@@ -105,7 +113,7 @@ impl Source {
 
     pub(super) fn asks_questions(&self) -> bool {
         match self {
-            Self::Task(_) | Self::Steering(_) => true,
+            Self::Task(_) | Self::Steering(_) | Self::Labels(_) => true,
             Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
             Self::Parliament(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => {
                 false
@@ -124,7 +132,12 @@ impl Source {
             Self::Domains(count) => domain < *count,
             Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
             Self::Parliament(_) => Generated::has_debates(domain),
-            Self::Task(_) | Self::Steering(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Folder { .. } => false,
+            Self::Task(_)
+            | Self::Steering(_)
+            | Self::GrammarRoles(_)
+            | Self::Labels(_)
+            | Self::File(_)
+            | Self::Folder { .. } => false,
         }
     }
 
@@ -136,6 +149,7 @@ impl Source {
             Self::Task(_)
             | Self::Steering(_)
             | Self::GrammarRoles(_)
+            | Self::Labels(_)
             | Self::File(_)
             | Self::Domains(_)
             | Self::Folder { .. } => None,
@@ -151,6 +165,7 @@ impl Source {
             Self::File(path) => Ok(vec![path.clone()]),
             Self::Folder { path, .. } => folder::files(path),
             Self::GrammarRoles(sets) => Ok(sets.own.iter().cloned().collect()),
+            Self::Labels(labels) => Ok(labels.own.iter().cloned().collect()),
             Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
                 Ok(vec![])
             }

@@ -212,13 +212,7 @@ impl Bdh {
 }
 
 impl Trainable for Bdh {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Bdh(self.spec.clone())
-    }
+    params_and_spec!(Bdh);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.update = step;

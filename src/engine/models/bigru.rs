@@ -1,21 +1,16 @@
 //! A bidirectional GRU that is trained to tag every word of a sentence: the supervised baseline of the paper on
 //! exponential moving averages (arXiv 2604.08556, section 4 and appendix A).
 
-use candle_core::{DType, Device, Result, Tensor};
-use serde::{Deserialize, Serialize};
-
-use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{Capabilities, SequenceTagger},
-    step_memory::{StepMemory, StepSizes},
-};
-use crate::nn::{
-    Batch, IGNORE, Params, Tap,
-    dropout::Dropout,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
-    gru::BiGru as Layer,
-    host,
-    params::hash,
+use super::capabilities::SequenceTagger;
+use crate::{
+    models::prelude::*,
+    nn::{
+        IGNORE,
+        dropout::Dropout,
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding},
+        gru::BiGru as Layer,
+        params::hash,
+    },
 };
 
 /// The encoding of a word at the input.
@@ -33,23 +28,17 @@ pub enum WordInput {
     OneHot,
 }
 
-/// Sizes of a bidirectional GRU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BiGruSpec {
-    /// The encoding of words at the input.
-    pub input: WordInput,
-    /// Units of each direction.
-    pub hidden: usize,
-    /// The number of tags.
-    pub tags: usize,
-    /// Share of the states before the head that training sets to 0.
-    pub dropout: f64,
-}
-
-impl Default for BiGruSpec {
-    fn default() -> Self {
-        Self { input: WordInput::Embedding { width: 64, std: 1.0 }, hidden: 256, tags: 20, dropout: 0.0 }
+defaults! {
+    /// Sizes of a bidirectional GRU.
+    pub struct BiGruSpec {
+        /// The encoding of words at the input.
+        pub input: WordInput = WordInput::Embedding { width: 64, std: 1.0 },
+        /// Units of each direction.
+        pub hidden: usize = 256,
+        /// The number of tags.
+        pub tags: usize = 20,
+        /// Share of the states before the head that training sets to 0.
+        pub dropout: f64 = 0.0,
     }
 }
 
@@ -157,13 +146,7 @@ impl BiGru {
 }
 
 impl Trainable for BiGru {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::BiGru(self.spec.clone())
-    }
+    params_and_spec!(BiGru);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.update = step;

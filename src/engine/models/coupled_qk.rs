@@ -8,10 +8,10 @@ use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
-use self::net::Net;
+use self::net::{CLASS_HEAD, Net};
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable, USUAL_ADVICE,
-    capabilities::{AttentionLayer, Capabilities, LayerDynamics, QueryKeyDynamics},
+    capabilities::{AttentionLayer, Capabilities, LayerDynamics, QueryKeyDynamics, TextClassifier},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -37,13 +37,15 @@ impl FamilySpec for CoupledQkSpec {
         };
         let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
         let positions = if self.rotary { 0.0 } else { self.positions as f64 };
+        let classes = self.classes.unwrap_or(0) as f64;
+        let outputs = StepSizes { vocab: self.classes.map_or(step.vocab, |k| k as f64), ..*step };
         StepMemory {
-            weights: (step.vocab + positions + 1.0) * d + self.blocks_weights() as f64,
+            weights: (step.vocab + positions + 1.0 + classes) * d + self.blocks_weights() as f64,
             shared: self.fused_weights() as f64,
             activations: layers * block.saved(n)
                 + n * self.more_saved()
                 + block.backward(n)
-                + step_memory::head(self.d_model, step),
+                + step_memory::head(self.d_model, &outputs),
         }
     }
 
@@ -64,7 +66,7 @@ impl FamilySpec for CoupledQkSpec {
     }
 }
 
-/// A decoder with learned or rotary positions and a tied head. Taps: `layers.i.attn.weights`, queries and keys before
+/// A decoder with learned or rotary positions and a tied head, or one that classifies whole texts. Taps: `layers.i.attn.weights`, queries and keys before
 /// (`layers.i.attn.q0`, `k0`) and after the evolution (`q`, `k`), `(B, H, T, d)`, and `final`.
 pub struct CoupledQk {
     spec: CoupledQkSpec,
@@ -87,7 +89,7 @@ impl CoupledQk {
     }
 
     fn cross_entropy(net: &Net, batch: &Batch) -> Result<Tensor> {
-        head_cross_entropy(&net.encode(&batch.tokens, &mut Tap::off())?, &net.embed, &batch.targets)
+        head_cross_entropy(&net.encode(&batch.tokens, &mut Tap::off())?, net.head(), &batch.targets)
     }
 }
 
@@ -101,18 +103,12 @@ impl CoupledQkStream<'_> {
     /// The next token of each text, u32 `(B, 1)` -> logits `(B, 1, V)`, as if the whole text had been read at once. An
     /// error says when the model has no positions left.
     pub fn read(&mut self, token: &Tensor) -> Result<Tensor> {
-        linear(&self.net.read_next(token, &mut self.caches)?, &self.net.embed)
+        linear(&self.net.read_next(token, &mut self.caches)?, self.net.head())
     }
 }
 
 impl Trainable for CoupledQk {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::CoupledQk(self.spec.clone())
-    }
+    params_and_spec!(CoupledQk);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = Self::cross_entropy(&self.net.with_shared_weights(accumulator)?, batch)?;
@@ -130,12 +126,33 @@ impl Trainable for CoupledQk {
         }
     }
 
+    /// A classifier that goes on from a language model keeps its own head, as drawn.
+    fn load_from(&self, sources: &[&dyn Trainable]) -> Result<Vec<String>> {
+        let &[source] = sources else { bail!("a transformer takes over from one transformer") };
+        let heads = [self.params.get(CLASS_HEAD), source.params().get(CLASS_HEAD)];
+        for (name, _) in self.params.iter() {
+            match source.params().get(name) {
+                Some(value) => self.params.load(name, value.as_tensor())?,
+                None if name == CLASS_HEAD => {}
+                None => bail!("the model that it takes over from has no parameter `{name}`"),
+            }
+        }
+        Ok(match heads {
+            [Some(head), None] => {
+                vec![format!("the head of {} classes is drawn, all else is taken over", head.dim(0)?)]
+            }
+            _ => vec![],
+        })
+    }
+
     fn capabilities(&self) -> Capabilities<'_> {
         let layers = AttentionLayer::stack("layers", self.spec.layers, None).into_iter();
         let attention_layers =
             layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect();
         Capabilities {
-            token_model: Some(self),
+            // logits of classes are none of tokens
+            token_model: self.spec.classes.is_none().then_some(self as &dyn Model),
+            text_classifier: self.spec.classes.is_some().then_some(self as &dyn TextClassifier),
             attention_layers,
             positions: (!self.spec.rotary).then_some(self.spec.positions),
             query_key_dynamics: Some(self),
@@ -145,8 +162,19 @@ impl Trainable for CoupledQk {
 }
 
 impl Model for CoupledQk {
+    /// Of a classifier, those of its classes.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
+        linear(&self.inference_net.encode(tokens, tap)?, self.inference_net.head())
+    }
+}
+
+impl TextClassifier for CoupledQk {
+    fn classes(&self) -> usize {
+        self.spec.classes.unwrap_or(0)
+    }
+
+    fn class_logits(&self, tokens: &Tensor) -> Result<Tensor> {
+        self.logits(tokens, &mut Tap::off())
     }
 }
 

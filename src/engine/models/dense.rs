@@ -1,22 +1,17 @@
 //! The dense decoders that fast-slow is measured against.
 
-use candle_core::{DType, Device, Result, Tensor};
-use serde::{Deserialize, Serialize};
-
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, Capabilities},
-    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+    capabilities::AttentionLayer,
+    step_memory::{self, BlockSizes},
 };
-use crate::nn::{
-    Batch, Params, Tap,
-    block::{self, Block, LlamaBlockSpec, llama_block},
-    fused::{
-        GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act,
-        norm::rms_norm,
+use crate::{
+    models::prelude::*,
+    nn::{
+        block::{self, Block, LlamaBlockSpec, llama_block},
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding, mlp::Act, norm::rms_norm},
+        layers::{EMBEDDING_STD, EPS},
+        mlp::MlpKind,
     },
-    layers::{EMBEDDING_STD, EPS},
-    mlp::MlpKind,
 };
 
 /// The gated MLP's activation.
@@ -30,29 +25,23 @@ pub enum GatedAct {
     Geglu,
 }
 
-/// Sizes. The default is the larger baseline: 1,025,408 parameters at a vocabulary of 320.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DenseSpec {
-    /// The width of the residual stream.
-    pub d_model: usize,
-    /// The number of layers.
-    pub layers: usize,
-    /// The number of query heads.
-    pub heads: usize,
-    /// The number of key and value heads; it divides `heads`.
-    pub kv_heads: usize,
-    /// Width of the gated MLP.
-    pub hidden: usize,
-    /// The activation of the gated MLP.
-    pub act: GatedAct,
-    /// Query t sees keys t-window+1..=t; `None` sees the whole past.
-    pub window: Option<usize>,
-}
-
-impl Default for DenseSpec {
-    fn default() -> Self {
-        Self { d_model: 128, layers: 4, heads: 4, kv_heads: 2, hidden: 512, act: GatedAct::Swiglu, window: None }
+defaults! {
+    /// Sizes. The default is the larger baseline: 1,025,408 parameters at a vocabulary of 320.
+    pub struct DenseSpec {
+        /// The width of the residual stream.
+        pub d_model: usize = 128,
+        /// The number of layers.
+        pub layers: usize = 4,
+        /// The number of query heads.
+        pub heads: usize = 4,
+        /// The number of key and value heads; it divides `heads`.
+        pub kv_heads: usize = 2,
+        /// Width of the gated MLP.
+        pub hidden: usize = 512,
+        /// The activation of the gated MLP.
+        pub act: GatedAct = GatedAct::Swiglu,
+        /// Query t sees keys t-window+1..=t; `None` sees the whole past.
+        pub window: Option<usize> = None,
     }
 }
 
@@ -153,13 +142,7 @@ impl Dense {
 }
 
 impl Trainable for Dense {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Dense(self.spec.clone())
-    }
+    params_and_spec!(Dense);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?;

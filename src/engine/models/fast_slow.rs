@@ -1,24 +1,22 @@
 //! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
 //! blocks, coupled through one gate.
 
-use candle_core::{D, DType, Device, Result, Tensor, backprop::GradStore};
+use candle_core::{D, backprop::GradStore};
 
-use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{
-        AttentionLayer, Capabilities, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam,
-        SolvedEquation, TwoTimescales,
+use super::capabilities::{
+    AttentionLayer, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, SolvedEquation,
+    TwoTimescales,
+};
+use crate::{
+    models::prelude::*,
+    nn::{
+        block,
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding, norm::rms_norm},
+        layers::EPS,
+        pooling::{causal_pool, inject, upsample},
     },
-    step_memory::{StepMemory, StepSizes},
+    telemetry::channels,
 };
-use crate::nn::{
-    Batch, Params, Tap, block,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
-    host,
-    layers::EPS,
-    pooling::{causal_pool, inject, upsample},
-};
-use crate::telemetry::channels;
 
 mod approach;
 mod decays;
@@ -194,13 +192,7 @@ impl FastSlow {
 }
 
 impl Trainable for FastSlow {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::FastSlow(self.spec.clone())
-    }
+    params_and_spec!(FastSlow);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let encoded = self.encode(&self.net.with_shared_weights(accumulator)?, &batch.tokens, &mut Tap::off(), true)?;

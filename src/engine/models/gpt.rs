@@ -3,21 +3,20 @@
 
 mod spec;
 
-use candle_core::{DType, Device, Result, Tensor};
-
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, Capabilities, ResidualLayers},
-    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+    capabilities::{AttentionLayer, ResidualLayers},
+    step_memory::{self, BlockSizes},
 };
-use crate::nn::{
-    Batch, Params, Tap,
-    block::{self, Block, Gpt2BlockSpec, gpt2_block},
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
-    layers::{EMBEDDING_STD, Norm},
-    residual_mixing::{Mixer, ResidualMixing},
+use crate::{
+    models::prelude::*,
+    nn::{
+        block::{self, Block, Gpt2BlockSpec, gpt2_block},
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding},
+        layers::{EMBEDDING_STD, Norm},
+        residual_mixing::{Mixer, ResidualMixing},
+    },
 };
 
 impl FamilySpec for PlainGptSpec {
@@ -161,7 +160,7 @@ pub(super) fn embed_from(tokens: &Tensor, embed: &Tensor, positions: Option<&Ten
     let Some(positions) = positions else { return Ok(x) };
     let (t, most) = (x.dim(1)?, positions.dim(0)?);
     if first + t > most {
-        candle_core::bail!("{} tokens, but the model has learned positions for {most}", first + t);
+        bail!("{} tokens, but the model has learned positions for {most}", first + t);
     }
     x.broadcast_add(&positions.narrow(0, first, t)?)
 }

@@ -16,6 +16,19 @@ use step_memory::{StepMemory, StepSizes};
 
 pub use family::FamilySpec;
 
+/// Answers that every family gives alike: its weights, and its sizes as they were given.
+macro_rules! params_and_spec {
+    ($family:ident) => {
+        fn params(&self) -> &Params {
+            &self.params
+        }
+
+        fn spec(&self) -> ModelSpec {
+            ModelSpec::$family(self.spec.clone())
+        }
+    };
+}
+
 pub mod bdh;
 pub mod bigru;
 pub mod capabilities;
@@ -24,8 +37,10 @@ pub mod dense;
 mod family;
 pub mod fast_slow;
 pub mod gpt;
+pub mod graph_bdh;
 pub mod ode_flow;
 pub mod plane;
+mod prelude;
 pub mod recover;
 pub mod spcn;
 pub mod spen;
@@ -41,6 +56,7 @@ families! {
     PlainGpt(gpt::PlainGptSpec),
     Bdh(bdh::BdhSpec),
     AlibiGpt(gpt::AlibiGptSpec),
+    GraphBdh(graph_bdh::GraphBdhSpec),
     CoupledQk(coupled_qk::CoupledQkSpec),
     Spen(spen::SpenSpec),
     Spcn(spcn::SpcnSpec),

@@ -8,7 +8,7 @@ mod steering;
 
 use std::sync::Arc;
 
-use candle_core::{DType, Device, Result, Tensor, backprop::GradStore};
+use candle_core::backprop::GradStore;
 
 pub use super::capabilities::Steering;
 pub use spec::OdeFlowSpec;
@@ -17,17 +17,10 @@ use self::{
     net::{Flow, Net},
     steering::{Carry, Steered},
 };
-use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, CONTROLS, Capabilities, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
-    step_memory::{StepMemory, StepSizes},
-};
+use super::capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam};
 use crate::{
-    nn::{
-        Batch, Params, Tap,
-        fused::{GradAccumulator, cross_entropy::head_cross_entropy},
-        host,
-    },
+    models::prelude::*,
+    nn::fused::cross_entropy::head_cross_entropy,
     ode::{self, Field, Gradient, SharedField, SolverOptions},
 };
 
@@ -128,13 +121,7 @@ impl OdeFlow {
 }
 
 impl Trainable for OdeFlow {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::OdeFlow(self.spec.clone())
-    }
+    params_and_spec!(OdeFlow);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         match &mut self.steered {

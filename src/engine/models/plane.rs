@@ -1,22 +1,14 @@
 //! Flows in the plane, where everything can be seen: three written down, and a small network that learns one of them
 //! from its velocities.
 
-use candle_core::{D, DType, Device, Result, Tensor};
+use candle_core::D;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
-use super::{
-    FamilySpec, Loss, ModelSpec, Trainable,
-    capabilities::{Capabilities, FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
-    step_memory::{StepMemory, StepSizes},
-};
+use super::capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam};
 use crate::{
-    nn::{
-        Batch, Params,
-        fused::{GradAccumulator, linear::linear, mlp::Act},
-        layers,
-    },
+    models::prelude::*,
+    nn::{fused::mlp::Act, layers},
     ode::Field,
 };
 
@@ -27,23 +19,17 @@ const POINTS: usize = 256;
 /// The damping of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
 const MU: f64 = 1.5;
 
-/// Sizes and fields of a flow in the plane.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PlaneSpec {
-    /// The field that is shown by default.
-    pub kind: PlanarField,
-    /// The field that the network learns; the network itself is no target.
-    pub target: PlanarField,
-    /// Hidden units of each of its two layers.
-    pub hidden: usize,
-    /// Paths run over the times 0 ..= this.
-    pub time: f64,
-}
-
-impl Default for PlaneSpec {
-    fn default() -> Self {
-        Self { kind: PlanarField::VanDerPol, target: PlanarField::VanDerPol, hidden: 64, time: 6.0 }
+defaults! {
+    /// Sizes and fields of a flow in the plane.
+    pub struct PlaneSpec {
+        /// The field that is shown by default.
+        pub kind: PlanarField = PlanarField::VanDerPol,
+        /// The field that the network learns; the network itself is no target.
+        pub target: PlanarField = PlanarField::VanDerPol,
+        /// Hidden units of each of its two layers.
+        pub hidden: usize = 64,
+        /// Paths run over the times 0 ..= this.
+        pub time: f64 = 6.0,
     }
 }
 
@@ -147,13 +133,7 @@ fn velocity(kind: PlanarField, y: &Tensor) -> Result<Tensor> {
 }
 
 impl Trainable for Plane {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Plane(self.spec.clone())
-    }
+    params_and_spec!(Plane);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.step = step;

@@ -18,21 +18,14 @@
 //! Every vector is centred and scaled to unit variance over its units before it is read, so that no
 //! reader is held back by the size of a trace (that of a = 0.02 is fifty times smaller).
 
-use candle_core::{D, DType, Device, Result, Tensor};
-use serde::{Deserialize, Serialize};
+use candle_core::D;
 
-use super::{
-    FamilySpec, Loss, ModelSpec, Trainable,
-    capabilities::{Capabilities, RecoveryModel},
-    step_memory::{StepMemory, StepSizes},
-};
-use crate::analysis::ema;
-use crate::nn::{
-    Batch, Params,
-    fused::{
-        GradAccumulator,
+use super::capabilities::RecoveryModel;
+use crate::{
+    analysis::ema,
+    models::prelude::*,
+    nn::fused::{
         cross_entropy::cross_entropy,
-        linear::linear,
         mlp::{Act, mlp},
     },
 };
@@ -336,13 +329,7 @@ impl Heads {
 }
 
 impl Trainable for Recover {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Recover(self.spec.clone())
-    }
+    params_and_spec!(Recover);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let total = self.cross_entropy(&self.weights, batch)?;

@@ -19,20 +19,18 @@ mod reading;
 mod sparse;
 mod spec;
 
-use candle_core::{DType, Device, Result, Tensor};
-
-use super::{
-    ModelSpec, Trainable,
-    capabilities::{
-        Capabilities, CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder,
-        SettledLevel, SettlingModel,
-    },
-};
-use crate::nn::{Batch, IGNORE, Params, host, kernels::threads};
-
 use feedforward::FeedforwardRule;
 use hierarchy::{Hierarchy, Level};
 use reading::{DirectionReader, Encoder};
+
+use super::capabilities::{
+    CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
+    SettlingModel,
+};
+use crate::{
+    models::prelude::*,
+    nn::{IGNORE, kernels::threads},
+};
 
 pub use sparse::Sparse;
 pub use spec::{LevelSpec, SpcnSpec};
@@ -251,13 +249,7 @@ impl SettlingModel for Spcn {
 }
 
 impl Trainable for Spcn {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Spcn(self.spec.clone())
-    }
+    params_and_spec!(Spcn);
 
     /// Mean squared error of what level 0 was predicted to be, a word.
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

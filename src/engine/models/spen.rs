@@ -7,22 +7,14 @@ mod predictor;
 mod spec;
 mod traces;
 
-use candle_core::{DType, Device, Result, Tensor};
-
 pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 
 use self::net::{BlockState, Net};
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{
-        AttentionLayer, Capabilities, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks,
-    },
-    step_memory::{self, StepMemory, StepSizes},
+    capabilities::{AttentionLayer, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks},
+    step_memory,
 };
-use crate::nn::{
-    Batch, Params, Tap,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
-};
+use crate::{models::prelude::*, nn::fused::cross_entropy::head_cross_entropy};
 
 /// Weight of the load-balancing loss.
 const BALANCE: f64 = 0.01;
@@ -135,13 +127,7 @@ impl FastWeightModel for Spen {
 }
 
 impl Trainable for Spen {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Spen(self.spec.clone())
-    }
+    params_and_spec!(Spen);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let encoded = self.net.read(&batch.tokens, &mut self.net.start(), &mut Tap::off())?;

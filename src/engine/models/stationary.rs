@@ -3,26 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use candle_core::{D, DType, Device, Result, Tensor};
+use candle_core::D;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
-use super::{
-    FamilySpec, Loss, ModelSpec, Trainable,
-    capabilities::{Capabilities, StationaryMap},
-    step_memory::{StepMemory, StepSizes},
-};
+use super::capabilities::StationaryMap;
 use crate::{
     analysis::generator::{
         self, Control, ControlledGenerator, Generator, MAX_STATES, MatrixKind, Topology, TopologySettings,
     },
     files,
-    nn::{
-        Batch, Params,
-        fused::{GradAccumulator, linear::linear, mlp::Act},
-        host, layers,
-    },
+    models::prelude::*,
+    nn::{fused::mlp::Act, layers},
 };
 
 /// Controls of a held-out measurement; an update has as many as its batch has rows.
@@ -237,13 +229,7 @@ impl Stationary {
 }
 
 impl Trainable for Stationary {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::Stationary(self.spec.clone())
-    }
+    params_and_spec!(Stationary);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.step = step;

@@ -89,6 +89,17 @@ impl Params {
         self.constant(name, shape, 0.0)
     }
 
+    /// Creates a tensor of these values that is no weight but must not be lost: it is in checkpoints, and is neither trained
+    /// nor counted.
+    pub fn buffer(&mut self, name: &str, shape: impl Into<Shape>, values: Vec<f32>) -> Result<Tensor> {
+        let shape = shape.into();
+        let tensor = self.insert(name, shape.clone(), |p| Tensor::from_vec(values, shape, &p.device))?;
+        if !self.is_buffer(name) {
+            self.buffers.push(name.to_owned());
+        }
+        Ok(tensor)
+    }
+
     /// Builds a net twice over the same parameters: for training, and for inference. The second reads the
     /// same memory, so that it follows training, but what it computes records no graph and saves nothing
     /// for a backward pass. `build` must ask for the same parameters each time.

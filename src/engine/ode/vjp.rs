@@ -15,12 +15,13 @@ pub trait Vjp: Send + Sync {
 
 /// Gives `end` (no part of any graph) the gradients that `vjp` finds.
 pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], vjp: impl Vjp + 'static) -> Result<Tensor> {
-    let packed = if weights.is_empty() {
-        Tensor::zeros(1, y0.dtype(), y0.device())?
-    } else {
-        Tensor::cat(&weights.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)?
-    };
+    let packed = if weights.is_empty() { Tensor::zeros(1, y0.dtype(), y0.device())? } else { flattened(weights)? };
     end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, Attached { vjp })
+}
+
+/// All values, one tensor after the other.
+fn flattened(tensors: &[Tensor]) -> Result<Tensor> {
+    Tensor::cat(&tensors.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)
 }
 
 /// Errors early, and by name, on what no backward pass could serve.
@@ -63,47 +64,30 @@ struct Attached<P> {
     vjp: P,
 }
 
+/// Forward passes that give the first argument again, one for each kind of device.
+macro_rules! pass_through {
+    ($($forward:ident: $storage:ty),+) => { $(
+        fn $forward(
+            &self,
+            end: &$storage,
+            layout: &Layout,
+            _: &$storage,
+            _: &Layout,
+            _: &$storage,
+            _: &Layout,
+        ) -> Result<($storage, Shape)> {
+            Ok((end.try_clone(layout)?, layout.shape().clone()))
+        }
+    )+ };
+}
+
 /// The first argument is passed through.
 impl<P: Vjp> CustomOp3 for Attached<P> {
     fn name(&self) -> &'static str {
         "ode-solve"
     }
 
-    fn cpu_fwd(
-        &self,
-        end: &CpuStorage,
-        layout: &Layout,
-        _: &CpuStorage,
-        _: &Layout,
-        _: &CpuStorage,
-        _: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        Ok((end.try_clone(layout)?, layout.shape().clone()))
-    }
-
-    fn cuda_fwd(
-        &self,
-        end: &CudaStorage,
-        layout: &Layout,
-        _: &CudaStorage,
-        _: &Layout,
-        _: &CudaStorage,
-        _: &Layout,
-    ) -> Result<(CudaStorage, Shape)> {
-        Ok((end.try_clone(layout)?, layout.shape().clone()))
-    }
-
-    fn metal_fwd(
-        &self,
-        end: &MetalStorage,
-        layout: &Layout,
-        _: &MetalStorage,
-        _: &Layout,
-        _: &MetalStorage,
-        _: &Layout,
-    ) -> Result<(MetalStorage, Shape)> {
-        Ok((end.try_clone(layout)?, layout.shape().clone()))
-    }
+    pass_through!(cpu_fwd: CpuStorage, cuda_fwd: CudaStorage, metal_fwd: MetalStorage);
 
     fn bwd(
         &self,
@@ -114,11 +98,7 @@ impl<P: Vjp> CustomOp3 for Attached<P> {
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         let (y0, weights) = self.vjp.vjp(&grad.contiguous()?.detach())?;
-        let weights = if weights.is_empty() {
-            packed.zeros_like()?
-        } else {
-            Tensor::cat(&weights.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)?
-        };
+        let weights = if weights.is_empty() { packed.zeros_like()? } else { flattened(&weights)? };
         Ok((None, Some(y0), Some(weights)))
     }
 }

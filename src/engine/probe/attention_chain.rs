@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
+use super::tapped::AttendingModel;
 use crate::{
     analysis::{
         markov_chain::{
@@ -15,11 +15,8 @@ use crate::{
         statistics::mean_sd,
     },
     models::capabilities::AttentionLayer,
-    nn::{Result, host},
-    telemetry::{
-        Array,
-        measurements::{self, AttentionChainArgs, ChainLumping, ChainProperties, NullError},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{AttentionChainArgs, ChainLumping, ChainProperties, NullError},
 };
 
 /// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
@@ -79,7 +76,7 @@ impl Probe for AttentionChain {
             tokens_per_position: layer.tokens_per_position,
             is_typed,
             first_sees_nothing,
-            weights: Array::new([n, n], values).map_err(candle_core::Error::wrap)?,
+            weights: Array::new([n, n], values)?,
             row_sum_error: check.row_sum_error,
             smallest: check.smallest,
             problem: chain.as_ref().err().map(|e| match layer.is_differential {
@@ -143,10 +140,8 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        corpus::{self, Corpus},
         models::{ModelSpec, fast_slow::FastSlowSpec, gpt::PlainGptSpec},
-        probe::{AnyProbe, ProbeContext},
-        telemetry::{Args, Measurement},
+        probe::testing::{measured, prose},
     };
 
     fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
@@ -154,14 +149,9 @@ mod tests {
     }
 
     fn ask_of(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
-        let source = corpus::Source::Generated("harbour".into());
-        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
-        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let corpus = prose()?;
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
-        let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let found = AttentionChain.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        Ok(measurements::AttentionChain::from_payload(&found[0].payload).cloned().unwrap())
+        measured(&AttentionChain, model.as_mut(), &corpus, args)
     }
 
     fn text(words: &str) -> Value {

@@ -1,15 +1,12 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
+use super::tapped::AttendingModel;
 use crate::{
     analysis::attention_rows::Rows,
     models::capabilities,
-    nn::{Result, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{self, AttentionLayer, AttentionMapsArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{AttentionLayer, AttentionMapsArgs},
 };
 
 /// Makes [`measurements::AttentionMaps`].
@@ -47,7 +44,7 @@ pub(super) fn attention_layer(layer: &capabilities::AttentionLayer, weights: &Te
     let values = host::to_f32(weights)?;
     let kind = rows_of(layer);
     let entropy = values.chunks((rows * cols).max(1)).map(|head| kind.mean_entropy(head, cols)).collect();
-    let weights = Array::new([heads, rows, cols], values).map_err(candle_core::Error::wrap)?.half_precision();
+    let weights = Array::new([heads, rows, cols], values)?.half_precision();
     Ok(AttentionLayer {
         path: layer.path.clone(),
         tokens_per_position: layer.tokens_per_position,

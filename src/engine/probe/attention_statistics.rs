@@ -3,15 +3,15 @@
 
 use rayon::prelude::*;
 
-use super::{Answer, Probe, ProbeInputs, Progress, attention_maps::rows_of, tapped::AttendingModel};
+use super::{attention_maps::rows_of, tapped::AttendingModel};
 use crate::{
     analysis::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     },
     models::capabilities::AttentionLayer,
-    nn::{Result, Tensor, host},
-    telemetry::measurements::{self, AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
+    probe::prelude::*,
+    telemetry::measurements::{AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
 };
 
 /// Makes [`measurements::AttentionStatistics`].
@@ -24,13 +24,12 @@ impl Probe for AttentionStatistics {
     const TAKES_LONG: bool = true;
 
     fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.length).map_err(candle_core::Error::wrap)?;
+        let windows = cx.corpus.held_out(args.windows, args.length)?;
         let mut sums: Vec<StatisticsSums> = vec![];
-        for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
+        for (i, window) in cx.batches(&windows, 1).enumerate() {
             let progress = cx.progress.piece(i, windows.rows);
             progress.at(0, 1)?;
-            let tokens = Tensor::from_slice(ids, (1, ids.len()), cx.device)?;
-            add_window(&model, &tokens, &mut sums, progress)?;
+            add_window(&model, &window?.tokens, &mut sums, progress)?;
         }
         let layers = sums.into_iter().map(|s| s.mean(windows.rows)).collect();
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);

@@ -1,9 +1,9 @@
 //! Correlation of the blocks' input with its own past, and what the traces keep of that past.
 
-use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
+use super::tapped::TraceModel;
 use crate::{
     models::capabilities::TraceBlocks,
-    nn::{Result, Tap, Tensor, host},
+    probe::prelude::*,
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs, BlockAutocorrelation},
 };
 
@@ -16,17 +16,13 @@ impl Probe for Autocorrelation {
 
     fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TraceModel { model, sizes } = subject;
-        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
+        let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let (rows, len) = (held_out.rows, held_out.len);
         let lags = args.lags.min(len / 2);
         let tokens = Tensor::from_slice(&held_out.inputs, (rows, len), cx.device)?;
         let mut tap = Tap::on(&["blocks."]);
         model.logits(&tokens, &mut tap)?;
-        let missing = |path: &str| candle_core::Error::Msg(format!("the model gave nothing at {path}"));
-        let values = |block: usize, part: &str| -> Result<Vec<f32>> {
-            let path = sizes.tap_path(block, part);
-            host::to_f32(tap.get(&path).ok_or_else(|| missing(&path))?)
-        };
+        let values = |block: usize, part: &str| host::to_f32(tap.need(&sizes.tap_path(block, part))?);
         let of_block = |block: usize| -> Result<BlockAutocorrelation> {
             let kept = |trace: &str| -> Result<Vec<f64>> {
                 Ok(retention(&values(block, &format!("rate_{trace}"))?, [rows, len, sizes.channels], lags))

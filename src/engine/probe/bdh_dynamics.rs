@@ -1,22 +1,20 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    analysis::bdh_dynamics::{
-        Dense, Discrepancy, Drift, Normfree, Weights,
-        checks::{self, Model as Physical},
-        pulse,
-    },
-    corpus::Corpus,
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Result, Tap, fused::linear_attention::decays, host},
-    telemetry::{
-        Array,
-        measurements::{
-            BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken,
-            SynapseDrift,
+    analysis::{
+        bdh_dynamics::{
+            Dense, Discrepancy, Drift, Normfree, Weights,
+            checks::{self, Model as Physical},
+            pulse,
         },
+        statistics::{largest, softmax},
+    },
+    nn::fused::linear_attention::decays,
+    probe::prelude::*,
+    telemetry::measurements::{
+        BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken,
+        SynapseDrift,
     },
 };
 
@@ -96,7 +94,7 @@ impl Probe for BdhDynamics {
             given.logits(&norm(&answer))
         };
         let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
-        let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| top(a, 1) == top(b, 1)).count();
+        let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| largest(a, 1) == largest(b, 1)).count();
         let predictions = |all: &[Vec<f64>]| all.iter().map(|l| likeliest(cx.corpus, l)).collect();
         let weights = BdhDynamicsWeights {
             e: array(&given.weights.e)?,
@@ -217,21 +215,11 @@ fn unreached_share(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64
     if all > 0.0 { off / all } else { 0.0 }
 }
 
-/// The ids of the largest logits, largest first.
-fn top(logits: &[f64], count: usize) -> Vec<usize> {
-    let mut ids: Vec<usize> = (0..logits.len()).collect();
-    ids.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-    ids.truncate(count);
-    ids
-}
-
 /// The likeliest next tokens, likeliest first.
 fn likeliest(corpus: &Corpus, logits: &[f64]) -> Vec<LikelyToken> {
-    let most = logits.iter().copied().fold(f64::MIN, f64::max);
-    let total: f64 = logits.iter().map(|l| (l - most).exp()).sum();
-    let likely =
-        |i: usize| LikelyToken { token: corpus.token_text(i as u32), probability: (logits[i] - most).exp() / total };
-    top(logits, PREDICTIONS).into_iter().map(likely).collect()
+    let p = softmax(logits);
+    let likely = |i: usize| LikelyToken { token: corpus.token_text(i as u32), probability: p[i] };
+    largest(logits, PREDICTIONS).into_iter().map(likely).collect()
 }
 
 fn rows(all: &[Vec<f64>]) -> Dense<f64> {
@@ -241,7 +229,7 @@ fn rows(all: &[Vec<f64>]) -> Dense<f64> {
 
 fn array(m: &Dense<f64>) -> Result<Array> {
     let values = m.data.iter().map(|v| *v as f32).collect();
-    Array::new([m.rows, m.cols], values).map_err(candle_core::Error::wrap)
+    Ok(Array::new([m.rows, m.cols], values)?)
 }
 
 /// Every check with its error and bound by token, as shares of the largest value compared; and Claim 3's

@@ -1,12 +1,12 @@
 //! The claims of the BDH paper's theory, tried on numbers that are drawn from a seed.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    analysis::bdh_theory::{block_model, capacity, hashing, l1_amplification, markov, sparse_state},
+    analysis::bdh_theory::{
+        block_model, capacity, hashing, integrate_and_fire, l1_amplification, markov, replicator, sparse_state, spikes,
+    },
     config::Choice,
-    models::capabilities::SynapseModel,
-    nn::Result,
-    telemetry::measurements::{self, BdhTheoryArgs, TheoryClaim, TheoryCurve},
+    probe::prelude::*,
+    telemetry::measurements::{BdhTheoryArgs, TheoryClaim, TheoryCurve},
 };
 
 /// Makes a [`measurements::BdhTheory`].
@@ -27,6 +27,9 @@ impl Probe for BdhTheory {
             TheoryClaim::Hashing => hashing(n, cx.seed),
             TheoryClaim::L1 => l1_amplification(n),
             TheoryClaim::SparseState => sparse_state(n, cx.seed),
+            TheoryClaim::Replicator => replicator(n),
+            TheoryClaim::Spikes => spikes(n, cx.seed),
+            TheoryClaim::Fire => integrate_and_fire(n, cx.seed),
         };
         let curve = |c: crate::analysis::bdh_theory::Curve| TheoryCurve { name: c.name, y: c.values.into() };
         let curves = found.curves.into_iter().map(curve).collect();

@@ -1,18 +1,11 @@
 //! The causality probe: change one token and see which logits hear of it. Nothing before the change
 //! may.
 
-use super::{
-    Answer, FromModel, Probe, ProbeInputs,
-    prompt::{Prompt, likely_tokens},
-};
 use crate::{
-    corpus::Corpus,
-    models::{
-        Trainable,
-        capabilities::{CouplingModel, CouplingSettings},
-    },
-    nn::{Device, Error, Result, Tap, Tensor, host, pooling::Upsample},
-    telemetry::measurements::{self, CausalityArgs, LeakyUpsample, Predictions},
+    models::capabilities::{CouplingModel, CouplingSettings},
+    nn::pooling::Upsample,
+    probe::prelude::*,
+    telemetry::measurements::{CausalityArgs, LeakyUpsample, Predictions},
 };
 
 /// Makes a [`measurements::Causality`].
@@ -86,7 +79,7 @@ impl TokenEdit {
                 let around = passage.ids[position..].iter().chain(&passage.ids);
                 around.copied().find(|id| *id != here).unwrap_or(if here == 0 { 1 } else { here - 1 })
             }
-            text => match corpus.encode_typed(text).map_err(Error::wrap)?.first() {
+            text => match corpus.encode_typed(text)?.first() {
                 Some(id) => *id,
                 None => candle_core::bail!("`{text}` is no token of this corpus; type another replacement"),
             },

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::unigram_mixture::{Counts, UnigramMixture, counts, loss},
-    corpus::{Corpus, Position},
-    models::Trainable,
-    nn::{Error, Result},
-    telemetry::measurements::{self, DomainCoherenceArgs},
+    corpus::Position,
+    probe::prelude::*,
+    telemetry::measurements::DomainCoherenceArgs,
 };
 
 /// Makes a [`measurements::DomainCoherence`].
@@ -41,11 +39,12 @@ impl Probe for DomainCoherence {
         }
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let exchanged = exchanged(&windows, &mut rng);
+        let counted = [&windows, &exchanged].map(|all| all.iter().map(|window| counts(window)).collect::<Vec<_>>());
         let mut curves = [vec![], vec![]];
         for (at, components) in COMPONENTS.into_iter().enumerate() {
             cx.progress.at(at, COMPONENTS.len())?;
-            for (curve, windows) in curves.iter_mut().zip([&windows, &exchanged]) {
-                curve.push(across_halves(windows, cx.corpus.vocab(), components, &mut rng));
+            for (curve, counted) in curves.iter_mut().zip(&counted) {
+                curve.push(across_halves(counted, cx.corpus.vocab(), components, &mut rng));
             }
         }
         let [loss, exchanged] = curves.map(Into::into);
@@ -60,7 +59,7 @@ impl Probe for DomainCoherence {
 fn windows(corpus: &Corpus, args: &DomainCoherenceArgs) -> Result<Vec<Vec<u32>>> {
     let (mut seen, mut all) = (BTreeSet::new(), vec![]);
     for drawn in 0..(ENOUGH * args.windows.div_ceil(ROWS)) as u64 {
-        let batch = corpus.batch(&Position { seed: 0, drawn }, ROWS, args.window).map_err(Error::wrap)?;
+        let batch = corpus.batch(&Position { seed: 0, drawn }, ROWS, args.window)?;
         for window in batch.inputs.chunks(batch.len) {
             if all.len() < args.windows && seen.insert(window.to_vec()) {
                 all.push(window.to_vec());
@@ -82,9 +81,8 @@ fn exchanged(windows: &[Vec<u32>], rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
 }
 
 /// Mean loss, nats a token, of either half under the mixture of the other. Windows are in an order of chance.
-fn across_halves(windows: &[Vec<u32>], vocab: usize, components: usize, rng: &mut ChaCha8Rng) -> f64 {
-    let all: Vec<Counts> = windows.iter().map(|window| counts(window)).collect();
-    let (first, second) = all.split_at(all.len() / 2);
+fn across_halves(windows: &[Counts], vocab: usize, components: usize, rng: &mut ChaCha8Rng) -> f64 {
+    let (first, second) = windows.split_at(windows.len() / 2);
     let mut judged =
         |fitted: &[Counts], other: &[Counts]| loss(&UnigramMixture::fit(fitted, vocab, components, rng), other);
     (judged(first, second) + judged(second, first)) / 2.0
@@ -97,21 +95,16 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        corpus::{self, Source},
+        corpus::Source,
         models::{ModelSpec, gpt::AlibiGptSpec},
-        probe::{AnyProbe, ProbeContext},
-        telemetry::{Args, Measurement},
+        probe::testing,
     };
 
     fn measured(source: Source) -> Result<measurements::DomainCoherence> {
-        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let spec = corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 };
-        let corpus = Corpus::open(&spec).map_err(Error::wrap)?;
+        let corpus = testing::text(source)?;
         let spec = ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 8, heads: 1, layers: 1, ..AlibiGptSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
-        let args: Args = [("windows".to_owned(), Value::Int(160))].into();
-        let found = DomainCoherence.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        Ok(measurements::DomainCoherence::from_payload(&found[0].payload).cloned().expect("a measurement"))
+        testing::measured(&DomainCoherence, model.as_mut(), &corpus, &[("windows", Value::Int(160))])
     }
 
     #[test]

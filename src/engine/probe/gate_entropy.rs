@@ -5,19 +5,15 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    Answer, FromModel, Probe, ProbeInputs,
     attention_maps::rows_of,
     position_losses::token_losses,
-    token_residuals::{by_token, with_gate_shut},
+    token_residuals::{by_token, counted, with_gate_shut},
 };
 use crate::{
     analysis::rank_correlation::shift_test,
-    models::{
-        Trainable,
-        capabilities::{AttentionLayer, Capabilities, CouplingModel, TwoTimescales},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{self, GateEntropyArgs},
+    models::capabilities::{AttentionLayer, CouplingModel, TwoTimescales},
+    probe::prelude::*,
+    telemetry::measurements::GateEntropyArgs,
 };
 
 /// Makes a [`measurements::GateEntropy`].
@@ -33,17 +29,19 @@ impl Probe for GateEntropy {
     type Args = GateEntropyArgs;
     type Subject<'m> = GatedAttention<'m>;
 
+    const TAKES_LONG: bool = true;
+
     fn ask(mut gated: GatedAttention<'_>, args: &GateEntropyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let held_out = cx.corpus.held_out(MAX_WINDOWS, args.window).map_err(candle_core::Error::wrap)?;
+        let held_out = cx.corpus.held_out(MAX_WINDOWS, args.window)?;
         let (mut all, mut windows) = (Tokens::default(), 0);
-        while windows < held_out.rows && all.entropy.len() < args.tokens {
+        for batch in cx.batches(&held_out, BATCH) {
+            if all.entropy.len() >= args.tokens {
+                break;
+            }
             cx.progress.at(all.entropy.len(), args.tokens)?;
-            let rows = (held_out.rows - windows).min(BATCH);
-            let of_batch = windows * held_out.len..(windows + rows) * held_out.len;
-            let targets = &held_out.targets[of_batch.clone()];
-            let tokens = Tensor::from_slice(&held_out.inputs[of_batch], (rows, held_out.len), cx.device)?; // (B, T)
+            let WindowBatch { tokens, targets } = batch?;
             all.extend(&gated.read(&tokens, targets)?, held_out.len, gated.streams.pool);
-            windows += rows;
+            windows += tokens.dim(0)?;
         }
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let change: Vec<f64> = all.entropy.iter().zip(&all.shut).map(|(open, shut)| open - shut).collect();
@@ -85,16 +83,13 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// Adds the tokens of a batch of windows of `len` tokens that are asked for and that the slow path, a block of `pool` late,
-    /// can reach.
+    /// Adds those of a batch that are [`counted`].
     fn extend(&mut self, batch: &Self, len: usize, pool: usize) {
-        for (at, loss_change) in batch.loss_change.iter().enumerate() {
-            if at % len >= pool && loss_change.is_finite() {
-                self.entropy.push(batch.entropy[at]);
-                self.shut.push(batch.shut[at]);
-                self.push.push(batch.push[at]);
-                self.loss_change.push(*loss_change);
-            }
+        for at in counted(&batch.loss_change, len, pool) {
+            self.entropy.push(batch.entropy[at]);
+            self.shut.push(batch.shut[at]);
+            self.push.push(batch.push[at]);
+            self.loss_change.push(batch.loss_change[at]);
         }
     }
 }
@@ -143,9 +138,7 @@ impl GatedAttention<'_> {
     fn entropies(&self, tap: &Tap) -> Result<Vec<f64>> {
         let (mut sums, mut matrices) = (vec![], 0);
         for layer in &self.layers {
-            let Some(weights) = tap.get(&layer.tap_path()) else {
-                candle_core::bail!("layer {} gave no attention weights", layer.path)
-            };
+            let weights = tap.need(&layer.tap_path())?;
             let (rows, heads, queries, keys) = weights.dims4()?; // (B, H, T, T)
             sums.resize(rows * queries, 0.0);
             for (at, row) in host::to_f32(weights)?.chunks(keys.max(1)).enumerate() {
@@ -165,20 +158,16 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        corpus::{self, Corpus},
+        corpus::Corpus,
         models::{ModelSpec, capabilities::CouplingSettings, fast_slow::FastSlowSpec},
-        probe::{AnyProbe, ProbeContext},
-        telemetry::{Args, Measurement},
+        probe::testing,
     };
 
     const TOKENS: usize = 100;
 
     /// A model with a gate of this size, and a text.
     fn gated(gate: f64) -> Result<(Box<dyn Trainable>, Corpus)> {
-        let source = corpus::Source::Generated("harbour".into());
-        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
-        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let corpus = testing::prose()?;
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, n_post: 2, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let coupling = model.capabilities_mut().coupling.expect("a gate");
@@ -189,10 +178,10 @@ mod tests {
     fn measured(gate: f64) -> Result<measurements::GateEntropy> {
         let (mut model, corpus) = gated(gate)?;
         let before = model.capabilities().coupling.map(CouplingModel::coupling_settings);
-        let args: Args = [("tokens".to_owned(), Value::Int(TOKENS as i64))].into_iter().collect();
-        let found = GateEntropy.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        let args = [("tokens", Value::Int(TOKENS as i64))];
+        let found = testing::measured(&GateEntropy, model.as_mut(), &corpus, &args)?;
         assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), before);
-        Ok(measurements::GateEntropy::from_payload(&found[0].payload).cloned().expect("a measurement"))
+        Ok(found)
     }
 
     #[test]

@@ -4,15 +4,15 @@ use candle_core::Var;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::RefiningModel};
+use super::tapped::RefiningModel;
 use crate::{
     analysis::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
         statistics::mean_sd,
     },
     models::capabilities::FixedPointModel,
-    nn::{Result, Tensor, host},
-    telemetry::measurements::{self, ColumnSums, GeneratorDistanceArgs, NullDistance},
+    probe::prelude::*,
+    telemetry::measurements::{ColumnSums, GeneratorDistanceArgs, NullDistance},
 };
 
 /// Makes a [`measurements::GeneratorDistance`].

@@ -4,15 +4,11 @@ use nalgebra::DMatrix;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, FromModel, Probe, ProbeInputs};
 use crate::{
     analysis::linear_readout::{Rows, explained},
-    models::{
-        Model, Trainable,
-        capabilities::{Capabilities, ResidualLayers},
-    },
-    nn::{Error, Result, Tap, Tensor, host},
-    telemetry::measurements::{self, LayerReadoutArgs},
+    models::capabilities::ResidualLayers,
+    probe::prelude::*,
+    telemetry::measurements::LayerReadoutArgs,
 };
 
 /// Makes a [`measurements::LayerReadout`].
@@ -107,7 +103,7 @@ impl LayeredModel<'_> {
         wanted: &str,
         readers: &[String],
     ) -> Result<States> {
-        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(Error::wrap)?;
+        let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let windows = held_out.rows / 2 * 2; // two halves
         if windows == 0 {
             candle_core::bail!("the held-out text has no two windows of {} tokens; make them shorter", args.window);
@@ -115,18 +111,19 @@ impl LayeredModel<'_> {
         let mut paths = vec![wanted];
         paths.extend(readers.iter().map(String::as_str));
         let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
-        for batch in held_out.inputs[..windows * held_out.len].chunks(BATCH * held_out.len) {
-            let tokens = Tensor::from_slice(batch, (batch.len() / held_out.len, held_out.len), cx.device)?; // (B, T)
+        for batch in cx.batches(&held_out, BATCH) {
             let mut tap = Tap::on(&paths);
-            self.model.logits(&tokens, &mut tap)?;
+            self.model.logits(&batch?.tokens, &mut tap)?;
             for (path, values) in paths.iter().zip(&mut values) {
-                let Some(state) = tap.get(path) else { candle_core::bail!("the model gave nothing at {path}") };
-                values.extend(host::to_f64(state)?);
+                values.extend(host::to_f64(tap.need(path)?)?);
             }
         }
         let tokens = windows * held_out.len;
-        let mut matrices =
-            values.into_iter().map(|values| DMatrix::from_row_iterator(tokens, values.len() / tokens, values));
+        let matrix = |values: Vec<f64>| {
+            let width = values.len() / (held_out.rows * held_out.len);
+            DMatrix::from_row_iterator(tokens, width, values.into_iter().take(tokens * width))
+        };
+        let mut matrices = values.into_iter().map(matrix);
         let added = matrices.next().unwrap_or_else(|| DMatrix::zeros(0, 0));
         Ok(States { added, read: matrices.collect(), windows })
     }
@@ -139,23 +136,17 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        corpus::{self, Corpus},
         models::{ModelSpec, gpt::AlibiGptSpec},
         nn::residual_mixing::ResidualMixing,
-        probe::{AnyProbe, ProbeContext},
-        telemetry::{Args, Measurement},
+        probe::testing,
     };
 
     fn ask(residual: ResidualMixing, layer: i64) -> Result<measurements::LayerReadout> {
-        let source = corpus::Source::Generated("harbour".into());
-        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
-        let corpus = corpus.map_err(Error::wrap)?;
+        let corpus = testing::prose()?;
         let spec = ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
-        let args: Args = [("layer", layer), ("windows", 12)].map(|(k, v)| (k.to_owned(), Value::Int(v))).into();
-        let found = LayerReadout.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        Ok(measurements::LayerReadout::from_payload(&found[0].payload).cloned().expect("a measurement"))
+        let args = [("layer", Value::Int(layer)), ("windows", Value::Int(12))];
+        testing::measured(&LayerReadout, model.as_mut(), &corpus, &args)
     }
 
     #[test]

@@ -1,12 +1,9 @@
 //! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole.
 
-use super::{Answer, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
+use super::{attention_maps::attention_layer, tapped::AttendingModel};
 use crate::{
-    nn::Result,
-    telemetry::{
-        Array,
-        measurements::{self, AttentionLayer, LongAttentionMapsArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{AttentionLayer, LongAttentionMapsArgs},
 };
 
 /// Makes [`measurements::LongAttentionMaps`].
@@ -57,7 +54,7 @@ fn thumbnail(whole: &AttentionLayer) -> Result<AttentionLayer> {
             }));
         }
     }
-    let weights = Array::new([heads, side, side], means).map_err(candle_core::Error::wrap)?.half_precision();
+    let weights = Array::new([heads, side, side], means)?.half_precision();
     Ok(AttentionLayer { weights, tokens_per_position: whole.tokens_per_position * block, ..whole.without_weights() })
 }
 

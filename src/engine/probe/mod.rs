@@ -15,12 +15,14 @@ pub mod flow;
 mod gate_entropy;
 mod generator;
 mod generator_distance;
+mod held_out;
 mod layer_readout;
 mod long_attention_maps;
 pub mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
 mod position_losses;
+mod prelude;
 mod progress;
 mod prompt;
 mod query_key_paths;
@@ -34,21 +36,36 @@ mod streaming;
 mod subject;
 pub mod synapses;
 mod tapped;
+#[cfg(test)]
+mod testing;
 mod token_baselines;
 mod token_residuals;
 mod trace_reading;
 mod unit_usage;
 
 use crate::{
-    config::{Arguments, Knob, nearest},
-    corpus::Corpus,
+    analysis::{generator::GeneratorError, graph::InvalidEdge},
+    config::{Arguments, ConfigError, Knob, nearest},
+    corpus::{Corpus, CorpusError},
     models::Trainable,
     nn::{Device, Error, Result},
-    telemetry::{Args, Measurement, Payload},
+    telemetry::{Args, Measurement, Payload, ShapeError},
 };
 
 pub use progress::Progress;
 pub use subject::FromModel;
+
+/// Errors of what a probe uses are its own.
+macro_rules! errors {
+    ($($error:ty),+) => { $(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Error::wrap(error)
+            }
+        }
+    )+ };
+}
+errors!(ConfigError, CorpusError, GeneratorError, InvalidEdge, ShapeError);
 
 /// A measurement with what it was measured on.
 pub struct Answer {
@@ -169,7 +186,7 @@ impl<P: Probe> AnyProbe for P {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
-        let args = P::Args::from_args(cx.args).map_err(|e| Error::Msg(e.to_string()))?;
+        let args = P::Args::from_args(cx.args)?;
         let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
         let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
         P::subject(cx.model).map_or(Ok(vec![]), |subject| P::ask(subject, &args, &inputs))
@@ -204,6 +221,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &position_losses::PositionLosses,
     &streaming::WarmUpProbe,
     &streaming::FastWeightSweep,
+    &streaming::AdaptationProbe,
     &streaming::UncertaintyProbe,
     &bdh_dynamics::BdhDynamics,
     &bdh_theory::BdhTheory,

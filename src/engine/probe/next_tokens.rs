@@ -1,13 +1,7 @@
 //! The next tokens that a language model expects after a text, and its continuation.
 
-use super::{
-    Answer, Probe, ProbeInputs,
-    prompt::{Prompt, likely_tokens},
-};
 use crate::{
-    corpus::Corpus,
-    models::Model,
-    nn::{Device, Result, Tap, Tensor, host},
+    probe::prelude::*,
     telemetry::measurements::{NextTokens as Measured, NextTokensArgs},
 };
 

@@ -1,12 +1,12 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
 //! head.
 
-use super::{Answer, Probe, ProbeInputs, tapped::AttendingModel};
+use super::tapped::AttendingModel;
 use crate::{
     corpus::Windows,
-    models::{Trainable, capabilities::AttentionLayer},
-    nn::{Result, Tensor, host},
-    telemetry::measurements::{self, LayerPairAttention, PairAttentionArgs},
+    models::capabilities::AttentionLayer,
+    probe::prelude::*,
+    telemetry::measurements::{LayerPairAttention, PairAttentionArgs},
 };
 
 /// Makes a [`measurements::PairAttention`]; nothing where the text asks no questions.
@@ -27,7 +27,7 @@ impl Probe for PairAttention {
         if cx.corpus.guess().is_none() {
             return Ok(vec![]);
         }
-        let windows = cx.corpus.held_out(args.examples, args.window).map_err(candle_core::Error::wrap)?;
+        let windows = cx.corpus.held_out(args.examples, args.window)?;
         let questions = questions(&windows);
         if questions.is_empty() {
             candle_core::bail!(
@@ -36,13 +36,10 @@ impl Probe for PairAttention {
         }
         let layers = &model.layers;
         let mut sums: Vec<LayerSums> = layers.iter().cloned().map(LayerSums::new).collect();
-        for first in (0..windows.rows).step_by(AT_ONCE) {
-            let rows = first..(first + AT_ONCE).min(windows.rows);
+        for (batch, first) in cx.batches(&windows, AT_ONCE).zip((0..).step_by(AT_ONCE)) {
+            let rows = first..first + AT_ONCE;
             let asked: Vec<&PairQuery> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
-            let start = rows.start * windows.len;
-            let ids = &windows.inputs[start..start + rows.len() * windows.len];
-            let tokens = Tensor::from_slice(ids, (rows.len(), windows.len), cx.device)?;
-            let found = model.weights(&tokens, layers)?;
+            let found = model.weights(&batch?.tokens, layers)?;
             if found.len() < layers.len() {
                 candle_core::bail!(
                     "the model gives attention weights of {} layers, not of {}",

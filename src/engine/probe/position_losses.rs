@@ -1,10 +1,8 @@
 //! The loss of a language model by how much it has read.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::statistics::mean_sd,
-    models::{Model, Trainable, capabilities::Capabilities},
-    nn::{Result, Tap, Tensor, host},
+    probe::prelude::*,
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
 
@@ -31,12 +29,12 @@ impl Probe for PositionLosses {
         }
         let window = args.window;
         let len = (window * args.times).min(LONGEST.max(window));
-        let held_out = cx.corpus.held_out(args.texts, len).map_err(candle_core::Error::wrap)?;
+        let held_out = cx.corpus.held_out(args.texts, len)?;
         let edges = edges(len);
         let mut by_text: Vec<Vec<f64>> = vec![];
-        for (inputs, targets) in held_out.inputs.chunks(len).zip(held_out.targets.chunks(len)) {
+        for text in cx.batches(&held_out, 1) {
             cx.progress.at(by_text.len(), held_out.rows)?;
-            let tokens = Tensor::from_slice(inputs, (1, len), cx.device)?;
+            let WindowBatch { tokens, targets } = text?;
             let losses = token_losses(&model.logits(&tokens, &mut Tap::off())?, targets)?;
             by_text.push(edges.windows(2).map(|bin| mean_sd(&losses[bin[0]..bin[1]]).0).collect());
         }

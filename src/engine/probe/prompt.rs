@@ -2,8 +2,9 @@
 
 use super::ProbeInputs;
 use crate::{
+    analysis::statistics,
     corpus::Corpus,
-    nn::{Device, Error, Result, Tensor},
+    nn::{Device, Result, Tensor},
     telemetry::measurements::LikelyToken,
 };
 
@@ -25,7 +26,7 @@ impl Prompt {
         let corpus = cx.corpus;
         let (mut ids, what) = match text {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
-            text => (corpus.encode_typed(text).map_err(Error::wrap)?, "typed text".to_owned()),
+            text => (corpus.encode_typed(text)?, "typed text".to_owned()),
         };
         if ids.is_empty() {
             candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
@@ -47,11 +48,9 @@ impl Prompt {
 pub(super) fn likely_tokens(row: &[f32], corpus: &Corpus, count: usize) -> Vec<LikelyToken> {
     let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let total: f32 = row.iter().map(|v| (v - top).exp()).sum();
-    let mut ids: Vec<usize> = (0..row.len()).collect();
-    ids.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
     let likely = |id: usize| LikelyToken {
         token: corpus.token_text(id as u32),
         probability: f64::from((row[id] - top).exp() / total),
     };
-    ids.into_iter().take(count).map(likely).collect()
+    statistics::largest(row, count).into_iter().map(likely).collect()
 }

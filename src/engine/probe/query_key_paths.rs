@@ -1,16 +1,9 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
 
-use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::{
-        Model, Trainable,
-        capabilities::{Capabilities, LayerDynamics, QueryKeyDynamics, Scheme},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{self, IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
-    },
+    models::capabilities::{LayerDynamics, QueryKeyDynamics, Scheme},
+    probe::prelude::*,
+    telemetry::measurements::{IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
 };
 
 /// Makes a [`measurements::QueryKeyPaths`], which says so where a layer's queries and keys do not evolve.
@@ -69,11 +62,8 @@ fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: LayerHea
     let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
     let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path).each_ref().map(String::as_str));
     model.logits(tokens, &mut tap)?;
-    let of_head = |name: &str| match tap.get(&path(name)) {
-        Some(all) => rows_of_head(all, at.head),
-        None => candle_core::bail!("the model offers no `{}`, which the phase plane is drawn from", path(name)),
-    };
-    let weight = |values: &[f32]| array([d.head_dim, d.head_dim], values.to_vec());
+    let of_head = |name: &str| rows_of_head(tap.need(&path(name))?, at.head);
+    let weight = |values: &[f32]| Array::new([d.head_dim, d.head_dim], values.to_vec());
     Ok(QueryKeyEvolution {
         start_q: of_head("q0")?,
         start_k: of_head("k0")?,
@@ -94,9 +84,5 @@ fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: LayerHea
 fn rows_of_head(all: &Tensor, head: usize) -> Result<Array> {
     let (_, _, tokens, width) = all.dims4()?;
     let rows = all.narrow(1, head, 1)?.contiguous()?;
-    array([tokens, width], host::to_f32(&rows)?)
-}
-
-fn array(shape: [usize; 2], values: Vec<f32>) -> Result<Array> {
-    Array::new(shape, values).map_err(candle_core::Error::wrap)
+    Ok(Array::new([tokens, width], host::to_f32(&rows)?)?)
 }

@@ -1,12 +1,9 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level that needs no
 //! reading.
 
-use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
-    analysis::statistics::wilson,
-    models::capabilities::RecoveryModel,
-    nn::{Result, Tensor, host},
-    telemetry::measurements::{self, RecoverabilityArgs},
+    analysis::statistics::wilson, corpus::Windows, models::capabilities::RecoveryModel, probe::prelude::*,
+    telemetry::measurements::RecoverabilityArgs,
 };
 
 /// Windows asked at once; keeps the logits small.
@@ -22,9 +19,8 @@ impl Probe for Recoverability {
     const TAKES_LONG: bool = true;
 
     fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window);
-        let windows = windows.map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = RecoveryTally::count(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
+        let windows = cx.corpus.held_out(args.windows, args.window)?;
+        let tally = RecoveryTally::count(reader, &windows, cx)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(vec![Answer::new(tally.recoverability(reader.distances()), about, vec![])])
     }
@@ -39,18 +35,13 @@ struct RecoveryTally {
 }
 
 impl RecoveryTally {
-    fn count(
-        reader: &dyn RecoveryModel,
-        (ids, len): (&[u32], usize),
-        device: &crate::nn::Device,
-        progress: Progress<'_>,
-    ) -> Result<Self> {
-        let positions = reader.positions(len, 1)?;
+    fn count(reader: &dyn RecoveryModel, windows: &Windows, cx: &ProbeInputs<'_>) -> Result<Self> {
+        let positions = reader.positions(windows.len, 1)?;
         let k = reader.distances().len();
         let mut tally = Self { asked: 0, right: vec![0; k], wanted: vec![] };
-        for (i, chunk) in ids.chunks(AT_ONCE * len).enumerate() {
-            progress.at(i * AT_ONCE * len, ids.len())?;
-            let tokens = Tensor::from_slice(chunk, (chunk.len() / len, len), device)?;
+        for (i, batch) in cx.batches(windows, AT_ONCE).enumerate() {
+            cx.progress.at(i * AT_ONCE, windows.rows)?;
+            let tokens = batch?.tokens;
             let logits = reader.answers(&tokens, &positions)?; // (P, B, K, V)
             let v = logits.dim(3)?;
             let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.target_ids(&tokens, &positions)?)?);

@@ -1,14 +1,12 @@
 //! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
-use super::{Answer, Probe, ProbeInputs, tapped::RefiningModel};
+use super::tapped::RefiningModel;
 use crate::{
     models::capabilities::{FixedPointModel, SolvedEquation},
-    nn::{
-        Result, Tensor,
-        fixed_point::{Anderson, relative_distance},
-    },
-    telemetry::measurements::{self, ResidualArgs, ResidualCurve, ResidualMethod},
+    nn::fixed_point::{Anderson, relative_distance},
+    probe::prelude::*,
+    telemetry::measurements::{ResidualArgs, ResidualCurve, ResidualMethod},
 };
 
 /// Makes a [`measurements::Residual`] over passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
@@ -25,7 +23,7 @@ impl Probe for Residual {
     type Subject<'m> = RefiningModel<'m>;
 
     fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::msg)?;
+        let windows = cx.corpus.held_out(args.windows, args.window)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
         let injected = model.injections(&tokens)?;

@@ -9,7 +9,6 @@ use std::{collections::HashSet, ops::Range};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, FromModel, Probe, ProbeInputs};
 use crate::{
     analysis::{
         ridge::{LinearMap, NormalEquations},
@@ -19,11 +18,8 @@ use crate::{
         GrammarRoles, SentenceSet, Source,
         generated::grammar_roles::{Role, Sentence},
     },
-    models::{
-        Trainable,
-        capabilities::{FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
-    },
-    nn::Result,
+    models::capabilities::{FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
+    probe::prelude::*,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
 };
 

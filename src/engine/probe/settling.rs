@@ -1,15 +1,11 @@
 //! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody
 //! typed.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, SentenceSet, Source},
+    corpus::{SentenceSet, Source},
     models::capabilities::{SettledLevel, SettlingModel},
-    nn::{Error, Result},
-    telemetry::{
-        Array,
-        measurements::{self, SettlingArgs, SettlingLevel, SettlingSet},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{SettlingArgs, SettlingLevel, SettlingSet},
 };
 
 /// Most words of a typed sentence.
@@ -46,7 +42,7 @@ struct SettledSentence {
 impl SettledSentence {
     fn from_args(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
         if !args.text.trim().is_empty() {
-            let ids = corpus.try_encode(&args.text).map_err(Error::wrap)?;
+            let ids = corpus.try_encode(&args.text)?;
             if ids.is_empty() || ids.len() > LONGEST {
                 candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {LONGEST}", ids.len());
             }
@@ -75,9 +71,7 @@ impl SettledSentence {
 
 fn level(settled: SettledLevel, words: usize, sweeps: usize) -> Result<SettlingLevel> {
     let units = settled.units;
-    let array = |rows: usize, values: Vec<f32>| {
-        Array::new([rows, units], values).map(Array::half_precision).map_err(Error::wrap)
-    };
+    let array = |rows: usize, values: Vec<f32>| Array::new([rows, units], values).map(Array::half_precision);
     let [fast, slow] = settled.traces;
     Ok(SettlingLevel {
         units,
@@ -103,7 +97,7 @@ fn blocks(feedback: &[f32], units: usize) -> Result<Array> {
     }
     let entries = feedback.len() as f32 / sums.len().max(1) as f32;
     let values = sums.into_iter().map(|s| (s / entries).sqrt()).collect();
-    Array::new([rows, cols], values).map_err(Error::wrap)
+    Ok(Array::new([rows, cols], values)?)
 }
 
 #[cfg(test)]

@@ -1,15 +1,11 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
-    models::{
-        Model, Trainable,
-        capabilities::{Capabilities, TwoTimescales},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{self, StaircaseArgs},
+    models::capabilities::TwoTimescales,
+    probe::prelude::*,
+    telemetry::measurements::StaircaseArgs,
 };
 
 /// Makes a [`measurements::Staircase`].
@@ -80,8 +76,7 @@ struct StateRows {
 
 impl StateRows {
     fn read(tap: &Tap, path: &str) -> Result<Self> {
-        let Some(found) = tap.get(path) else { candle_core::bail!("the model offers no activation `{path}`") };
-        let found: &Tensor = found; // (1,T,D)
+        let found = tap.need(path)?; // (1,T,D)
         Ok(Self { values: host::to_f32(found)?, dims: found.dim(2)? })
     }
 

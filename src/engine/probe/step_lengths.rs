@@ -1,10 +1,9 @@
 //! The step lengths that a coupled model has learned, by layer and head.
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    models::{Trainable, capabilities::QueryKeyDynamics},
-    nn::Result,
-    telemetry::measurements::{self, LayerStepLengths, StepLengthsArgs},
+    models::capabilities::QueryKeyDynamics,
+    probe::prelude::*,
+    telemetry::measurements::{LayerStepLengths, StepLengthsArgs},
 };
 
 /// Makes a [`measurements::StepLengths`]. It reads weights alone and runs no model.

@@ -1,12 +1,8 @@
 //! The parts of a model that probes tap while it reads: layers of attention, a map that refines a state, blocks of traces.
 
-use super::FromModel;
 use crate::{
-    models::{
-        Model, Trainable,
-        capabilities::{AttentionLayer, Capabilities, FixedPointModel, TraceBlocks},
-    },
-    nn::{Result, Tap, Tensor},
+    models::capabilities::{AttentionLayer, FixedPointModel, TraceBlocks},
+    probe::prelude::*,
 };
 
 /// A model whose attention weights can be tapped.

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, Position, Windows},
-    models::Trainable,
-    nn::Result,
+    corpus::{Position, Windows},
+    probe::prelude::*,
     telemetry::measurements::{TokenBaselines as Measured, TokenBaselinesArgs},
 };
 
@@ -26,7 +24,7 @@ impl Probe for TokenBaselines {
     }
 
     fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
+        let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let counts = counted(cx.corpus, args.window)?;
         let [unigram, bigram] = counts.cross_entropies(&held_out);
         let targets = targets_of(&held_out).count();
@@ -56,7 +54,7 @@ fn counted(corpus: &Corpus, window: usize) -> Result<Counts> {
     let mut counts = Counts { vocab: corpus.vocab(), ..Counts::default() };
     for drawn in 0..(ENOUGH / (ROWS * window)).max(1) as u64 {
         let at = Position { seed: 0, drawn };
-        counts.add(&corpus.batch(&at, ROWS, window).map_err(candle_core::Error::wrap)?);
+        counts.add(&corpus.batch(&at, ROWS, window)?);
     }
     Ok(counts)
 }

@@ -3,15 +3,12 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs, position_losses::token_losses, prompt::Prompt, tapped::RefiningModel};
+use super::{position_losses::token_losses, tapped::RefiningModel};
 use crate::{
     analysis::rank_correlation::shift_test,
-    models::{
-        Trainable,
-        capabilities::{CouplingModel, CouplingSettings},
-    },
-    nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{self, GateBenefit, TokenResidualsArgs},
+    models::capabilities::{CouplingModel, CouplingSettings},
+    probe::prelude::*,
+    telemetry::measurements::{GateBenefit, TokenResidualsArgs},
 };
 
 /// Makes a [`measurements::TokenResiduals`] of the last round.
@@ -70,30 +67,33 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
     let (streams, coupling) = (model.capabilities().two_timescales, model.capabilities_mut().coupling);
     let (Some(streams), Some(coupling)) = (streams, coupling) else { return Ok(None) };
     let gate = coupling.effective_gate()?;
-    let held_out = cx.corpus.held_out(MAX_WINDOWS, WINDOW).map_err(candle_core::Error::wrap)?;
+    let held_out = cx.corpus.held_out(MAX_WINDOWS, WINDOW)?;
     let (mut residuals, mut benefits, mut windows) = (vec![], vec![], 0);
-    while windows < held_out.rows && benefits.len() < TOKENS {
-        let rows = (held_out.rows - windows).min(BATCH);
-        let of_batch = windows * held_out.len..(windows + rows) * held_out.len;
-        let targets = &held_out.targets[of_batch.clone()];
-        let tokens = Tensor::from_slice(&held_out.inputs[of_batch], (rows, held_out.len), cx.device)?; // (B, T)
+    for batch in cx.batches(&held_out, BATCH) {
+        if benefits.len() >= TOKENS {
+            break;
+        }
+        let WindowBatch { tokens, targets } = batch?;
         let residual = residual_after_one_pass(coupling, &tokens)?;
         let open = token_losses(&coupling.logits(&tokens, &mut Tap::off())?, targets)?;
         let shut = with_gate_shut(coupling, |model| token_losses(&model.logits(&tokens, &mut Tap::off())?, targets))?;
-        for (at, (shut, open)) in shut.iter().zip(&open).enumerate() {
-            let benefit = shut - open;
-            // the slow path says nothing yet in the first block; a next token that nobody asks for has no loss
-            if at % held_out.len >= streams.pool && benefit.is_finite() {
-                residuals.push(residual[at]);
-                benefits.push(benefit);
-            }
+        let benefit: Vec<f64> = shut.iter().zip(&open).map(|(shut, open)| shut - open).collect();
+        for at in counted(&benefit, held_out.len, streams.pool) {
+            residuals.push(residual[at]);
+            benefits.push(benefit[at]);
         }
-        windows += rows;
+        windows += tokens.dim(0)?;
     }
     let test = shift_test(&residuals, &benefits, ROTATIONS, &mut ChaCha8Rng::seed_from_u64(cx.seed));
     let (null_mean, null_sd) = test.null;
     let (residual, benefit) = (residuals.into(), benefits.into());
     Ok(Some(GateBenefit { gate, windows, residual, benefit, correlation: test.rho, null_mean, null_sd, p: test.p }))
+}
+
+/// The tokens of windows of `len` tokens whose change of the loss counts: those of the first block, where the slow path says
+/// nothing yet, do not, and a next token that nobody asks for has no loss.
+pub(super) fn counted(changes: &[f64], len: usize, pool: usize) -> impl Iterator<Item = usize> {
+    (0..changes.len()).filter(move |at| at % len >= pool && changes[*at].is_finite())
 }
 
 /// The residual of every token `(B T)`, in the last round.
@@ -131,28 +131,22 @@ mod tests {
 
     use super::*;
     use crate::{
-        corpus::{self, Corpus},
         models::{ModelSpec, fast_slow::FastSlowSpec},
-        probe::{AnyProbe, ProbeContext},
-        telemetry::{Args, Measurement},
+        probe::testing,
     };
 
     /// The benefit of a gate of this size; the settings that the model was given are restored afterwards.
     fn benefit(gate: f64) -> Result<GateBenefit> {
-        let source = corpus::Source::Generated("harbour".into());
-        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
-        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let corpus = testing::prose()?;
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let settings = |m: &dyn CouplingModel| CouplingSettings { gate: Some(gate), ..m.coupling_settings() };
         let coupling = model.capabilities_mut().coupling.expect("a gate");
         let given = settings(coupling);
         coupling.set_coupling_settings(given);
-        let args = Args::new();
-        let found = TokenResiduals.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        let found: measurements::TokenResiduals = testing::measured(&TokenResiduals, model.as_mut(), &corpus, &[])?;
         assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), Some(given));
-        Ok(measurements::TokenResiduals::from_payload(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
+        Ok(found.gate.expect("a gate"))
     }
 
     #[test]

@@ -4,17 +4,11 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, FromModel, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
+use super::{position_losses::surprise, tapped::TraceModel};
 use crate::{
-    models::{
-        Trainable,
-        capabilities::{Capabilities, StreamingModel, TraceBlocks},
-    },
-    nn::{Device, Result, Tap, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
-    },
+    models::capabilities::{StreamingModel, TraceBlocks},
+    probe::prelude::*,
+    telemetry::measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
 };
 
 /// Makes a [`Measured`].
@@ -110,17 +104,13 @@ fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
 }
 
 fn read_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
-    let values = |part: &str| -> Result<Vec<f32>> {
-        let path = sizes.tap_path(block, part);
-        let found = tap.get(&path);
-        host::to_f32(found.ok_or_else(|| candle_core::Error::Msg(format!("the model gave nothing at {path}")))?)
-    };
+    let values = |part: &str| host::to_f32(tap.need(&sizes.tap_path(block, part))?);
     let width = sizes.channels;
     let trace = |part: &str| -> Result<(Array, Vec<f64>)> {
         let all = values(part)?;
         let shown = width.min(CHANNELS);
         let kept: Vec<f32> = all.chunks(width).flat_map(|token| &token[..shown]).copied().collect();
-        let array = Array::new([all.len() / width, shown], kept).map_err(candle_core::Error::wrap)?;
+        let array = Array::new([all.len() / width, shown], kept)?;
         Ok((array.half_precision(), lengths(&all, width)))
     };
     let [fast, medium, slow] = TraceBlocks::TRACES;

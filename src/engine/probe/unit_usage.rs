@@ -1,9 +1,9 @@
 //! How often each unit of the sparse layers is kept.
 
-use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
+use super::tapped::TraceModel;
 use crate::{
     models::capabilities::TraceBlocks,
-    nn::{Result, Tap, Tensor, host},
+    probe::prelude::*,
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
 };
 
@@ -19,13 +19,12 @@ impl Probe for UnitUsage {
 
     fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TraceModel { model, sizes } = subject;
-        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
+        let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];
-        for rows in held_out.inputs.chunks(AT_ONCE * held_out.len) {
-            let tokens = Tensor::from_slice(rows, (rows.len() / held_out.len, held_out.len), cx.device)?;
+        for batch in cx.batches(&held_out, AT_ONCE) {
             let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-            model.logits(&tokens, &mut tap)?;
+            model.logits(&batch?.tokens, &mut tap)?;
             for (path, counts) in paths.iter().zip(&mut counts) {
                 let Some(units) = tap.get(path) else { continue };
                 count(&host::to_f32(units)?, counts);

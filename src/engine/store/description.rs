@@ -18,6 +18,11 @@ use crate::{
     telemetry::{FOREIGN, RunInfo, VariantInfo},
 };
 
+/// Questions of one program that are listed.
+const MAX_ASKS: usize = 64;
+/// Bytes of the name of a question.
+const MAX_ASK: usize = 64;
+
 /// The description of the run of a folder.
 pub(super) struct Description {
     pub info: RunInfo,
@@ -45,7 +50,9 @@ impl From<RunRecord> for Description {
                 run.environment.orrery, run.format
             ));
         }
-        Self { info: named(run.run), started_at: Some(run.started_at), format: run.format, notices }
+        let mut info = named(run.run);
+        info.asks = if info.lab == FOREIGN { asks(run.asks) } else { vec![] };
+        Self { info, started_at: Some(run.started_at), format: run.format, notices }
     }
 }
 
@@ -122,6 +129,7 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
         config,
     })
 }
@@ -147,6 +155,12 @@ fn named(info: RunInfo) -> RunInfo {
         info.config.lab.clone_from(&info.lab);
     }
     info
+}
+
+/// The questions that a program names, without those that are no names.
+fn asks(named: Vec<String>) -> Vec<String> {
+    let is_name = |ask: &String| (1..=MAX_ASK).contains(&ask.len()) && !ask.contains(char::is_control);
+    named.into_iter().filter(is_name).take(MAX_ASKS).collect()
 }
 
 /// A run of another program may have its settings in `config.toml` alone.

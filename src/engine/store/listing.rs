@@ -53,7 +53,7 @@ pub struct Interruption {
 
 /// The interruption of a run; `None` if its end is recorded, or if it is being written.
 pub fn interruption(folder: &Path) -> Option<Interruption> {
-    if is_being_written(folder) || is_end_recorded(folder) {
+    if is_being_written(folder) || has_ended(folder) {
         return None;
     }
     let last = last_change(folder)?;
@@ -69,7 +69,7 @@ pub fn last_change(folder: &Path) -> Option<SystemTime> {
 }
 
 /// True if the last recorded state of a run is one from which it does not go on by itself.
-fn is_end_recorded(folder: &Path) -> bool {
+pub fn has_ended(folder: &Path) -> bool {
     let state = |line: &[u8]| match event_in(line) {
         Ok(Some((_, Event::State(state)))) => Some(state),
         _ => None,

@@ -15,6 +15,8 @@ pub(super) const NOTE: &str = "note.toml";
 pub(super) const CHECKPOINTS: &str = "checkpoints";
 pub(super) const SNAPSHOTS: &str = "snapshots";
 pub(super) const FIGURES: &str = "figures";
+pub(super) const ASK: &str = "ask";
+pub(super) const ANSWER: &str = "answer";
 
 /// Longer ones are not ours: a run's settings are some kilobytes.
 pub(super) const MAX_CONFIG: u64 = 256 << 10;
@@ -63,7 +65,7 @@ fn is_kept(within_run: &Path) -> bool {
     first.is_some_and(|name| {
         name.starts_with('.')
             || name.ends_with(".jsonl")
-            || [CONFIG, RUN, NOTE, CHECKPOINTS, SNAPSHOTS].contains(&name.as_str())
+            || [CONFIG, RUN, NOTE, CHECKPOINTS, SNAPSHOTS, ASK, ANSWER].contains(&name.as_str())
     })
 }
 

@@ -81,7 +81,8 @@ mod tests {
         let run = RunInfo { lab: "x".into(), variants: vec![variant], total_steps: 2, ..RunInfo::default() };
         let environment = Environment::default();
         let started_at = String::new();
-        let record = RunRecord { format, protocol: 0, started_at, seed: 7, environment, run, resumed: vec![] };
+        let record =
+            RunRecord { format, protocol: 0, asks: vec![], started_at, seed: 7, environment, run, resumed: vec![] };
         format!("run.json\n{}\n", serde_json::to_string(&record).unwrap())
     }
 

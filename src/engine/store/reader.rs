@@ -25,7 +25,7 @@ const SAMPLE_GROWTH: u64 = 16;
 /// Same as [`SAMPLE_GROWTH`], for an unknown channel, which is kept as it was read.
 const UNKNOWN_GROWTH: u64 = 128;
 /// No run has more channels.
-const MAX_CHANNELS: usize = 1 << 14;
+pub(super) const MAX_CHANNELS: usize = 1 << 14;
 /// Bad lines of one file that are told of one by one.
 const TOLD: u64 = 5;
 

@@ -17,6 +17,9 @@ pub struct RunRecord {
     /// Version of the protocol by which another program has written it, [`PROTOCOL`] at most; 0 in runs of Orrery's own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub protocol: u32,
+    /// The questions that the program which writes the folder answers; none in runs of Orrery's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
     #[serde(default)]
     pub started_at: String,
@@ -39,6 +42,7 @@ impl RunRecord {
         Self {
             format: FORMAT,
             protocol: 0,
+            asks: vec![],
             started_at: now(),
             seed: info.config.seed,
             environment: Environment::here(),

@@ -29,7 +29,7 @@ pub(super) fn sample_scalars(sample: &Sample) -> Vec<(Channel, f64)> {
 
 /// Shares of neurons above zero by layer, from 0.
 fn activity_scalars(activity: &Activity) -> Vec<(Channel, f64)> {
-    let layer = |(layer, LayerActivity { trained, random_weights }): (usize, &LayerActivity)| {
+    let layer = |(layer, LayerActivity { trained, random_weights, .. }): (usize, &LayerActivity)| {
         [
             (format!("x/{layer}"), trained.x),
             (format!("y/{layer}"), trained.y),

@@ -1,5 +1,6 @@
 //! The weights of a run at some of its steps, so that a recorded run can be asked about its past: one file a step,
-//! `snapshots/step-00000400-1a2b3c4d.safetensors`, whose name ends with the checksum of its bytes.
+//! `snapshots/step-00000400-1a2b3c4d.safetensors`, whose name ends with the checksum of its bytes. Other programs, which may
+//! have no fast CRC-32C, leave it out of the name and put a CRC-32 of the values into the header (docs/protocol.md).
 //!
 //! They serve looking back and nothing else: a run goes on from a checkpoint, never from these. So they are not
 //! forced to the disk, and one that is damaged or missing is passed over.
@@ -90,14 +91,25 @@ pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), 
 /// The steps whose weights are kept, with where they lie.
 pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
     let Ok(folder) = folder_inside(run, SNAPSHOTS) else { return BTreeMap::new() };
-    let entries = files::entries(&folder).into_iter().flatten();
-    entries.filter_map(|e| Some((parse(e.file_name().to_str()?)?.0, e.path()))).collect()
+    let mut kept = BTreeMap::new();
+    for entry in files::entries(&folder).into_iter().flatten() {
+        match entry.file_name().to_str().and_then(parse) {
+            // of two files of a step that whose name tells its checksum
+            Some((step, Some(_))) => drop(kept.insert(step, entry.path())),
+            Some((step, None)) => drop(kept.entry(step).or_insert_with(|| entry.path())),
+            None => {}
+        }
+    }
+    kept
 }
 
-/// Step and checksum in a file's name.
-fn parse(name: &str) -> Option<(u64, u32)> {
-    let (step, sum) = name.strip_prefix("step-")?.strip_suffix(".safetensors")?.split_once('-')?;
-    Some((step.parse().ok()?, u32::from_str_radix(sum, 16).ok()?))
+/// Step and checksum in a file's name; the checksum may be in the file instead.
+fn parse(name: &str) -> Option<(u64, Option<u32>)> {
+    let rest = name.strip_prefix("step-")?.strip_suffix(".safetensors")?;
+    match rest.split_once('-') {
+        Some((step, sum)) => Some((step.parse().ok()?, Some(u32::from_str_radix(sum, 16).ok()?))),
+        None => Some((rest.parse().ok()?, None)),
+    }
 }
 
 /// The weights in a file that [`list`] found in the run's folder.
@@ -176,6 +188,41 @@ mod tests {
         let run = tempfile::tempdir().unwrap();
         assert!(write(run.path(), 40, &[&weights("x", 40, 1.5)]).is_err());
         assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
+    }
+
+    /// Writes the file of a step as another program does, whose values have this CRC-32.
+    fn write_plain(run: &Path, step: u64, crc32: Option<u32>) -> PathBuf {
+        let values: Vec<u8> = [1f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let described = format!(r#"{{\"model\":{{\"step\":{step},\"runtime_params\":[]}}}}"#);
+        let sum = crc32.map_or(String::new(), |sum| format!(r#","orrery.crc32":"{sum:08x}""#));
+        let header = format!(
+            r#"{{"__metadata__":{{"orrery.variants":"{described}"{sum}}},"model/w":{{"dtype":"F32","shape":[3],"data_offsets":[0,12]}}}}"#
+        );
+        let path = run.join(SNAPSHOTS).join(format!("step-{step:08}.safetensors"));
+        fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &values].concat()).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_file_of_another_program_has_its_checksum_inside() {
+        let run = tempfile::tempdir().unwrap();
+        make_folder(run.path(), SNAPSHOTS).unwrap();
+        let values: Vec<u8> = [1f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let sum = crc32fast::hash(&values);
+        let path = write_plain(run.path(), 40, Some(sum));
+        assert_eq!(list(run.path()), BTreeMap::from([(40, path.clone())]));
+        let back = read(run.path(), &path, &Device::Cpu).unwrap();
+        assert_eq!((back[0].variant.as_str(), back[0].step, back[0].tensors[0].0.as_str()), ("model", 40, "w"));
+        assert_eq!(host::to_f32(&back[0].tensors[0].1).unwrap(), [1.0, 2.0, 3.0]);
+        for (told, words) in [(Some(sum ^ 1), "its checksum differs"), (None, "holds no checksum")] {
+            let path = write_plain(run.path(), 40, told);
+            let said = read(run.path(), &path, &Device::Cpu).unwrap_err().to_string();
+            assert!(said.contains(words), "{said}");
+        }
+        // one of ours comes first
+        write(run.path(), 40, &[&weights("x", 40, 1.5)]).unwrap();
+        let kept = list(run.path()).remove(&40).unwrap();
+        assert!(kept != path && read(run.path(), &kept, &Device::Cpu).is_ok());
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! TensorBoard's event files: TFRecord frames around hand-encoded protobuf messages.
 //!
-//! A frame is length (u64 LE), masked CRC-32C of the length, data, masked CRC-32C of the data
-//! (TensorFlow, `record_writer.h`). The messages are `Event { wall_time = 1: double, step = 2: int64,
+//! The frames are those of [`super::tfrecord`]. The messages are `Event { wall_time = 1: double, step = 2: int64,
 //! file_version = 3: string, summary = 5 }`, `Summary { value = 1 }` and `Value { tag = 1: string,
 //! simple_value = 2: float }` (`event.proto`, `summary.proto`).
 
 use std::{
-    io::{BufWriter, Write},
+    io::BufWriter,
     path::{Path, PathBuf},
 };
 
-use super::error::{At, StoreError};
+use super::{
+    error::{At, StoreError},
+    tfrecord,
+};
 use crate::{files::Replacement, telemetry::Channel};
 
 /// One event file being written.
@@ -55,19 +57,8 @@ impl EventFile {
     }
 
     fn frame(&mut self, data: &[u8]) -> Result<(), StoreError> {
-        let length = (data.len() as u64).to_le_bytes();
-        let mut frame = Vec::with_capacity(data.len() + 16);
-        frame.extend(length);
-        frame.extend(masked(&length).to_le_bytes());
-        frame.extend(data);
-        frame.extend(masked(data).to_le_bytes());
-        self.out.write_all(&frame).at("write", &self.path)
+        tfrecord::write(&mut self.out, data).at("write", &self.path)
     }
-}
-
-/// The checksum as TFRecord keeps it, so that a checksum of data that holds checksums is sound.
-fn masked(data: &[u8]) -> u32 {
-    crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 fn varint(out: &mut Vec<u8>, mut v: u64) {

@@ -125,7 +125,12 @@ const LENGTH: usize = 8;
 /// All tensors of a file, by name.
 pub fn read(path: &Path, device: &Device) -> Result<NamedTensors, StoreError> {
     let bytes = open(path).and_then(read_tensors).at("read", path)?;
-    let file = parse(path, &bytes)?;
+    from_bytes(path, &bytes, device)
+}
+
+/// All tensors of a file's bytes, by name; `path` is named in errors.
+pub(super) fn from_bytes(path: &Path, bytes: &[u8], device: &Device) -> Result<NamedTensors, StoreError> {
+    let file = parse(path, bytes)?;
     let mut names = file.names();
     names.sort_unstable();
     names.into_iter().map(|name| Ok((name.to_owned(), load(path, &file, name, device)?))).collect()
@@ -171,21 +176,36 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
     record.tensors.iter().map(|t| Ok((t.name.clone(), load(&path, &file, &t.name, device)?))).collect()
 }
 
-/// All tensors of a file in a folder, by name, and the words beside them, if its bytes have this CRC-32C.
+/// The name of a CRC-32 of the values among a file's metadata, eight hexadecimal digits.
+const CRC32: &str = "orrery.crc32";
+
+/// All tensors of a file in a folder, by name, and the words beside them, if its bytes have this CRC-32C; without one, if
+/// its values have the CRC-32 that its header tells.
 pub(super) fn read_with_checksum(
     folder: &Path,
     name: &str,
-    crc32c: u32,
+    crc32c: Option<u32>,
     device: &Device,
 ) -> Result<(NamedTensors, HashMap<String, String>), StoreError> {
     let path = folder.join(name);
     let bytes = open_inside(folder, name).and_then(read_tensors).at("read", &path)?;
-    if crc32c::crc32c(&bytes) != crc32c {
-        return Err(StoreError::new(format!("`{}` is damaged: its checksum differs", path.display())));
+    let damaged = || StoreError::new(format!("`{}` is damaged: its checksum differs", path.display()));
+    if crc32c.is_some_and(|sum| crc32c::crc32c(&bytes) != sum) {
+        return Err(damaged());
     }
     let file = parse(&path, &bytes)?;
-    let (_, header) = SafeTensors::read_metadata(&bytes)
+    let (length, header) = SafeTensors::read_metadata(&bytes)
         .map_err(|e| StoreError::new(format!("cannot read `{}`: {e}", path.display())))?;
+    if crc32c.is_none() {
+        let told = header.metadata().as_ref().and_then(|metadata| metadata.get(CRC32));
+        let told = told.and_then(|sum| u32::from_str_radix(sum, 16).ok()).ok_or_else(|| {
+            let words = format!("`{}` holds no checksum, neither in its name nor as `{CRC32}`", path.display());
+            StoreError::new(words)
+        })?;
+        if crc32fast::hash(bytes.get(LENGTH + length..).unwrap_or_default()) != told {
+            return Err(damaged());
+        }
+    }
     let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), load(&path, &file, name, device)?)));
     Ok((tensors.collect::<Result<_, StoreError>>()?, header.metadata().clone().unwrap_or_default()))
 }

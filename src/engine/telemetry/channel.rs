@@ -45,6 +45,10 @@ pub mod channels {
     pub const LOSS_TRAIN: &str = "loss/train";
     /// Held-out cross-entropy, nats a token.
     pub const LOSS_HELD_OUT: &str = "loss/held_out";
+    /// Training cross-entropy of a model that classifies texts, nats a label.
+    pub const LABELS_TRAIN: &str = "labels/train";
+    /// Its held-out cross-entropy, nats a label.
+    pub const LABELS_HELD_OUT: &str = "labels/held_out";
     /// Global gradient norm before clipping.
     pub const GRAD_NORM: &str = "train/grad_norm";
     /// The learning rate of a step.

@@ -58,6 +58,10 @@ pub struct RunInfo {
     /// The first steps of the stages after the first, in a run of several. Absent in records of version 0.2.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageStart>,
+    /// The questions that another program, which trains the run, answers over its folder. Orrery's own runs have none:
+    /// every probe that applies can be asked of their models.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
 }
 
 impl RunInfo {

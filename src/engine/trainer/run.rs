@@ -125,6 +125,7 @@ impl Run {
             folder,
             inputs: self.inputs.clone(),
             stages: self.plan.stage_starts(),
+            asks: vec![],
         }
     }
 
@@ -195,8 +196,14 @@ impl Run {
             let batch = Batch::from_ids(inputs, targets, rows.len(), w.len, &self.device)?;
             let counted = targets.iter().filter(|t| **t != IGNORE).count();
             losses.push((host::scalar(&model.evaluate(&batch)?)?, counted as f64));
-            if let (Some(answers), Some(model)) = (&w.answers, model.capabilities().token_model) {
-                let logits = model.logits(&batch.tokens, &mut Tap::off())?;
+            let Some(answers) = &w.answers else { continue };
+            let able = model.capabilities();
+            let logits = match (able.token_model, able.text_classifier) {
+                (Some(model), _) => Some(model.logits(&batch.tokens, &mut Tap::off())?),
+                (None, Some(classifier)) => Some(classifier.class_logits(&batch.tokens)?),
+                (None, None) => None,
+            };
+            if let Some(logits) = logits {
                 let guesses = host::to_u32(&logits.argmax(candle_core::D::Minus1)?)?;
                 for ((guess, target), _) in guesses.iter().zip(targets).zip(&answers[span]).filter(|(_, a)| **a) {
                     asked += 1;
@@ -206,12 +213,16 @@ impl Run {
         }
         let weight: f64 = losses.iter().map(|(_, n)| n).sum();
         let mean = losses.iter().map(|(l, n)| l * n).sum::<f64>() / weight.max(1.0);
-        let mut scalars = vec![(Channel::new(channels::LOSS_HELD_OUT), mean)];
+        let mut scalars = vec![(Channel::new(self.variants[i].loss_channels().held_out), mean)];
         if asked > 0 {
             scalars.push((channels::ACCURACY.into(), right as f64 / asked as f64));
         }
+        let stage = self.plan.stage(i);
+        if self.step == stage.from {
+            let guess = stage.texts.first().and_then(|text| self.texts[*text].guess());
+            scalars.extend(guess.filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
+        }
         if self.step == 0 {
-            scalars.extend(self.corpus().guess().filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
             scalars.extend(model.scalars(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
         }
         Ok(StepStats { step: self.step, variant: i, scalars, wall_secs: self.wall_secs })
@@ -226,7 +237,8 @@ impl Run {
         if self.variants[stats.variant].learns_locally {
             return Ok(());
         }
-        let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT).map(|(_, v)| *v);
+        let held_out = self.variants[stats.variant].loss_channels().held_out;
+        let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == held_out).map(|(_, v)| *v);
         match loss.filter(|v| !v.is_finite() && stats.step >= self.plan.stage(stats.variant).until) {
             None => Ok(()),
             Some(value) => Err(RunError::Diverged {

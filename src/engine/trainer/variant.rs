@@ -47,6 +47,12 @@ impl Variant {
     }
 }
 
+/// The channels of a model's losses.
+pub(super) struct LossChannels {
+    pub train: &'static str,
+    pub held_out: &'static str,
+}
+
 /// Windows that a model reads at once, and their share of the targets of an update.
 #[derive(Clone)]
 pub(super) struct MicroBatch {
@@ -122,6 +128,14 @@ impl Sums {
 }
 
 impl Variant {
+    /// Losses of labels are not those of tokens, and no view or number compares the two.
+    pub(super) fn loss_channels(&self) -> LossChannels {
+        match self.model.capabilities().text_classifier {
+            Some(_) => LossChannels { train: channels::LABELS_TRAIN, held_out: channels::LABELS_HELD_OUT },
+            None => LossChannels { train: channels::LOSS_TRAIN, held_out: channels::LOSS_HELD_OUT },
+        }
+    }
+
     /// One update by gradients, which leads to `step`. Batches without a target are left out.
     ///
     /// # Errors
@@ -142,7 +156,7 @@ impl Variant {
             if !cross_entropy.is_finite() {
                 return Err(diverged("loss", cross_entropy));
             }
-            sums.add_scalar(channels::LOSS_TRAIN, cross_entropy, *share);
+            sums.add_scalar(self.loss_channels().train, cross_entropy, *share);
             for (name, part) in &loss.parts {
                 sums.add_scalar(name, host::scalar(part)?, *share);
             }

@@ -2,17 +2,8 @@
 
 use std::sync::OnceLock;
 
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
-
-use super::{
-    mlp::{Act, activation::activate},
-    storage,
-};
-use crate::{
-    arch::arch,
-    buffers::build_vec,
-    threads::{self, CHUNK},
-};
+use super::mlp::{Act, activation::activate};
+use crate::{fused::prelude::*, threads::CHUNK};
 
 /// act(x), value by value.
 pub fn activation(x: &Tensor, act: Act) -> Result<Tensor> {
@@ -20,7 +11,7 @@ pub fn activation(x: &Tensor, act: Act) -> Result<Tensor> {
     if !storage::readable(&[&x]) {
         return reference(&x, act);
     }
-    x.apply_op1(Activate { act, slope: OnceLock::new() })
+    x.apply_op1(Op(Activate { act, slope: OnceLock::new() }))
 }
 
 /// The reference form in plain candle, with the arguments of [`activation`].
@@ -34,13 +25,11 @@ struct Activate {
     slope: OnceLock<Vec<f32>>,
 }
 
-impl CustomOp1 for Activate {
-    fn name(&self) -> &'static str {
-        "activation"
-    }
+impl FusedOp<1> for Activate {
+    const NAME: &'static str = "activation";
 
-    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let mut y = storage::values(x, layout)?.to_vec();
+    fn forward(&self, [x]: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let mut y = x.to_vec();
         let slope = build_vec(y.len(), |slope| {
             threads::run_all_chunks(
                 [threads::Chunks { values: &mut y, size: CHUNK }, threads::Chunks { values: slope, size: CHUNK }],
@@ -48,10 +37,10 @@ impl CustomOp1 for Activate {
             );
         });
         let _ = self.slope.set(slope); // an operation runs forward once
-        Ok((CpuStorage::F32(y), layout.shape().clone()))
+        Ok((y, shape.clone()))
     }
 
-    fn bwd(&self, x: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let Some(slope) = self.slope.get() else { bail!("an activation's gradient was asked for before its value") };
         let dx = storage::read(grad, |grad| {
             Ok(build_vec(grad.len(), |dx| {
@@ -63,6 +52,6 @@ impl CustomOp1 for Activate {
                 });
             }))
         })?;
-        Tensor::from_vec(dx, x.shape(), x.device()).map(Some)
+        like([dx], [x])
     }
 }

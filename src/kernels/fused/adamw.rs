@@ -3,14 +3,9 @@
 
 use std::cell::RefCell;
 
-use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, Tensor, Var, WithDType, bail};
-use pulp::{Simd, WithSimd};
+use candle_core::{CpuStorage, InplaceOp1, Layout, Storage, Var, WithDType};
 
-use crate::host;
-use crate::{
-    arch::arch,
-    threads::{self, CHUNK},
-};
+use crate::{fused::prelude::*, host, threads::CHUNK};
 
 /// Parameters that are borrowed at one time; each takes two or three stack frames.
 const MAX_OPEN: usize = 32;

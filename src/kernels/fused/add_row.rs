@@ -1,9 +1,6 @@
 //! x + r, with one row r for all tokens of a text, or of all texts.
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
-
-use super::storage;
-use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, threads};
+use crate::{fused::prelude::*, reduce::sum_rows};
 
 /// x `(B, T, D)`, row `(B or 1, 1, D)` -> `(B, T, D)`.
 pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {
@@ -11,7 +8,7 @@ pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {
     if !storage::readable(&[&x, &row]) {
         return reference(&x, &row);
     }
-    x.apply_op2(&row, AddRow)
+    x.apply_op2(&row, Op(AddRow))
 }
 
 /// The reference form in plain candle, with the arguments of [`add_row`].
@@ -21,17 +18,14 @@ pub fn reference(x: &Tensor, row: &Tensor) -> Result<Tensor> {
 
 struct AddRow;
 
-impl CustomOp2 for AddRow {
-    fn name(&self) -> &'static str {
-        "add-row"
-    }
+impl FusedOp<2> for AddRow {
+    const NAME: &'static str = "add-row";
 
-    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, row: &CpuStorage, lr: &Layout) -> Result<(CpuStorage, Shape)> {
-        let ((b, t, d), (texts, one, width)) = (lx.shape().dims3()?, lr.shape().dims3()?);
+    fn forward(&self, [x, rows]: [&[f32]; 2], [states, row]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let ((b, t, d), (texts, one, width)) = (states.dims3()?, row.dims3()?);
         if one != 1 || width != d || (texts != 1 && texts != b) {
-            bail!("a row {:?} for states {:?}", lr.shape(), lx.shape());
+            bail!("a row {row:?} for states {states:?}");
         }
-        let (x, rows) = (storage::values(x, lx)?, storage::values(row, lr)?);
         let y = build_vec(x.len(), |y| {
             threads::run_chunks(y, t * d, |text, y| {
                 let row = &rows[if texts == 1 { 0 } else { text * d }..][..d];
@@ -41,10 +35,10 @@ impl CustomOp2 for AddRow {
                 arch().dispatch(|| tokens.for_each(add));
             });
         });
-        Ok((CpuStorage::F32(y), lx.shape().clone()))
+        Ok((y, states.clone()))
     }
 
-    fn bwd(&self, x: &Tensor, row: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, row]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let (b, t, d) = x.dims3()?;
         let drow = storage::read(grad, |g| {
             let mut sums = vec![0f32; b * d];
@@ -55,6 +49,6 @@ impl CustomOp2 for AddRow {
             });
             Ok(if row.dim(0)? == b { sums } else { sum_rows(&sums, d) })
         })?;
-        Ok((Some(grad.clone()), Some(Tensor::from_vec(drow, row.shape(), row.device())?)))
+        Ok([Some(grad.clone()), Some(Tensor::from_vec(drow, row.shape(), row.device())?)])
     }
 }

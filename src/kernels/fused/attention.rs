@@ -7,9 +7,8 @@ mod operation;
 mod rope;
 mod rows;
 
-use candle_core::{D, DType, Result, Tensor, bail};
-
-use super::{norm::rms_norm_reference, storage};
+use super::norm::rms_norm_reference;
+use crate::fused::prelude::*;
 
 /// Sizes and switches of one attention.
 #[derive(Debug, Clone, Copy, PartialEq)]

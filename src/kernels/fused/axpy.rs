@@ -1,13 +1,6 @@
 //! y + h k with a constant h, as in BLAS: the step of an ODE solver.
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
-
-use super::storage;
-use crate::{
-    arch::arch,
-    buffers::build_vec,
-    threads::{self, CHUNK},
-};
+use crate::{fused::prelude::*, threads::CHUNK};
 
 /// y, k of one shape -> y + h k; h gets no gradient.
 pub fn axpy(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
@@ -15,7 +8,7 @@ pub fn axpy(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
     if !storage::readable(&[&y, &k]) {
         return reference(&y, &k, h);
     }
-    y.apply_op2(&k, Axpy(h as f32))
+    y.apply_op2(&k, Op(Axpy(h as f32)))
 }
 
 /// The reference form in plain candle, with the arguments of [`axpy`].
@@ -25,26 +18,24 @@ pub fn reference(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
 
 struct Axpy(f32);
 
-impl CustomOp2 for Axpy {
-    fn name(&self) -> &'static str {
-        "axpy"
-    }
+impl FusedOp<2> for Axpy {
+    const NAME: &'static str = "axpy";
 
-    fn cpu_fwd(&self, y: &CpuStorage, ly: &Layout, k: &CpuStorage, lk: &Layout) -> Result<(CpuStorage, Shape)> {
-        if ly.shape() != lk.shape() {
-            bail!("a state of shape {:?} cannot move along a slope of shape {:?}", ly.shape(), lk.shape());
+    fn forward(&self, [y, k]: [&[f32]; 2], [state, slope]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        if state != slope {
+            bail!("a state of shape {state:?} cannot move along a slope of shape {slope:?}");
         }
-        let (y, k, h) = (storage::values(y, ly)?, storage::values(k, lk)?, self.0);
+        let h = self.0;
         let out = build_vec(y.len(), |out| {
             threads::run_chunks(out, CHUNK, |i, out| {
                 let (y, k) = (&y[i * CHUNK..], &k[i * CHUNK..]);
                 arch().dispatch(|| out.iter_mut().zip(y).zip(k).for_each(|((out, y), k)| *out = y + h * k));
             });
         });
-        Ok((CpuStorage::F32(out), ly.shape().clone()))
+        Ok((out, state.clone()))
     }
 
-    fn bwd(&self, _: &Tensor, k: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [_, k]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let dk = storage::read(grad, |g| {
             Ok(build_vec(g.len(), |dk| {
                 threads::run_chunks(dk, CHUNK, |i, dk| {
@@ -53,6 +44,6 @@ impl CustomOp2 for Axpy {
                 });
             }))
         })?;
-        Ok((Some(grad.clone()), Some(Tensor::from_vec(dk, k.shape(), k.device())?)))
+        Ok([Some(grad.clone()), Some(Tensor::from_vec(dk, k.shape(), k.device())?)])
     }
 }

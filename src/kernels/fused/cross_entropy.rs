@@ -7,17 +7,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use candle_core::{CpuStorage, CustomOp1, CustomOp2, D, DType, Layout, Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use crate::{IGNORE, host};
-
-use super::{linear, storage};
+use super::linear;
 use crate::{
-    arch::arch,
+    IGNORE,
+    fused::prelude::*,
+    host,
     matrix::View,
     packed::{Packed, gemm},
-    simd, threads,
 };
 
 /// Rows of a block, whose logits exist at one time.
@@ -38,7 +34,7 @@ pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result
     if x.dim(D::Minus1)? != d {
         bail!("cross-entropy: x has {} channels, and the head has {d}", x.dim(D::Minus1)?);
     }
-    x.apply_op2(head, Head { counted, rows, v, d, tracked, grads: Mutex::default() })
+    x.apply_op2(head, Op(Head { counted, rows, v, d, tracked, grads: Mutex::default() }))
 }
 
 /// logits `(.., V)`, targets u32 of as many rows -> scalar.
@@ -48,7 +44,7 @@ pub fn cross_entropy(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
     }
     let v = logits.dim(D::Minus1)?;
     let counted = CountedRows::new(targets, logits.elem_count() / v, v)?;
-    logits.apply_op1(Logits { counted, v })
+    logits.apply_op1(Op(Logits { counted, v }))
 }
 
 /// The reference form in plain candle, with the arguments of [`cross_entropy`].
@@ -102,28 +98,19 @@ impl CountedRows {
     }
 }
 
-/// Turns the logits of some rows into the gradient of their summed loss times `scale`, and returns that loss.
-struct SoftmaxLoss<'a> {
-    logits: &'a mut [f32],
-    wanted: &'a [(usize, usize)],
-    scale: f32,
-}
-
-impl WithSimd for SoftmaxLoss<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let v = self.logits.len() / self.wanted.len().max(1);
+kernel! {
+    /// Turns the logits of some rows into the gradient of their summed loss times `scale`, and returns that loss.
+    fn softmax_loss(simd, logits: &'a mut [f32], wanted: &'a [(usize, usize)], scale: f32) -> f64 {
+        let v = logits.len() / wanted.len().max(1);
         let mut loss = 0.0;
-        for (row, &(_, target)) in self.logits.chunks_exact_mut(v.max(1)).zip(self.wanted) {
+        for (row, &(_, target)) in logits.chunks_exact_mut(v.max(1)).zip(wanted) {
             let most = simd::max(simd, row);
             let picked = row[target];
             let total = simd::exp_shifted_sum(simd, row, most);
             loss += f64::from(total).ln() + f64::from(most) - f64::from(picked);
-            let inv = self.scale / total;
+            let inv = scale / total;
             row.iter_mut().for_each(|p| *p *= inv);
-            row[target] -= self.scale;
+            row[target] -= scale;
         }
         loss
     }
@@ -173,7 +160,7 @@ impl Head {
             }
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
             forward.matmul(logits, states, 1.0); // (n, V)
-            out.loss += arch().dispatch(SoftmaxLoss { logits, wanted, scale: self.counted.share() as f32 });
+            out.loss += softmax_loss(logits, wanted, self.counted.share() as f32);
             let dlogits = View::new(logits, n, v);
             if let Some(backward) = backward {
                 backward.matmul(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
@@ -206,13 +193,10 @@ impl Head {
     }
 }
 
-impl CustomOp2 for Head {
-    fn name(&self) -> &'static str {
-        "head-cross-entropy"
-    }
+impl FusedOp<2> for Head {
+    const NAME: &'static str = "head-cross-entropy";
 
-    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (x, head) = (storage::values(s1, l1)?, storage::values(s2, l2)?);
+    fn forward(&self, [x, head]: [&[f32]; 2], _: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
         let mut groups: Vec<RowGroup> = self.counted.groups();
         let size = self.counted.group();
         let head = View::new(head, self.v, self.d);
@@ -225,10 +209,10 @@ impl CustomOp2 for Head {
         if self.tracked != (false, false) {
             *self.grads.lock().unwrap_or_else(PoisonError::into_inner) = self.gather(&groups);
         }
-        Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
+        Ok((vec![loss as f32], ().into()))
     }
 
-    fn bwd(&self, x: &Tensor, head: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, head]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
         let scaled = |of: &[f32], like: &Tensor| {
@@ -237,7 +221,7 @@ impl CustomOp2 for Head {
             }
             Tensor::from_vec(of.iter().map(|g| g * by).collect::<Vec<_>>(), like.shape(), like.device()).map(Some)
         };
-        Ok((scaled(&grads.x, x)?, scaled(&grads.head, head)?))
+        Ok([scaled(&grads.x, x)?, scaled(&grads.head, head)?])
     }
 }
 
@@ -260,25 +244,23 @@ impl Logits {
                 own.extend_from_slice(&logits[row * v..][..v]);
             }
             let scale = self.counted.share() as f32 * by;
-            let loss = arch().dispatch(SoftmaxLoss { logits: &mut own, wanted, scale });
+            let loss = softmax_loss(&mut own, wanted, scale);
             group[0] = (loss, own);
         });
         groups
     }
 }
 
-impl CustomOp1 for Logits {
-    fn name(&self) -> &'static str {
-        "cross-entropy"
-    }
+impl FusedOp<1> for Logits {
+    const NAME: &'static str = "cross-entropy";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let groups = self.groups(storage::values(storage, layout)?, 1.0);
+    fn forward(&self, [logits]: [&[f32]; 1], _: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let groups = self.groups(logits, 1.0);
         let loss = groups.iter().map(|g| g.0).sum::<f64>() * self.counted.share();
-        Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
+        Ok((vec![loss as f32], ().into()))
     }
 
-    fn bwd(&self, logits: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [logits]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let groups = storage::read(logits, |logits| Ok(self.groups(logits, by)))?;
         let v = self.v;
@@ -287,6 +269,6 @@ impl CustomOp1 for Logits {
         for (&(row, _), part) in self.counted.0.iter().zip(parts) {
             out[row * v..][..v].copy_from_slice(part);
         }
-        Ok(Some(Tensor::from_vec(out, logits.shape(), logits.device())?))
+        like([out], [logits])
     }
 }

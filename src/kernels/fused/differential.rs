@@ -1,9 +1,8 @@
 //! The two ends of differential attention (arXiv 2410.05258, as arXiv 2604.01683 uses it): queries in two halves, each
 //! beside zeros, so that one attention computes both maps; and the difference of what the two maps read.
 
-use candle_core::{D, Result, Tensor, bail};
-
-use super::{norm::rms_norm_reference, storage};
+use super::norm::rms_norm_reference;
+use crate::fused::prelude::*;
 
 mod difference;
 mod halves;
@@ -19,7 +18,7 @@ pub fn halve_queries(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     if !storage::readable(&[&qkv]) {
         return halve_queries_reference(&qkv, heads);
     }
-    qkv.apply_op1(halves::SplitHalves { heads, head_dim: wide / 3 / heads })
+    qkv.apply_op1(Op(halves::SplitHalves { heads, head_dim: wide / 3 / heads }))
 }
 
 /// The reference form in plain candle, with the arguments of [`halve_queries`].
@@ -44,7 +43,7 @@ pub fn normalised_difference(y: &Tensor, lambda: &Tensor, eps: f64) -> Result<Te
     if !storage::readable(&[&y, &lambda]) {
         return normalised_difference_reference(&y, &lambda, eps);
     }
-    y.apply_op2(&lambda, difference::Difference { eps: eps as f32 })
+    y.apply_op2(&lambda, Op(difference::Difference { eps: eps as f32 }))
 }
 
 /// The reference form in plain candle, with the arguments of [`normalised_difference`].

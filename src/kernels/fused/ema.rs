@@ -1,10 +1,6 @@
 //! Exponential moving averages along time, with coefficients by channel or by channel and time.
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use super::storage;
-use crate::{arch::arch, buffers::build_vec, reduce, threads};
+use crate::{fused::prelude::*, reduce};
 
 /// h_t = (1 - a_t) h_{t-1} + a_t x_t. x `(B, T, D)`, a `(D)` or as x, `start` `(B, D)` is h_{-1}, zero
 /// if `None` -> `(B, T, D)`. To continue, start at the last row.
@@ -24,7 +20,7 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     if !storage::readable(&[&x, &a, &zero]) {
         return reference(&x, &a, start);
     }
-    x.apply_op3(&a, &zero, EmaOp)
+    x.apply_op3(&a, &zero, Op(EmaOp))
 }
 
 /// Computes the sums by doubling: after the step of size s, row t has summed the last 2s inputs.
@@ -70,47 +66,29 @@ impl<'a> EmaRow<'a> {
     }
 }
 
-struct Forward<'a> {
-    row: EmaRow<'a>,
-    out: &'a mut [f32],
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let d = self.row.start.len();
-        for (t, x) in self.row.x.chunks_exact(d).enumerate() {
-            let (done, rest) = self.out.split_at_mut(t * d);
-            let before = if t == 0 { self.row.start } else { &done[(t - 1) * d..] };
-            for (((h, &x), &a), &before) in rest[..d].iter_mut().zip(x).zip(self.row.at(t)).zip(before) {
+kernel! {
+    fn forward(_, row: EmaRow<'a>, out: &'a mut [f32]) {
+        let d = row.start.len();
+        for (t, x) in row.x.chunks_exact(d).enumerate() {
+            let (done, rest) = out.split_at_mut(t * d);
+            let before = if t == 0 { row.start } else { &done[(t - 1) * d..] };
+            for (((h, &x), &a), &before) in rest[..d].iter_mut().zip(x).zip(row.at(t)).zip(before) {
                 *h = (1.0 - a) * before + a * x;
             }
         }
     }
 }
 
-struct Backward<'a> {
-    row: EmaRow<'a>,
-    h: &'a [f32],
-    grad: &'a [f32],
-    /// dx; da of this batch row, accumulated over time where coefficients are by channel; dstart.
-    out: [&'a mut [f32]; 3],
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    /// With c_t = g_t + (1 - a_{t+1}) c_{t+1}: dx_t = a_t c_t, da_t = c_t (x_t - h_{t-1}).
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let ([dx, da, carry], d) = (self.out, self.row.start.len());
+kernel! {
+    /// With c_t = g_t + (1 - a_{t+1}) c_{t+1}: dx_t = a_t c_t, da_t = c_t (x_t - h_{t-1}). `out`: dx; da of this
+    /// batch row, accumulated over time where coefficients are by channel; dstart.
+    fn backward(_, row: EmaRow<'a>, h: &'a [f32], grad: &'a [f32], out: [&'a mut [f32]; 3]) {
+        let ([dx, da, carry], d) = (out, row.start.len());
         carry.fill(0.0);
         for t in (0..dx.len() / d).rev() {
-            let (a, here) = (self.row.at(t), t * d..(t + 1) * d);
-            let before = if t == 0 { self.row.start } else { &self.h[(t - 1) * d..][..d] };
-            let (x, g, dx) = (&self.row.x[here.clone()], &self.grad[here.clone()], &mut dx[here.clone()]);
+            let (a, here) = (row.at(t), t * d..(t + 1) * d);
+            let before = if t == 0 { row.start } else { &h[(t - 1) * d..][..d] };
+            let (x, g, dx) = (&row.x[here.clone()], &grad[here.clone()], &mut dx[here.clone()]);
             let da = if da.len() == d { &mut *da } else { &mut da[here] };
             for (((((c, g), dx), da), (x, a)), before) in
                 carry.iter_mut().zip(g).zip(dx).zip(da).zip(x.iter().zip(a)).zip(before)
@@ -124,67 +102,37 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-impl CustomOp3 for EmaOp {
-    fn name(&self) -> &'static str {
-        "ema"
-    }
+impl FusedOp<3> for EmaOp {
+    const NAME: &'static str = "ema";
 
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        lx: &Layout,
-        a: &CpuStorage,
-        la: &Layout,
-        start: &CpuStorage,
-        ls: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (_, t, d) = lx.shape().dims3()?;
-        let given = [storage::values(x, lx)?, storage::values(a, la)?, storage::values(start, ls)?];
+    fn forward(&self, given: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        let (_, t, d) = shape.dims3()?;
         let out = build_vec(given[0].len(), |out| {
-            threads::run_chunks(out, t * d, |i, out| {
-                arch().dispatch(Forward { row: EmaRow::new(i, (t, d), given), out })
-            });
+            threads::run_chunks(out, t * d, |i, out| forward(EmaRow::new(i, (t, d), given), out));
         });
-        Ok((CpuStorage::F32(out), lx.shape().clone()))
+        Ok((out, shape.clone()))
     }
 
-    fn bwd(
-        &self,
-        x: &Tensor,
-        a: &Tensor,
-        start: &Tensor,
-        h: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, a, start]: [&Tensor; 3], h: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let (b, t, d) = x.dims3()?;
         let own = a.rank() == 3;
         let width = if own { t * d } else { d };
         let mut dstart = vec![0f32; b * d];
         let mut da = vec![0f32; b * width];
-        let dx = storage::read(grad, |grad| {
-            storage::read(h, |h| {
-                storage::read(x, |x| {
-                    storage::read(a, |a| {
-                        storage::read(start, |start| {
-                            Ok(build_vec(x.len(), |dx| {
-                                let buffers = [
-                                    threads::Chunks { values: dx, size: t * d },
-                                    threads::Chunks { values: &mut da, size: width },
-                                    threads::Chunks { values: &mut dstart, size: d },
-                                ];
-                                threads::run_all_chunks(buffers, |i, out| {
-                                    let (row, here) =
-                                        (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
-                                    arch().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
-                                });
-                            }))
-                        })
-                    })
-                })
-            })
+        let dx = storage::read_all(&[grad, h, x, a, start], |[grad, h, x, a, start]| {
+            Ok(build_vec(x.len(), |dx| {
+                let buffers = [
+                    threads::Chunks { values: dx, size: t * d },
+                    threads::Chunks { values: &mut da, size: width },
+                    threads::Chunks { values: &mut dstart, size: d },
+                ];
+                threads::run_all_chunks(buffers, |i, out| {
+                    let (row, here) = (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
+                    backward(row, &h[here.clone()], &grad[here], out);
+                });
+            }))
         })?;
         let da = if own { da } else { reduce::sum_rows(&da, d) };
-        let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device()).map(Some);
-        Ok((made(dx, x)?, made(da, a)?, made(dstart, start)?))
+        like([dx, da, dstart], [x, a, start])
     }
 }

@@ -1,9 +1,6 @@
 //! Row lookup whose gradient sums over repeated ids.
 
-use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
-
-use super::storage;
-use crate::host;
+use crate::{fused::prelude::*, host};
 
 /// weight `(V, D)`, ids u32 `(B, T)` -> `(B, T, D)`.
 pub fn embedding(weight: &Tensor, ids: &Tensor) -> Result<Tensor> {
@@ -11,7 +8,7 @@ pub fn embedding(weight: &Tensor, ids: &Tensor) -> Result<Tensor> {
         return reference(weight, ids);
     }
     let dims = ids.dims2()?;
-    weight.apply_op1(Lookup { ids: host::to_u32(ids)?, dims })
+    weight.apply_op1(Op(Lookup { ids: host::to_u32(ids)?, dims }))
 }
 
 /// The reference form in plain candle, with the arguments of [`embedding`].
@@ -26,14 +23,11 @@ struct Lookup {
     dims: (usize, usize),
 }
 
-impl CustomOp1 for Lookup {
-    fn name(&self) -> &'static str {
-        "embedding"
-    }
+impl FusedOp<1> for Lookup {
+    const NAME: &'static str = "embedding";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let weight = storage::values(storage, layout)?;
-        let (rows, d) = layout.shape().dims2()?;
+    fn forward(&self, [weight]: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let (rows, d) = shape.dims2()?;
         let mut out = Vec::with_capacity(self.ids.len() * d);
         for &id in &self.ids {
             let id = id as usize;
@@ -42,11 +36,11 @@ impl CustomOp1 for Lookup {
             }
             out.extend_from_slice(&weight[id * d..][..d]);
         }
-        Ok((CpuStorage::F32(out), (self.dims.0, self.dims.1, d).into()))
+        Ok((out, (self.dims.0, self.dims.1, d).into()))
     }
 
     /// In order of position, so that the sum is the same every time.
-    fn bwd(&self, weight: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [weight]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let (rows, d) = weight.dims2()?;
         let mut out = vec![0f32; rows * d];
         storage::read(grad, |grad| {
@@ -56,6 +50,6 @@ impl CustomOp1 for Lookup {
             }
             Ok(())
         })?;
-        Ok(Some(Tensor::from_vec(out, (rows, d), weight.device())?))
+        like([out], [weight])
     }
 }

@@ -1,12 +1,8 @@
 //! Queries and keys that evolve as a coupled system before scoring (arXiv 2604.01683): dq/dt = k, dk/dt = f(q), with f
 //! an MLP d -> d -> d (SiLU) that all heads share and a step size for each head.
 
-use candle_core::{D, Result, Tensor, bail};
-
-use super::{
-    mlp::{self, Act},
-    storage,
-};
+use super::mlp::{self, Act};
+use crate::fused::prelude::*;
 
 mod cpu;
 pub(super) mod rows;
@@ -48,7 +44,7 @@ pub fn evolve(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: EvolutionSizes) -> R
     if !storage::readable(&[&qkv, &f, tau]) {
         return reference(&qkv, &f, tau, spec);
     }
-    qkv.apply_op3(&f, tau, cpu::Evolution { spec })
+    qkv.apply_op3(&f, tau, Op(cpu::Evolution { spec }))
 }
 
 /// The reference form in plain candle, with the arguments of [`coupled`].

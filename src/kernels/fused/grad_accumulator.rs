@@ -11,10 +11,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use candle_core::{DType, Result, Tensor, backprop::GradStore};
+use candle_core::backprop::GradStore;
 
-use super::storage;
-use crate::buffers::build_vec;
+use crate::fused::prelude::*;
 
 /// The gradients of one training step that do not go through the graph.
 #[derive(Debug, Default)]

@@ -7,20 +7,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape, Tensor, bail};
-
 use self::{
     row_tiles::{BackwardInputs, Field, RowTiles},
     sublayer::{PackedWeights, Sublayer},
 };
 use super::{
     attention::AttentionSpec,
+    custom_op,
     evolution::EvolutionSizes,
     grad_accumulator::{Entry, GradAccumulator},
     mlp::Act,
-    storage,
 };
-use crate::buffers::build_vec;
+use crate::fused::prelude::*;
 
 mod row_tiles;
 mod sublayer;
@@ -120,7 +118,7 @@ pub fn layer(x: &Tensor, weights: &FlatWeights, spec: LayerSpec) -> Result<Tenso
     weights.check(spec.len(d), &format!("a layer of width {d}"))?;
     let weights = &weights.beside(x.track_op())?;
     let needs_backward = x.track_op() || weights.all.track_op();
-    x.apply_op2(&weights.all, ResidualLayer(Op::new(spec, [b, t, d], weights, needs_backward)))
+    x.apply_op2(&weights.all, custom_op::Op(Op::new(spec, [b, t, d], weights, needs_backward)))
 }
 
 /// s (Attn(norm x') + MLP(norm x')) with x' = x + row: the slope of a vector field at x. x `(B, T, D)`, row
@@ -144,7 +142,8 @@ fn field_step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, 
     }
     let weights = &weights.beside(x.track_op() || row.track_op())?;
     let needs_backward = x.track_op() || row.track_op() || weights.all.track_op();
-    x.apply_op3(&row, &weights.all, Slope { op: Op::new(spec, [b, t, d], weights, needs_backward), length })
+    let op = Op::new(spec, [b, t, d], weights, needs_backward);
+    x.apply_op3(&row, &weights.all, custom_op::Op(Slope { op, length }))
 }
 
 /// Number of values of each weight of a sublayer, 0 where there is none: norm weight and bias, input projection and bias,
@@ -216,7 +215,7 @@ impl Op {
         [Sublayer::attention(&self.spec, shape, first, self.needs_backward), Sublayer::mlp(&self.spec, shape, second)]
     }
 
-    fn forward(&self, x: &[f32], field: Option<Field>, weights: &[f32]) -> CpuStorage {
+    fn forward(&self, x: &[f32], field: Option<Field>, weights: &[f32]) -> Vec<f32> {
         let sublayers = self.sublayers(weights);
         let own = PackedWeights::default();
         let packed = self.packed.as_deref().unwrap_or(&own);
@@ -230,7 +229,7 @@ impl Op {
             }
         });
         let _ = self.saved_for_backward.set(saved); // an operation runs forward once
-        CpuStorage::F32(y)
+        y
     }
 
     /// Gradients of x, of the weights, if they are wanted and go through the graph, and of the field's row.
@@ -268,21 +267,18 @@ fn like(values: Vec<f32>, t: &Tensor) -> Result<Tensor> {
     Tensor::from_vec(values, t.shape(), t.device())
 }
 
-struct ResidualLayer(Op);
+impl FusedOp<2> for Op {
+    const NAME: &'static str = "layer";
 
-impl CustomOp2 for ResidualLayer {
-    fn name(&self) -> &'static str {
-        "layer"
+    fn forward(&self, [x, w]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        Ok((Op::forward(self, x, None, w), shape.clone()))
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
-        Ok((self.0.forward(storage::values(x, lx)?, None, storage::values(w, lw)?), lx.shape().clone()))
-    }
-
-    fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let found =
-            storage::read_all(&[x, w, grad], |[x, weights, g]| self.0.backward([x, g], None, weights, w.track_op()))?;
-        Ok((Some(like(found.dx, x)?), found.dw.map(|dw| like(dw, w)).transpose()?))
+    fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let found = storage::read_all(&[x, w, grad], |[x, weights, g]| {
+            Op::backward(self, [x, g], None, weights, w.track_op())
+        })?;
+        Ok([Some(like(found.dx, x)?), found.dw.map(|dw| like(dw, w)).transpose()?])
     }
 }
 
@@ -298,39 +294,21 @@ impl Slope {
     }
 }
 
-impl CustomOp3 for Slope {
-    fn name(&self) -> &'static str {
-        "slope"
+impl FusedOp<3> for Slope {
+    const NAME: &'static str = "slope";
+
+    fn forward(&self, [x, row, all]: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        let (weights, scale) = split_scale(all)?;
+        Ok((self.op.forward(x, self.field(row, scale), weights), shape.clone()))
     }
 
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        lx: &Layout,
-        row: &CpuStorage,
-        lr: &Layout,
-        w: &CpuStorage,
-        lw: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (weights, scale) = split_scale(storage::values(w, lw)?)?;
-        let field = self.field(storage::values(row, lr)?, scale);
-        Ok((self.op.forward(storage::values(x, lx)?, field, weights), lx.shape().clone()))
-    }
-
-    fn bwd(
-        &self,
-        x: &Tensor,
-        row: &Tensor,
-        w: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, row, w]: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let found = storage::read_all(&[x, row, w, grad], |[x, row, all, g]| {
             let (_, scale) = split_scale(all)?;
             self.op.backward([x, g], self.field(row, scale), all, w.track_op())
         })?;
         let drow = row.track_op().then(|| like(found.drow, row)).transpose()?;
-        Ok((Some(like(found.dx, x)?), drow, found.dw.map(|dw| like(dw, w)).transpose()?))
+        Ok([Some(like(found.dx, x)?), drow, found.dw.map(|dw| like(dw, w)).transpose()?])
     }
 }
 

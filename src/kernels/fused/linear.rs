@@ -1,9 +1,6 @@
 //! Linear maps: y = x W^T, y = x W^T + b, and y = x W.
 
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
-
-use super::storage;
-use crate::{matmul, matrix::View, reduce};
+use crate::{fused::prelude::*, matmul, matrix::View, reduce};
 
 /// x `(.., I)`, w `(O, I)` -> `(.., O)`.
 pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
@@ -11,7 +8,7 @@ pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     if !storage::readable(&[&x, w]) {
         return reference(&x, w);
     }
-    x.apply_op2(w, Linear)
+    x.apply_op2(w, Op(Linear))
 }
 
 /// The reference form in plain candle, with the arguments of [`linear`].
@@ -30,7 +27,7 @@ pub fn linear_biased(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     if !storage::readable(&[&x, w, b]) {
         return linear_biased_reference(&x, w, b);
     }
-    x.apply_op3(w, b, LinearBiased)
+    x.apply_op3(w, b, Op(Linear))
 }
 
 /// The reference form in plain candle, with the arguments of [`linear_biased`].
@@ -44,7 +41,7 @@ pub fn linear_transposed(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     if !storage::readable(&[&x, w]) {
         return reference(&x, &w.t()?);
     }
-    x.apply_op2(w, LinearTransposed)
+    x.apply_op2(w, Op(LinearTransposed))
 }
 
 /// The shape of x with its last dimension, which must be `inputs`, replaced by `outputs`.
@@ -59,108 +56,63 @@ pub(super) fn with_last_dim(x: &Shape, inputs: usize, outputs: usize) -> Result<
 
 struct Linear;
 
-impl CustomOp2 for Linear {
-    fn name(&self) -> &'static str {
-        "linear"
+impl FusedOp<2> for Linear {
+    const NAME: &'static str = "linear";
+
+    fn forward(&self, [x, w]: [&[f32]; 2], [shape, weight]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let (o, i) = weight.dims2()?;
+        let shape = with_last_dim(shape, i, o)?;
+        Ok((matmul::matmul_rows(x, View::new(w, o, i).t(), None), shape))
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (o, i) = lw.shape().dims2()?;
-        let shape = with_last_dim(lx.shape(), i, o)?;
-        let (x, w) = (storage::values(x, lx)?, storage::values(w, lw)?);
-        Ok((CpuStorage::F32(matmul::matmul_rows(x, View::new(w, o, i).t(), None)), shape))
-    }
-
-    fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let (o, i) = w.dims2()?;
         storage::read(grad, |g| {
-            let dx = if x.track_op() {
-                let dx = storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, o, i), None)))?;
-                Some(Tensor::from_vec(dx, x.shape(), x.device())?)
-            } else {
-                None
-            };
-            let dw = if w.track_op() {
-                let dw = storage::read(x, |x| Ok(matmul::weight_grad(g, o, x, i)))?;
-                Some(Tensor::from_vec(dw, (o, i), w.device())?)
-            } else {
-                None
-            };
-            Ok((dx, dw))
+            let dx = if_tracked(x, || storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, o, i), None))))?;
+            let dw = if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(g, o, x, i))))?;
+            Ok([dx, dw])
         })
     }
 }
 
 struct LinearTransposed;
 
-impl CustomOp2 for LinearTransposed {
-    fn name(&self) -> &'static str {
-        "linear, weight (inputs, outputs)"
+impl FusedOp<2> for LinearTransposed {
+    const NAME: &'static str = "linear, weight (inputs, outputs)";
+
+    fn forward(&self, [x, w]: [&[f32]; 2], [shape, weight]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let (i, o) = weight.dims2()?;
+        let shape = with_last_dim(shape, i, o)?;
+        Ok((matmul::matmul_rows(x, View::new(w, i, o), None), shape))
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (i, o) = lw.shape().dims2()?;
-        let shape = with_last_dim(lx.shape(), i, o)?;
-        let (x, w) = (storage::values(x, lx)?, storage::values(w, lw)?);
-        Ok((CpuStorage::F32(matmul::matmul_rows(x, View::new(w, i, o), None)), shape))
-    }
-
-    fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let (i, o) = w.dims2()?;
         storage::read(grad, |g| {
             let dx = storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, i, o).t(), None)))?;
-            let dw = if w.track_op() {
-                let dw = storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o)))?;
-                Some(Tensor::from_vec(dw, (i, o), w.device())?)
-            } else {
-                None
-            };
-            Ok((Some(Tensor::from_vec(dx, x.shape(), x.device())?), dw))
+            let dw = if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o))))?;
+            Ok([Some(Tensor::from_vec(dx, x.shape(), x.device())?), dw])
         })
     }
 }
 
-struct LinearBiased;
+/// With a bias.
+impl FusedOp<3> for Linear {
+    const NAME: &'static str = "linear with bias";
 
-impl CustomOp3 for LinearBiased {
-    fn name(&self) -> &'static str {
-        "linear with bias"
-    }
-
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        lx: &Layout,
-        w: &CpuStorage,
-        lw: &Layout,
-        b: &CpuStorage,
-        lb: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (o, i) = lw.shape().dims2()?;
-        if lb.shape().dims1()? != o {
-            bail!("a bias of shape {:?} does not fit {o} outputs", lb.shape());
+    fn forward(&self, [x, w, b]: [&[f32]; 3], [shape, weight, bias]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        let (o, i) = weight.dims2()?;
+        if bias.dims1()? != o {
+            bail!("a bias of shape {bias:?} does not fit {o} outputs");
         }
-        let shape = with_last_dim(lx.shape(), i, o)?;
-        let (x, w, b) = (storage::values(x, lx)?, storage::values(w, lw)?, storage::values(b, lb)?);
-        let y = matmul::matmul_rows(x, View::new(w, o, i).t(), Some(b));
-        Ok((CpuStorage::F32(y), shape))
+        let shape = with_last_dim(shape, i, o)?;
+        Ok((matmul::matmul_rows(x, View::new(w, o, i).t(), Some(b)), shape))
     }
 
-    fn bwd(
-        &self,
-        x: &Tensor,
-        w: &Tensor,
-        b: &Tensor,
-        y: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let (dx, dw) = Linear.bwd(x, w, y, grad)?;
-        let db = if b.track_op() {
-            let o = b.dims1()?;
-            Some(Tensor::from_vec(storage::read(grad, |g| Ok(reduce::column_sums(g, o)))?, o, b.device())?)
-        } else {
-            None
-        };
-        Ok((dx, dw, db))
+    fn backward(&self, [x, w, b]: [&Tensor; 3], y: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        let [dx, dw] = FusedOp::<2>::backward(self, [x, w], y, grad)?;
+        let o = b.dims1()?;
+        let db = if_tracked(b, || storage::read(grad, |g| Ok(reduce::column_sums(g, o))))?;
+        Ok([dx, dw, db])
     }
 }

@@ -3,9 +3,8 @@
 
 use std::{f32::consts::TAU, ops::Range, sync::Arc};
 
-use candle_core::{D, Result, Tensor, bail};
-
-use super::{norm, storage};
+use super::norm;
+use crate::fused::prelude::*;
 
 mod cpu;
 mod inference_pass;

@@ -1,9 +1,7 @@
 //! Two-layer MLPs: plain and gated, with GELU (erf) or SiLU.
 
-use candle_core::{Result, Tensor, bail};
-
-use super::{linear, storage};
-use crate::buffers::build_vec;
+use super::linear;
+use crate::fused::prelude::*;
 
 pub(super) mod activation;
 pub(super) mod cpu;

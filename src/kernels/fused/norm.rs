@@ -1,12 +1,8 @@
 //! RMSNorm and LayerNorm over the last axis.
 
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, D, Layout, Result, Shape, Tensor};
-
-use super::storage;
 use crate::{
-    buffers::build_vec,
+    fused::prelude::*,
     reduce::{TASK_ROWS, sum_rows},
-    threads,
 };
 
 mod rows;
@@ -17,7 +13,7 @@ pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     if !storage::readable(&[&x, weight]) {
         return rms_norm_reference(&x, weight, eps);
     }
-    x.apply_op2(weight, RmsNorm { eps: eps as f32 })
+    x.apply_op2(weight, Op(RowNorm { kind: NormKind::Rms, eps: eps as f32 }))
 }
 
 /// The reference form in plain candle, with the arguments of [`rms_norm`].
@@ -38,7 +34,7 @@ pub fn layer_norm(x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, ep
     if !storage::readable(&[&x, &w, &b]) {
         return layer_norm_reference(&x, weight, bias, eps);
     }
-    x.apply_op3(&w, &b, LayerNorm { eps: eps as f32 })
+    x.apply_op3(&w, &b, Op(RowNorm { kind: NormKind::Layer, eps: eps as f32 }))
 }
 
 /// The reference form in plain candle, with the arguments of [`layer_norm`].
@@ -125,74 +121,32 @@ impl RowNorm {
     }
 }
 
-struct RmsNorm {
-    eps: f32,
-}
+/// RMSNorm.
+impl FusedOp<2> for RowNorm {
+    const NAME: &'static str = "rms-norm";
 
-impl RmsNorm {
-    fn rows(&self) -> RowNorm {
-        RowNorm { kind: NormKind::Rms, eps: self.eps }
+    fn forward(&self, [x, w]: [&[f32]; 2], [shape, weight]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        width(shape, weight)?;
+        Ok((RowNorm::forward(*self, x, [w, &[]]), shape.clone()))
+    }
+
+    fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let [dx, dw, _] = storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.gradients([x, g], w)))?;
+        like([dx, dw], [x, w])
     }
 }
 
-impl CustomOp2 for RmsNorm {
-    fn name(&self) -> &'static str {
-        "rms-norm"
+/// LayerNorm.
+impl FusedOp<3> for RowNorm {
+    const NAME: &'static str = "layer-norm";
+
+    fn forward(&self, [x, w, b]: [&[f32]; 3], [shape, weight, bias]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        width(shape, weight)?;
+        width(shape, bias)?;
+        Ok((RowNorm::forward(*self, x, [w, b]), shape.clone()))
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
-        width(lx.shape(), lw.shape())?;
-        let y = self.rows().forward(storage::values(x, lx)?, [storage::values(w, lw)?, &[]]);
-        Ok((CpuStorage::F32(y), lx.shape().clone()))
-    }
-
-    fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let [dx, dw, _] = storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
-        let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
-        Ok((Some(made(dx, x)?), Some(made(dw, w)?)))
-    }
-}
-
-struct LayerNorm {
-    eps: f32,
-}
-
-impl LayerNorm {
-    fn rows(&self) -> RowNorm {
-        RowNorm { kind: NormKind::Layer, eps: self.eps }
-    }
-}
-
-impl CustomOp3 for LayerNorm {
-    fn name(&self) -> &'static str {
-        "layer-norm"
-    }
-
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        lx: &Layout,
-        w: &CpuStorage,
-        lw: &Layout,
-        b: &CpuStorage,
-        lb: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        width(lx.shape(), lw.shape())?;
-        width(lx.shape(), lb.shape())?;
-        let y = self.rows().forward(storage::values(x, lx)?, [storage::values(w, lw)?, storage::values(b, lb)?]);
-        Ok((CpuStorage::F32(y), lx.shape().clone()))
-    }
-
-    fn bwd(
-        &self,
-        x: &Tensor,
-        w: &Tensor,
-        b: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let [dx, dw, db] = storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
-        let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
-        Ok((Some(made(dx, x)?), Some(made(dw, w)?), Some(made(db, b)?)))
+    fn backward(&self, [x, w, b]: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        like(storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.gradients([x, g], w)))?, [x, w, b])
     }
 }

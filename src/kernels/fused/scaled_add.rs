@@ -1,15 +1,6 @@
 //! s (a + b) with a learned scalar s.
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use super::storage;
-use crate::{
-    arch::arch,
-    buffers::build_vec,
-    simd,
-    threads::{self, CHUNK},
-};
+use crate::{fused::prelude::*, threads::CHUNK};
 
 /// a, b of one shape, scale `()` -> scale (a + b).
 pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
@@ -17,7 +8,7 @@ pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
     if !storage::readable(&[&a, &b, scale]) {
         return reference(&a, &b, scale);
     }
-    a.apply_op3(&b, scale, ScaledAdd)
+    a.apply_op3(&b, scale, Op(ScaledAdd))
 }
 
 /// The reference form in plain candle, with the arguments of [`scaled_add`].
@@ -27,24 +18,13 @@ pub fn reference(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
 
 struct ScaledAdd;
 
-impl CustomOp3 for ScaledAdd {
-    fn name(&self) -> &'static str {
-        "scaled-add"
-    }
+impl FusedOp<3> for ScaledAdd {
+    const NAME: &'static str = "scaled-add";
 
-    fn cpu_fwd(
-        &self,
-        a: &CpuStorage,
-        la: &Layout,
-        b: &CpuStorage,
-        lb: &Layout,
-        scale: &CpuStorage,
-        ls: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (a, b, scale) = (storage::values(a, la)?, storage::values(b, lb)?, storage::values(scale, ls)?);
+    fn forward(&self, [a, b, scale]: [&[f32]; 3], [sa, sb, _]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
         let &[scale] = scale else { bail!("a scale is one number, not {}", scale.len()) };
-        if la.shape() != lb.shape() {
-            bail!("tensors of shapes {:?} and {:?} cannot be added", la.shape(), lb.shape());
+        if sa != sb {
+            bail!("tensors of shapes {sa:?} and {sb:?} cannot be added");
         }
         let y = build_vec(a.len(), |y| {
             threads::run_chunks(y, CHUNK, |i, y| {
@@ -52,17 +32,10 @@ impl CustomOp3 for ScaledAdd {
                 arch().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
             });
         });
-        Ok((CpuStorage::F32(y), la.shape().clone()))
+        Ok((y, sa.clone()))
     }
 
-    fn bwd(
-        &self,
-        a: &Tensor,
-        b: &Tensor,
-        scale: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [a, b, scale]: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         // a and b have the same gradient, so that one tensor serves both
         let (part, dscale) = storage::read_all(&[a, b, scale, grad], |[a, b, scale, g]| {
             let mut sums = vec![0f32; g.len().div_ceil(CHUNK)];
@@ -80,7 +53,7 @@ impl CustomOp3 for ScaledAdd {
         })?;
         let part = Tensor::from_vec(part, grad.shape(), grad.device())?;
         let dscale = Tensor::from_vec(vec![dscale], scale.shape(), scale.device())?;
-        Ok((Some(part.clone()), Some(part), Some(dscale)))
+        Ok([Some(part.clone()), Some(part), Some(dscale)])
     }
 }
 

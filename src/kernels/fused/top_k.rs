@@ -2,16 +2,10 @@
 
 use std::sync::Mutex;
 
-use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
-use super::storage;
 use crate::{
-    arch::arch,
-    buffers::build_vec,
+    fused::prelude::*,
     order::ordered,
     reduce::{self, TASK_ROWS},
-    threads,
 };
 
 /// The selected values, and how often each column is among the k.
@@ -31,7 +25,7 @@ pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
     let f = z.dim(D::Minus1)?;
     let (saved, counts) = storage::read(&z, |z| Ok(select(z, f, k)))?;
     let counts = Tensor::from_vec(counts, f, z.device())?;
-    Ok(TopK { selected: z.apply_op1(StraightThrough(Mutex::new(Some(saved))))?, counts })
+    Ok(TopK { selected: z.apply_op1(Op(StraightThrough(Mutex::new(Some(saved)))))?, counts })
 }
 
 /// The reference form in plain candle, with the arguments of [`top_k`].
@@ -53,31 +47,22 @@ fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
             [threads::Chunks { values: out, size: TASK_ROWS * f }, threads::Chunks { values: &mut counts, size: f }],
             |i, [out, counts]| {
                 let z = &z[i * TASK_ROWS * f..][..out.len()];
-                arch().dispatch(Select { z, out, counts, k });
+                select_rows(z, out, counts, k);
             },
         );
     });
     (out, reduce::sum_rows(&counts, f))
 }
 
-struct Select<'a> {
-    z: &'a [f32],
-    out: &'a mut [f32],
-    counts: &'a mut [f32], // (F)
-    k: usize,
-}
-
-impl WithSimd for Select<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let f = self.counts.len();
+kernel! {
+    /// `counts`: `(F)`.
+    fn select_rows(_, z: &'a [f32], out: &'a mut [f32], counts: &'a mut [f32], k: usize) {
+        let f = counts.len();
         let mut keys = vec![0u32; f];
-        for (z, out) in self.z.chunks_exact(f).zip(self.out.chunks_exact_mut(f)) {
+        for (z, out) in z.chunks_exact(f).zip(out.chunks_exact_mut(f)) {
             keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
-            let (least, mut ties) = threshold(&keys, self.k);
-            for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(self.counts.iter_mut()) {
+            let (least, mut ties) = threshold(&keys, k);
+            for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(counts.iter_mut()) {
                 let needs_backward = key > least;
                 *out = if needs_backward { z } else { 0.0 };
                 *count += if needs_backward { 1.0 } else { 0.0 };
@@ -87,7 +72,7 @@ impl WithSimd for Select<'_> {
             while ties > 0 && at < f {
                 if keys[at] == least {
                     (out[at], ties) = (z[at], ties - 1);
-                    self.counts[at] += 1.0;
+                    counts[at] += 1.0;
                 }
                 at += 1;
             }
@@ -129,20 +114,18 @@ fn at_least(keys: &[u32], least: u32) -> usize {
 /// Selected values that are computed already; the gradient is passed through (straight-through estimator).
 struct StraightThrough(Mutex<Option<Vec<f32>>>);
 
-impl CustomOp1 for StraightThrough {
-    fn name(&self) -> &'static str {
-        "top-k"
-    }
+impl FusedOp<1> for StraightThrough {
+    const NAME: &'static str = "top-k";
 
-    fn cpu_fwd(&self, _: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+    fn forward(&self, _: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
         let values = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match values {
-            Some(values) => Ok((CpuStorage::F32(values), layout.shape().clone())),
+            Some(values) => Ok((values, shape.clone())),
             None => bail!("top-k can run forward only once"),
         }
     }
 
-    fn bwd(&self, _: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        Ok(Some(grad.clone()))
+    fn backward(&self, _: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
+        Ok([Some(grad.clone())])
     }
 }

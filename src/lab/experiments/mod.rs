@@ -9,4 +9,5 @@ pub mod run_rows;
 pub mod run_table;
 pub mod seeds;
 pub mod series;
+pub mod short_number;
 pub mod sweep;

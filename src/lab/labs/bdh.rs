@@ -1,17 +1,10 @@
 //! The parts that the labs of BDH share: the model's settings, their way into a spec, and a plan of one model that
 //! trains on text.
 
-use super::{
-    corpus::{CorpusSettings, GeneratedCorpus},
-    experiment::{Experiment, Variant, equal_transformer},
-};
 use crate::{
-    config::{CheckpointFile, ConfigError, settings},
-    models::{
-        ModelSpec,
-        bdh::{BdhSpec, Carry, Form, Position},
-    },
-    trainer::{Plan, ProbeSchedule, TrainSettings},
+    config::CheckpointFile,
+    labs::prelude::*,
+    models::bdh::{BdhSpec, Carry, Form, Position},
 };
 
 settings! {
@@ -32,9 +25,12 @@ settings! {
         /// The effect of time on a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
         #[knob("Time", symbol("U"))]
         position: Position = Position::Rope,
-        /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), both residuals, as some other codes have it, or final_norm, the code's with one norm at the end.
+        /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), both residuals, as some other codes have it, final_norm, the code's with one norm at the end, or normfree, equation (7) without any norm.
         #[knob("Form")]
         form: Form = Form::Code,
+        /// Standard deviation of every weight before training. With norms it hardly matters; without any, sizes go with its fifth power in every layer, and vanish or explode.
+        #[knob("Initial weights", range(1e-4..=1.0), log)]
+        init_std: f64 = 0.02,
         /// Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.
         #[knob("Dropout", range(0.0..=0.9))]
         dropout: f64 = 0.0,
@@ -68,6 +64,7 @@ impl BdhSettings {
             layers: self.layers,
             position: self.position,
             form: self.form,
+            init_std: self.init_std,
             dropout: self.dropout,
             through_past: self.through_past,
             gated: self.gated,
@@ -98,6 +95,9 @@ settings! {
         /// The same BDH with gates (BDH-GPU'): the form that the paper finds level with a transformer, in our reading of its one sentence.
         #[knob("With gates beside it")]
         gated: bool = false,
+        /// The same BDH without any norm (BDH-Normfree, equation 7), from the same initial weights. The paper says that it generally does not train.
+        #[knob("Without norms beside it")]
+        normfree: bool = false,
         /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,
@@ -157,6 +157,18 @@ impl Training<'_> {
             ));
         }
         Ok(Variant::new("gated", "BDH-GPU'", ModelSpec::Bdh(BdhSpec { gated: true, ..self.spec()? })))
+    }
+
+    /// The model without any norm. Errors name the key.
+    pub fn without_norms(&self) -> Result<Variant, ConfigError> {
+        if self.model.form == Form::Normfree {
+            return Err(ConfigError::inconsistent(
+                BesideSettings::normfree.name,
+                "`variants.normfree` is the model without norms, and `model.form` = normfree has none already; switch one of them back",
+            ));
+        }
+        let spec = BdhSpec { form: Form::Normfree, ..self.spec()? };
+        Ok(Variant::new("normfree", "BDH without norms", ModelSpec::Bdh(spec)))
     }
 
     /// A Transformer with as many parameters as the model. Errors name the key.

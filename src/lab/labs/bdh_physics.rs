@@ -4,20 +4,14 @@
 mod drawing;
 mod headlines;
 
-use super::{
-    Lab, Pane,
-    bdh::{BdhSettings, corpus_settings},
-    corpus::{CorpusSettings, TokenKind},
-    experiment::{Experiment, Variant, schedules},
-};
+use super::bdh::{BdhSettings, corpus_settings};
 use crate::{
-    config::{Config, ConfigError, Settings, settings},
+    labs::prelude::*,
     models::{
-        ModelSpec,
         bdh::{BdhSpec, Form, Position},
+        graph_bdh::GraphBdhSpec,
     },
     telemetry::measurements::{BdhDynamicsArgs, SynapseDrift},
-    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {
@@ -30,6 +24,7 @@ pub static LAB: Lab = Lab {
         ("physics", "Rules"),
         ("toy", "Oscillators"),
         ("model", "Model"),
+        ("graph", "Graph BDH"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
@@ -51,6 +46,9 @@ pub static LAB: Lab = Lab {
          be stepped through before, during and after.";
         "bdh_physics_swing", "Swinging synapses",
         "Pairs of synapses turn, each at its own speed, as with RoPE: a memory that comes back with the other sign.";
+        "bdh_physics_graph", "Training the graph",
+        "BDH-GPU beside a BDH of about as many parameters whose sparse graphs are trained directly: exciting and inhibiting edges, \
+         and synapses at some pairs only. Three seeds.";
     },
     plan: |config| plan(config, &PhysicsLabSettings::read(config)?),
     drawing: drawing::draw,
@@ -59,6 +57,7 @@ pub static LAB: Lab = Lab {
         Pane::tile("oscillators", 0),
         Pane::tab("losses"),
         Pane::tile("bdh_checks", 1),
+        Pane::more("race"),
         Pane::more("bdh_theory"),
     ],
     headlines: headlines::ALL,
@@ -82,6 +81,7 @@ settings! {
             form: Form::Paper,
             ..BdhSettings::default()
         },
+        graph: GraphSettings,
         corpus: CorpusSettings =
             CorpusSettings { tokenizer: TokenKind::Char, vocab: 64, ..corpus_settings("harbour") },
         train: TrainSettings =
@@ -138,6 +138,30 @@ settings! {
     }
 }
 
+settings! {
+    /// A BDH on a sparse graph, equation (6), whose edges are trained directly.
+    pub struct GraphSettings in "graph" {
+        /// Trains a BDH beside the usual one whose graphs are kept as edges, as the paper's notes on training describe it, and not as products of thin matrices. It has as many neurons and layers.
+        #[knob("Train the graph")]
+        train: bool = false,
+        /// Edges that end at a neuron in each of four circuits: exciting and inhibiting wires, exciting and inhibiting prods. They are drawn once; training moves weights, whose sign the circuit decides.
+        #[knob("Edges a neuron", range(1..=256), symbol("k"), unit("edges"))]
+        degree: usize = 8,
+        /// Synapses of a neuron, the edges of Gₛ; each is written with a trained weight. BDH-GPU has one for every pair.
+        #[knob("Synapses a neuron", range(1..=256), unit("synapses"))]
+        synapses: usize = 8,
+        /// The slowest neuron's synapses keep a share 1/e after so many tokens, the fastest's after one, the others between. The paper leaves U to the model.
+        #[knob("Longest memory", range(1.0..=4096.0), log, unit("tokens"))]
+        memory: f64 = 64.0,
+        /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) as it is printed, which vanishes or explodes.
+        #[knob("Norms over neurons")]
+        norms: bool = true,
+        /// Repeats both models with further seeds, of weights, graph and batches.
+        #[knob("Seeds", range(1..=8))]
+        seeds: u64 = 1,
+    }
+}
+
 schedules! {
     /// The schedule by which the weights are handed to the rules without a view's asking.
     pub struct ProbeSettings {
@@ -159,8 +183,68 @@ fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
     model.spec()
 }
 
+/// The graph BDH of as many neurons and layers. Errors name the key.
+fn graph_spec(s: &PhysicsLabSettings) -> Result<GraphBdhSpec, ConfigError> {
+    let GraphSettings { degree, synapses, memory, norms, .. } = s.graph;
+    let neurons = s.model.neurons;
+    for (key, count) in [(GraphSettings::degree.name, degree), (GraphSettings::synapses.name, synapses)] {
+        if count > neurons {
+            let why = format!(
+                "`{key}` = {count} is more than `model.neurons` = {neurons}, and each edge of a neuron comes from another; make it at most {neurons}"
+            );
+            return Err(ConfigError::inconsistent(key, why));
+        }
+    }
+    Ok(GraphBdhSpec { neurons, degree, synapses, layers: s.model.layers, memory, norms })
+}
+
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
-    let variant = Variant::new("bdh", "BDH", ModelSpec::Bdh(spec(&s.model)?));
+    let mut variants = vec![Variant::new("bdh", "BDH", ModelSpec::Bdh(spec(&s.model)?))];
+    if s.graph.train {
+        let graph = graph_spec(s)?;
+        variants.push(Variant::new("graph", "graph BDH", ModelSpec::GraphBdh(graph)));
+    }
     let probes = vec![s.probe.bdh_dynamics.ask(&s.physics.args())];
-    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
+    let experiment = Experiment { seeds: s.graph.seeds, ..Experiment::new(config, &s.train, &s.run) };
+    Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(settings: &[(&str, &str)]) -> Result<Plan, ConfigError> {
+        let knobs = PhysicsLabSettings::schema();
+        let mut config =
+            Config::from_toml(include_str!("../../../configs/bdh_physics_graph.toml"), LAB.id, &knobs).unwrap();
+        for (key, value) in settings {
+            config.set_text(&knobs, key, value)?;
+        }
+        (LAB.plan)(&config)
+    }
+
+    #[test]
+    fn the_graph_has_about_as_many_parameters() {
+        let plan = planned(&[]).unwrap();
+        assert_eq!(plan.variants.len(), 6);
+        let counts: Vec<f64> = plan.variants[..2]
+            .iter()
+            .map(|v| match &v.model {
+                ModelSpec::Bdh(spec) => spec.parameters(64) as f64,
+                ModelSpec::GraphBdh(spec) => spec.parameters(64) as f64,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!((counts[0] / counts[1] - 1.0).abs() < 0.03, "{counts:?}");
+    }
+
+    #[test]
+    fn more_edges_than_neurons_are_named() {
+        for key in ["graph.degree", "graph.synapses"] {
+            let refused = planned(&[("model.neurons", "16"), (key, "17")]).unwrap_err().to_string();
+            assert!(refused.contains(&format!("`{key}` = 17")), "{refused}");
+        }
+        let off = planned(&[("graph.train", "false"), ("model.neurons", "16"), ("graph.degree", "17")]).unwrap();
+        assert!(off.variants.iter().all(|v| v.group == "bdh"));
+    }
 }

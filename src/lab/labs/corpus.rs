@@ -150,6 +150,24 @@ impl CorpusSettings {
         self.reading(source)
     }
 
+    /// Checks that several texts of a run are read in the same tokens; `why` says why they must be.
+    ///
+    /// # Errors
+    /// If the tokens are made anew for each text.
+    pub fn check_shared_tokens(&self, why: &str) -> Result<(), ConfigError> {
+        match self.tokenizer {
+            TokenKind::Byte | TokenKind::HuggingFace => Ok(()),
+            TokenKind::SortedChar if self.vocabulary_file.path().is_some() => Ok(()),
+            made @ (TokenKind::Char | TokenKind::SortedChar | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
+                let why = format!(
+                    "`corpus.tokenizer` = {} is made anew for each text, and {why}; choose byte, huggingface, or sorted_char with `corpus.vocabulary_file`",
+                    made.id()
+                );
+                Err(ConfigError::inconsistent(Self::tokenizer.name, why))
+            }
+        }
+    }
+
     fn reading(&self, source: Source) -> Result<CorpusSpec, ConfigError> {
         Ok(CorpusSpec { source, tokenizer: self.tokenizer_spec()?, held_out: self.held_out, seed: self.seed })
     }

@@ -2,25 +2,18 @@
 //! model, and when?
 
 mod drawing;
+mod finetune;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    experiment::{Experiment, Variant},
-};
 use crate::{
-    config::{Arguments, Config, ConfigError, Settings, whole_numbers},
     corpus::Source,
-    models::{
-        ModelSpec,
-        coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
-    },
+    labs::prelude::*,
+    models::coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     telemetry::measurements::{
         AttentionMapsArgs, AttentionStatisticsArgs, DomainCoherenceArgs, NextTokensArgs, PairAttentionArgs,
         QueryKeyPathsArgs, StepLengthsArgs,
     },
-    trainer::{Plan, ProbeSchedule, Stage},
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, VariantSettings};
 
@@ -34,6 +27,7 @@ pub static LAB: Lab = Lab {
         ("model", "Model"),
         ("variants", "Variants"),
         ("ablation", "Ablation"),
+        ("finetune", "Fine-tuning"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
@@ -71,6 +65,8 @@ pub static LAB: Lab = Lab {
         "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.";
         "coupled_qk_couplings", "Cheaper couplings",
         "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds.";
+        "coupled_qk_labels", "Fine-tuning on labels",
+        "Every variant reads prose, then tells good opinions from bad ones by a classification head. Three seeds.";
         "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half.";
         "coupled_qk_paper", "Paper",
         "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.";
@@ -133,7 +129,7 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::inconsistent(ModelSettings::most_positions.name, why));
     }
-    Ok(())
+    finetune::check(s)
 }
 
 fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
@@ -149,6 +145,7 @@ fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
         steps: m.evolution_steps,
         dt: m.dt,
         evolved: m.evolved,
+        classes: None,
     }
 }
 
@@ -231,13 +228,14 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     check(s)?;
     let steps = compared_steps(&s.ablation.steps)?;
     let raced = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps));
-    let variants: Vec<Variant> = raced.chain(longer(s)).collect();
+    let mut variants: Vec<Variant> = raced.chain(longer(s)).collect();
     if variants.is_empty() {
         let why = "no variant is turned on; turn on at least one, such as `variants.standard`";
         return Err(ConfigError::inconsistent(VariantSettings::standard.name, why));
     }
     let every = &s.probe;
     let statistics = AttentionStatisticsArgs { windows: s.attention.attention_windows, length: s.train.window };
+    variants.extend(finetune::classifiers(s, &variants));
     let mut probes = vec![
         s.attention_probe.attention_maps.ask(&AttentionMapsArgs::default()),
         s.attention_probe.attention_statistics.ask(&statistics),
@@ -260,7 +258,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         });
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
-    let plan = experiment.plan(corpus, &variants, probes);
+    let plan = finetune::staged(experiment.plan(corpus, &variants, probes), s)?;
     Ok(if s.ablation.longer > 1.0 { with_longer(plan, s.ablation.longer) } else { plan })
 }
 

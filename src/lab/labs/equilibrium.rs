@@ -11,22 +11,15 @@ mod headlines;
 pub mod settings;
 pub mod slow_manifold;
 
-use super::{
-    Lab, Pane,
-    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Experiment, Variant},
-};
 use crate::{
-    config::{Config, ConfigError, Settings},
+    labs::prelude::*,
     models::{
-        ModelSpec,
         fast_slow::FastSlowSpec,
         stationary::{RateSource, StationarySpec},
     },
     telemetry::measurements::{
         AttentionChainArgs, AttentionMapsArgs, GapBySizeArgs, GeneratorDistanceArgs, ResidualArgs, TokenResidualsArgs,
     },
-    trainer::{Plan, ProbeSchedule},
 };
 use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, Task};
 

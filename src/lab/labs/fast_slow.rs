@@ -4,14 +4,9 @@ mod drawing;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    experiment::{Experiment, Variant},
-};
 use crate::{
-    config::{Choice, Config, ConfigError, Settings},
+    labs::prelude::*,
     models::{
-        ModelSpec,
         dense::{DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer},
     },
@@ -19,7 +14,6 @@ use crate::{
         AttentionMapsArgs, CausalityArgs, GateEntropyArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs,
         StaircaseArgs, TokenResidualsArgs,
     },
-    trainer::Plan,
 };
 use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, LadderSettings, ModelSettings};
 

@@ -1,6 +1,8 @@
 //! Runs that another program has written into a folder: they are looked at, followed and compared, and nothing of them is
 //! trained here. It is not among the labs to begin with, because a folder brings its settings and what it has measured.
 
+pub mod asks;
+
 use super::{
     Lab, Pane,
     drawing::{Canvas, Drawing, Ink},
@@ -8,11 +10,12 @@ use super::{
 use crate::{
     config::ConfigError,
     telemetry::{
-        FOREIGN, Measurement, channels,
+        FOREIGN, MEASUREMENTS, Measurement, channels,
         measurements::{
-            Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, FlowAlong, FlowAnswer,
-            GraphDegrees, LogitLens, NeuronGraph, NextTokens, PairAttention, PositionLosses, QueryKeyMaps,
-            Recoverability, Residual, Staircase, StepLengths, SynapseReading, TraceReading, UnitUsage,
+            Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, EntryHistogram, FlowAlong,
+            FlowAnswer, GraphDegrees, GraphModularity, LogitLens, NeuronGraph, NextTokens, PairAttention,
+            PositionLosses, QueryKeyMaps, Recoverability, Residual, Staircase, StepLengths, SynapseReading,
+            TraceReading, UnitUsage,
         },
     },
 };
@@ -42,15 +45,21 @@ pub static LAB: Lab = Lab {
 /// The view of everything that no other view shows.
 pub const LOGGED: &str = "logged";
 
+/// The view of questions to the program that trains the run.
+pub const QUESTIONS: &str = "questions";
+
 /// The views that its page may have, in the order in which they are opened as soon as a run has something for them.
 const PANES: &[Pane] = &[
     Pane::tile("losses", 0),
     Pane::tile("attention", 0),
     Pane::tile(LOGGED, 1),
+    Pane::more(QUESTIONS),
     Pane::more("gate"),
     Pane::more("accuracy"),
     Pane::more("neuron_graph"),
     Pane::more("graph_table"),
+    Pane::more("graph_threshold"),
+    Pane::more("graph_modularity"),
     Pane::more("graph_degrees"),
     Pane::more("flow_solver"),
     Pane::more("flow_along"),
@@ -83,6 +92,8 @@ const SHOWN_BY: &[(&str, &str)] = &[
     (channels::GATE, "gate"),
     (channels::ACCURACY, "accuracy"),
     (NeuronGraph::CHANNEL, "neuron_graph"),
+    (EntryHistogram::CHANNEL, "graph_threshold"),
+    (GraphModularity::CHANNEL, "graph_modularity"),
     (GraphDegrees::CHANNEL, "graph_degrees"),
     (FlowAnswer::CHANNEL, "flow_solver"),
     (FlowAlong::CHANNEL, "flow_along"),
@@ -114,9 +125,14 @@ pub fn view_of(channel: &str) -> &'static str {
 /// Tiles that stand beside one another; further views are tabs of the last.
 const TILES: usize = 6;
 
-/// The page of a run that has these channels: their views in the order of the lab, two or three in a row.
-pub fn panes<'a>(channels: impl IntoIterator<Item = &'a str>) -> Vec<Pane> {
+/// The page of a run that has these channels and can be asked these questions (`None`: nothing can be asked of it): the views
+/// of both in the order of the lab, two or three in a row.
+pub fn panes<'a>(channels: impl IntoIterator<Item = &'a str>, asked: Option<&[String]>) -> Vec<Pane> {
     let mut views: Vec<&'static str> = channels.into_iter().map(view_of).collect();
+    views.extend(asked.map(|_| QUESTIONS));
+    let probes = asked.unwrap_or_default().iter().filter_map(|ask| asks::probe_of(ask));
+    let answers = probes.flat_map(|probe| MEASUREMENTS.iter().filter(move |entry| entry.probe == probe.id()));
+    views.extend(answers.map(|entry| view_of(entry.channel)).filter(|view| *view != LOGGED));
     let place = |view: &&str| PANES.iter().position(|pane| pane.view == *view);
     views.sort_by_key(place);
     views.dedup();
@@ -156,13 +172,17 @@ mod tests {
     #[test]
     fn a_page_has_the_views_of_what_was_measured() {
         let views =
-            |channels: &[&str]| -> Vec<&str> { panes(channels.iter().copied()).iter().map(|p| p.view).collect() };
+            |channels: &[&str]| -> Vec<&str> { panes(channels.iter().copied(), None).iter().map(|p| p.view).collect() };
         assert_eq!(views(&[]), [""; 0]);
         assert_eq!(views(&["my/matrix", "gate/tanh", "loss/train", "my/text"]), ["losses", LOGGED, "gate"]);
+        let asks = ["attention", "save", "lesson"].map(String::from);
+        let asked = panes(["loss/train", "gate/tanh"], Some(&asks));
+        let asked: Vec<&str> = asked.iter().map(|pane| pane.view).collect();
+        assert_eq!(asked, ["losses", "attention", QUESTIONS, "gate"]);
         for (channel, view) in SHOWN_BY {
             assert!(PANES.iter().any(|pane| pane.view == *view), "{channel}: {view} is not on the page");
         }
-        let all = panes(SHOWN_BY.iter().map(|(channel, _)| *channel));
+        let all = panes(SHOWN_BY.iter().map(|(channel, _)| *channel), None);
         assert!(all[..TILES].iter().all(|pane| pane.place.is_front()));
         assert!(all[TILES..].iter().all(|pane| pane.place == Place::Tab));
     }

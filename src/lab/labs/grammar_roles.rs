@@ -8,19 +8,13 @@ mod drawing;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    experiment::{Experiment, Variant, ask_every},
-};
 use crate::{
-    config::{Config, ConfigError, Settings},
     corpus::{self, GrammarRoles, Source, generated::grammar_roles::Grammar},
+    labs::prelude::*,
     models::{
-        ModelSpec,
         bigru::{BiGruSpec, WordInput},
         spcn::{LevelSpec, SpcnSpec, feedforward::FeedforwardRule},
     },
-    trainer::{Plan, Stage, TrainSettings},
 };
 use settings::{CompareSettings, GrammarRolesSettings, GrammarSettings, NetworkSettings, RoleSettings};
 

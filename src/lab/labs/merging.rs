@@ -5,16 +5,12 @@
 //! asked of a model can be asked of each; the worker trains, hands weights down and tells, and the window
 //! only shows what came. The command `merge-story` is this plan without a window.
 
-use super::{
-    bdh::{BdhSettings, BesideSettings, CarrySettings, Training},
-    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::Variant,
-};
+use super::bdh::{BdhSettings, BesideSettings, CarrySettings, Training};
 use crate::{
-    config::{CheckpointFile, Choice, ConfigError, TextFile, settings},
-    models::{ModelSpec, bdh::BdhSpec},
+    config::{CheckpointFile, TextFile},
+    labs::prelude::*,
+    models::bdh::BdhSpec,
     telemetry::measurements::TextLossesArgs,
-    trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},
 };
 
 /// The variants' ids, in order.
@@ -78,6 +74,7 @@ impl Merging<'_> {
             (BesideSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
             (BesideSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
             (BesideSettings::gated.name, self.beside.gated, "its stages are those of one model"),
+            (BesideSettings::normfree.name, self.beside.normfree, "its stages are those of one model"),
             (BesideSettings::seeds.name, self.beside.seeds > 1, "its stages are those of one seed"),
             (
                 BdhSettings::gated.name,
@@ -92,19 +89,7 @@ impl Merging<'_> {
                 ));
             }
         }
-        match corpus.tokenizer {
-            TokenKind::Byte | TokenKind::HuggingFace => Ok(()),
-            TokenKind::SortedChar if corpus.vocabulary_file.path().is_some() => Ok(()),
-            made @ (TokenKind::Char | TokenKind::SortedChar | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
-                Err(ConfigError::inconsistent(
-                    CorpusSettings::tokenizer.name,
-                    format!(
-                        "`corpus.tokenizer` = {} is made anew for each text, and merged models must read the same tokens; choose byte, huggingface, or sorted_char with `corpus.vocabulary_file`",
-                        made.id()
-                    ),
-                ))
-            }
-        }
+        corpus.check_shared_tokens("merged models must read the same tokens")
     }
 
     fn variants(&self) -> Result<Vec<Variant>, ConfigError> {

@@ -29,6 +29,7 @@ pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
+pub(crate) mod prelude;
 pub mod restrictions;
 pub mod spen;
 pub mod synapses;

@@ -4,19 +4,13 @@
 mod drawing;
 mod headlines;
 
-use super::{
-    Lab, Pane,
-    bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
-    corpus::CorpusSettings,
-    experiment::{Experiment, schedules},
-};
+use super::bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings};
 use crate::{
     analysis::graph::product::Sign,
-    config::{Config, ConfigError, Settings, settings},
+    labs::prelude::*,
     telemetry::measurements::{
         CorePeripheryArgs, GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, HeadPairsArgs, Matrix, NeuronGraphArgs,
     },
-    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {

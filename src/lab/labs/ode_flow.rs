@@ -13,24 +13,18 @@ mod drawing;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    corpus::CorpusSettings,
-    experiment::{Experiment, Variant},
-};
 use crate::{
-    config::{Config, ConfigError, Settings},
     corpus::{
         Corpus, CorpusSpec, Source, Steering,
         generated::steering::{BAD, GOOD},
     },
+    labs::prelude::*,
     models::{
-        ModelSpec,
         ode_flow::{self, OdeFlowSpec},
         plane::PlaneSpec,
     },
     telemetry::measurements::{FlowClaimsArgs, FlowSweepArgs, FlowSweepKind},
-    trainer::{Plan, ProbeSchedule, RuntimeParam},
+    trainer::RuntimeParam,
 };
 use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, SteerSettings, Task};
 

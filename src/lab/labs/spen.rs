@@ -5,14 +5,9 @@ mod drawing;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    experiment::{Experiment, Variant, equal_transformer},
-};
 use crate::{
-    config::{Arguments, Config, ConfigError, Settings},
+    labs::prelude::*,
     models::{
-        ModelSpec,
         gpt::AlibiGptSpec,
         spen::{Predictor, PredictorValues, SpenSpec, TraceGate},
     },
@@ -20,7 +15,6 @@ use crate::{
     telemetry::measurements::{
         AutocorrelationArgs, LayerReadoutArgs, PositionLossesArgs, TokenBaselinesArgs, TraceReadingArgs, UnitUsageArgs,
     },
-    trainer::{Plan, ProbeSchedule},
 };
 use settings::{CompareSettings, DepthSettings, MechanismSettings, ModelSettings, SpenSettings};
 
@@ -85,6 +79,7 @@ pub static LAB: Lab = Lab {
         Pane::more("autocorrelation"),
         Pane::more("fast_weights"),
         Pane::more("warm_up"),
+        Pane::more("adaptation"),
         Pane::more("uncertainty"),
     ],
     headlines: headlines::ALL,

@@ -6,16 +6,13 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane,
     bdh::Training,
-    experiment::Experiment,
     merging::{Merging, texts_args},
 };
 use crate::{
-    config::{Config, ConfigError, Settings},
     corpus::{Source, generated::parliament::Extent},
+    labs::prelude::*,
     telemetry::measurements::{ActivityArgs, LogitLensArgs, QueryKeyMapsArgs, ReadingArgs, SurpriseArgs},
-    trainer::{Plan, ProbeSchedule},
 };
 use settings::{ParliamentSettings, ReadingSettings, SynapsesSettings};
 
@@ -60,6 +57,8 @@ pub static LAB: Lab = Lab {
         "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?";
         "synapses_no_bptt", "Without BPTT",
         "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction?";
+        "synapses_normfree", "Without norms",
+        "BDH and the same BDH without any norm: at which layer, and at which size of initial weights, does learning stop?";
         "bdh_against_gpt", "Against a transformer",
         "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?";
         "bdh_paper", "Paper",
@@ -134,6 +133,9 @@ fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
         }
         if s.variants.gated {
             variants.push(training.with_gates()?);
+        }
+        if s.variants.normfree {
+            variants.push(training.without_norms()?);
         }
         if s.variants.baseline {
             variants.push(training.baseline()?);

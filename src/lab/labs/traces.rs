@@ -4,19 +4,10 @@
 mod drawing;
 mod headlines;
 
-use super::{
-    Lab, Pane,
-    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Experiment, Variant, ask_every},
-};
 use crate::{
-    config::{Config, ConfigError, Settings, settings, whole_numbers},
-    models::{
-        ModelSpec,
-        recover::{ReaderInput, RecoverSpec},
-    },
+    labs::prelude::*,
+    models::recover::{ReaderInput, RecoverSpec},
     telemetry::measurements::RecoverabilityArgs,
-    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {

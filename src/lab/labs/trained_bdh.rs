@@ -14,15 +14,10 @@ mod drawing;
 mod headlines;
 pub mod settings;
 
-use super::{
-    Lab, Pane,
-    bdh::Training,
-    experiment::{Experiment, ask_every},
-};
+use super::bdh::Training;
 use crate::{
-    config::{Config, ConfigError, Settings},
+    labs::prelude::*,
     telemetry::measurements::{ActivityArgs, GraphCurveArgs, GraphNeuronArgs, TrainedBdhArgs},
-    trainer::{Plan, ProbeSchedule},
 };
 use settings::{ProbeSettings, TrainedBdhSettings};
 

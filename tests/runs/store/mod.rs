@@ -52,6 +52,7 @@ fn info(variants: &[&str]) -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     }
 }
 

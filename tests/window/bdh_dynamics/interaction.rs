@@ -44,6 +44,7 @@ fn run(sampled: bool) -> Mirror {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     })));
     mirror.apply(Event::State(RunState::Paused));
     if sampled {

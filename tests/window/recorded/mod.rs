@@ -98,6 +98,7 @@ fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
         folder: None,
         inputs: vec![],
         stages: vec![],
+        asks: vec![],
     }
 }
 

@@ -2,7 +2,8 @@
 
 use orrery::{
     telemetry::measurements::{
-        Auroc, FastWeightSetting, FastWeights, Retention, Uncertainty, UncertaintyText, WarmUp, WarmUpText,
+        Adaptation, AdaptationSetting, Auroc, FastWeightSetting, FastWeights, Retention, ShareWithInterval,
+        Uncertainty, UncertaintyText, WarmUp, WarmUpText,
     },
     ui::mirror::Mirror,
 };
@@ -16,6 +17,7 @@ pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
     for &step in steps {
         measured(mirror, step, "8 streams of 4000 tokens a text", warm_up(step), "");
         measured(mirror, step, "8 streams of 1000 tokens a text", fast_weights(step), "");
+        measured(mirror, step, "fine-tuning, 4 streams of 5000 tokens a text of code", adaptation(step), "");
         measured(mirror, step, "16 streams of 800 tokens a text", uncertainty(step), "");
     }
 }
@@ -43,6 +45,28 @@ fn warm_up(step: u64) -> WarmUp {
     };
     let retention = [(50, 0.364), (200, 0.018)].map(|(tokens, share)| Retention { tokens, share });
     WarmUp { window: 200, streams: 8, texts: (0..3).map(text).collect(), retention: retention.to_vec(), notes: vec![] }
+}
+
+fn adaptation(step: u64) -> Adaptation {
+    let learned = step as f64 / super::STEPS as f64;
+    let share = |mean: f64| ShareWithInterval { mean, low: mean - 0.02, high: mean + 0.03 };
+    let setting = |(rate, gain, loss): (f64, f64, f64)| AdaptationSetting {
+        rate,
+        adaptation: share(gain),
+        forgetting: share(loss * learned),
+    };
+    Adaptation {
+        method: "fine-tuning".into(),
+        own: NAMES[0].into(),
+        foreign: NAMES[1].into(),
+        streams: 4,
+        own_tokens: 1920,
+        foreign_tokens: 4800,
+        foreign_perplexity: 62.0,
+        own_perplexity: 4.2,
+        settings: [(5e-5, 0.12, 0.01), (3e-4, 0.41, 0.09), (1e-3, 0.58, 0.6)].map(setting).into(),
+        notes: vec![],
+    }
 }
 
 fn fast_weights(step: u64) -> FastWeights {

@@ -73,18 +73,20 @@ impl Source {
         self.folder.clone().unwrap_or_else(|| PathBuf::from(CLAIMS)).join(RESULTS)
     }
 
-    /// A sentence where `docs/claims.md` beside the folder is not the page that the ledger makes.
+    /// A sentence for each page in `docs` beside the folder that is not the one that the ledger makes.
     ///
     /// # Errors
-    /// If the page is there and cannot be read.
-    pub fn outdated_page(&self, ledger: &Ledger) -> Result<Option<String>, Failure> {
-        let Some(folder) = &self.folder else { return Ok(None) };
-        let page = folder.join("../docs/claims.md");
-        if !page.is_file() {
-            return Ok(None);
+    /// If a page is there and cannot be read.
+    pub fn outdated_pages(&self, ledger: &Ledger) -> Result<Vec<String>, Failure> {
+        let Some(folder) = &self.folder else { return Ok(vec![]) };
+        let mut outdated = vec![];
+        for (name, text) in ledger.pages() {
+            let page = folder.join("../docs").join(name);
+            if page.is_file() && read(&page)? != text {
+                outdated.push(format!("docs/{name} is not what the ledger says"));
+            }
         }
-        let is_same = read(&page)? == ledger.markdown();
-        Ok((!is_same).then(|| "docs/claims.md is not what the ledger says".to_owned()))
+        Ok(outdated)
     }
 }
 

@@ -19,10 +19,14 @@ use super::{
     sweep::RunPlace,
     terminal::notice,
 };
-use crate::experiments::claims::{
-    criterion::Verdict,
-    ledger::{Row, Standing},
-    table::short,
+use crate::experiments::{
+    claims::{
+        criterion::Verdict,
+        curve::EffectPoint,
+        ledger::{Row, Standing},
+        rule::Rule,
+    },
+    short_number::short,
 };
 
 #[derive(Args)]
@@ -233,6 +237,10 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         if let (Some(rule), true) = (&claim.rule, judged.curve.len() > 1) {
             print_line!("over steps: {}", rule.turns_label(&judged.curve))?;
         }
+        if let Some(axis) = claim.rule.as_ref().and_then(Rule::axis).filter(|_| judged.along_axis.len() > 1) {
+            let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
+            print_line!("over {axis}: {}", points.join("; "))?;
+        }
         if let Some(result) = ledger.results.get(&claim.id) {
             let (made, missing) = (&result.made, &result.missing);
             print_line!(
@@ -266,7 +274,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
         ledger = source.ledger()?;
     }
     let mut problems = ledger.problems();
-    problems.extend(source.outdated_page(&ledger)?);
+    problems.extend(source.outdated_pages(&ledger)?);
     if problems.is_empty() {
         print_line!("{} results agree with their numbers and rules", ledger.results.len())?;
         return Ok(());

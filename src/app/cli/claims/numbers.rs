@@ -16,8 +16,9 @@ use crate::{
     config::{Value, nearest},
     experiments::{
         claims::{
+            criterion::Verdict,
             curve::{RunSteps, SeedSteps},
-            result::{PointNumbers, SeedNumbers, StepValues},
+            result::{ClaimResult, Made, PointNumbers, SeedNumbers, StepValues},
             rule::{OverSteps, Read, Rule},
         },
         series::{self, NumberSeries, RunNumbers},
@@ -82,6 +83,24 @@ impl EndedRuns {
         }
         let curve = rule.curve(&series, &seeds);
         Ok(Self { seeds, missing, curve, seconds })
+    }
+
+    /// The result of a claim by its rule, which is yet to be judged with the other claims of its paper.
+    pub fn into_result(self, claim: &str, rule: &Rule, made: Made) -> ClaimResult {
+        let Self { seeds, missing, curve, .. } = self;
+        let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
+        ClaimResult {
+            claim: claim.to_owned(),
+            rule: rule.hash(),
+            verdict,
+            effect,
+            interval,
+            p,
+            seeds,
+            missing,
+            curve,
+            made,
+        }
     }
 }
 
@@ -176,6 +195,10 @@ fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64
             let mut sorted: Vec<f64> = values.collect();
             sorted.sort_by(f64::total_cmp);
             sorted.get(sorted.len() / 2).copied()
+        }
+        (None, Some(OverSteps::Rise)) => {
+            let lowest = values.clone().reduce(f64::min)?;
+            values.next_back().map(|last| last - lowest)
         }
         (None, Some(OverSteps::Every)) => {
             let counted = rule.counted?;

@@ -6,9 +6,13 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::super::report::page::{escaped, finish, head};
-use crate::experiments::claims::{
-    ledger::{Judgement, Ledger, Row},
-    table::short,
+use crate::experiments::{
+    claims::{
+        criterion::Region,
+        curve::EffectPoint,
+        ledger::{Judgement, Ledger, Row},
+    },
+    short_number::short,
 };
 
 /// Size of a picture, points.
@@ -43,52 +47,82 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
     out
 }
 
-/// Size of the picture over steps, points.
-const STEPS_HEIGHT: f64 = 60.0;
+/// Height of a chart of effects, points.
+const CHART_HEIGHT: f64 = 60.0;
 
-/// The effect over steps with the interval of each, and the region in which the claim stands; empty without a kept curve.
-fn steps_picture(row: &Row, judged: &Judgement) -> String {
+/// The effect over steps, and over the setting along which it runs; empty of what was not kept.
+fn effect_charts(row: &Row, judged: &Judgement) -> String {
     let Some(rule) = &row.claim.rule else { return String::new() };
-    let (Some(first), Some(last)) = (judged.curve.first(), judged.curve.last()) else { return String::new() };
-    let Some((low, high)) = judged.curve_extent(rule) else { return String::new() };
-    let x = |step: u64| (step - first.step) as f64 / (last.step - first.step) as f64 * (WIDTH - 4.0) + 2.0;
-    let y = |value: f64| (high - value) / (high - low) * (STEPS_HEIGHT - 4.0) + 2.0;
-    let turns = rule.turns_label(&judged.curve);
-    let (top, bottom) = (rule.stands.below.map_or(0.0, y), rule.stands.above.map_or(STEPS_HEIGHT, y));
-    let mut out = format!(
-        "<br>over steps: {}<br><svg width=\"{WIDTH}\" height=\"{STEPS_HEIGHT}\" role=\"img\" aria-label=\"{}\">\
-         <rect y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#888\" fill-opacity=\".15\"/>",
-        escaped(&turns),
-        escaped(&format!("effect over steps {} to {}: {turns}", first.step, last.step)),
-        (bottom - top).max(0.0)
-    );
-    let mut line = String::new();
-    for point in &judged.curve {
-        let (at, (below, above)) = (x(point.step), point.interval);
-        let _ = write!(
-            out,
-            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#26c\" stroke-opacity=\".5\"/>",
-            y(above),
-            y(below)
-        );
-        let _ = write!(line, "{at:.1},{:.1} ", y(point.effect));
+    let mut out = String::new();
+    if let Some(ends) = judged.curve_extent(rule) {
+        let chart = EffectChart { points: &judged.curve, ends, region: Some(&rule.stands) };
+        out += &chart.html(&format!("over steps: {}", rule.turns_label(&judged.curve)));
     }
-    let _ = write!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#26c\"/></svg>", line.trim_end());
+    if let (Some(ends), Some(axis)) = (judged.along_axis_extent(), rule.axis()) {
+        let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
+        let chart = EffectChart { points: &judged.along_axis, ends, region: None };
+        out += &chart.html(&format!("over {axis}: {}", points.join("; ")));
+    }
     out
+}
+
+/// Effects along an axis.
+struct EffectChart<'a> {
+    points: &'a [EffectPoint],
+    /// The ends of the axis of effects.
+    ends: (f64, f64),
+    /// The region in which the claim stands, where it is one of these effects.
+    region: Option<&'a Region>,
+}
+
+impl EffectChart<'_> {
+    /// The picture under these words.
+    fn html(&self, words: &str) -> String {
+        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return String::new() };
+        let (low, high) = self.ends;
+        let x = |at: f64| (at - first.at) / (last.at - first.at) * (WIDTH - 4.0) + 2.0;
+        let y = |value: f64| (high - value) / (high - low) * (CHART_HEIGHT - 4.0) + 2.0;
+        let words = escaped(words);
+        let mut out = format!(
+            "<br>{words}<br><svg width=\"{WIDTH}\" height=\"{CHART_HEIGHT}\" role=\"img\" aria-label=\"effect {words}\">"
+        );
+        // writing to a string does not fail
+        if let Some(region) = self.region {
+            let (top, bottom) = (region.below.map_or(0.0, y), region.above.map_or(CHART_HEIGHT, y));
+            let _ = write!(
+                out,
+                "<rect y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#888\" fill-opacity=\".15\"/>",
+                (bottom - top).max(0.0)
+            );
+        }
+        let mut line = String::new();
+        for point in self.points {
+            let (at, (below, above)) = (x(point.at), point.interval);
+            let _ = write!(
+                out,
+                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#26c\" stroke-opacity=\".5\"/>",
+                y(above),
+                y(below)
+            );
+            let _ = write!(line, "{at:.1},{:.1} ", y(point.effect));
+        }
+        let _ = write!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#26c\"/></svg>", line.trim_end());
+        out
+    }
 }
 
 fn table_row(row: &Row, out: &mut String) {
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let picture = row.standing.judgement().map(|judged| picture(row, judged)).unwrap_or_default();
-    let steps = row.standing.judgement().map(|judged| steps_picture(row, judged)).unwrap_or_default();
+    let effect_charts = row.standing.judgement().map(|judged| effect_charts(row, judged)).unwrap_or_default();
     let more = |name: &str, text: &str| match text {
         "" => String::new(),
         text => format!("<br>{name}: {}", escaped(text)),
     };
     let _ = writeln!(
         out,
-        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}{steps}</details></td><td>{}</td><td>{picture}\
+        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}{effect_charts}</details></td><td>{}</td><td>{picture}\
          {}</td><td>{}</td></tr>",
         escaped(&claim.id),
         escaped(&claim.title),

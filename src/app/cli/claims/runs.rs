@@ -20,7 +20,6 @@ use crate::{
     experiments::{
         claims::{
             claim::Claim,
-            criterion::Verdict,
             ledger::Ledger,
             result::{ClaimResult, Made},
             rule::Rule,
@@ -42,8 +41,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             Ok(None) => {}
             // written at once: who is interrupted keeps what was made
             Ok(Some(result)) => {
-                ledger.results.insert(claim.id.clone(), result.clone());
                 let result = ledger.judged(&result);
+                ledger.results.insert(claim.id.clone(), result.clone());
                 let path = files::write(&result, &results)?;
                 print_line!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display())?;
             }
@@ -101,25 +100,11 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
 
 /// The result of the runs that have ended.
 fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
-    let EndedRuns { seeds, missing, curve, seconds } =
-        EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
+    let ended = EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
     let here = Environment::here();
-    let minutes = (seconds / 6.0).round() / 10.0;
+    let minutes = (ended.seconds / 6.0).round() / 10.0;
     let made = Made { version: here.orrery, commit: commit(), cpu: here.cpu, cores: here.cores, minutes };
-    // judged later, with the other claims of its paper
-    let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
-    Ok(ClaimResult {
-        claim: claim.id.clone(),
-        rule: rule.hash(),
-        verdict,
-        effect,
-        interval,
-        p,
-        seeds,
-        missing,
-        curve,
-        made,
-    })
+    Ok(ended.into_result(&claim.id, rule, made))
 }
 
 /// The commit of the folder here, where git tells it.

@@ -15,15 +15,14 @@ use super::{
         },
         sweep_names::is_sweep,
     },
-    files::{self, Source},
+    files::Source,
     numbers::{EndedRuns, NumbersCache},
 };
 use crate::experiments::{
     claims::{
-        criterion::Verdict,
         entry::{ClaimRuns, PaperEntry},
         ledger::Ledger,
-        result::{ClaimResult, Made},
+        result::Made,
         rule::Rule,
     },
     run_table::RowState,
@@ -81,22 +80,7 @@ impl WindowClaims {
             let is_failure = |state: &RowState| matches!(state, RowState::Failed(_) | RowState::Unreadable);
             state.row.as_ref().map_or_else(|| sweep.refusal(state.task).is_some(), |row| is_failure(&row.state))
         };
-        let result = ClaimResult {
-            claim: id.to_owned(),
-            rule: rule.hash(),
-            verdict: Verdict::CannotBeTold,
-            effect: None,
-            interval: None,
-            p: None,
-            seeds: ended.seeds,
-            missing: ended.missing,
-            curve: ended.curve,
-            made: Made::default(),
-        };
-        let mut ledger = (*self.ledger()?).clone();
-        ledger.results.insert(id.to_owned(), result);
-        let rows = ledger.rows();
-        let judged = files::known_claim(&rows, id)?.standing.judgement().cloned();
+        let judged = self.ledger()?.judge(&ended.into_result(id, &rule, Made::default()));
         let count = |is_meant: &dyn Fn(&TaskState) -> bool| states.iter().filter(|state| is_meant(state)).count();
         Ok(Some(ClaimRuns {
             total: states.len(),

@@ -1,17 +1,14 @@
 //! Runs read whole, their views as small multiples, and the difference of two, as files.
 
-use std::path::{Path, PathBuf};
-
-use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::notice};
+use super::super::{figures::replay, lab_config::recorded};
 use crate::{
-    gpu::offscreen::Offscreen,
+    cli::prelude::*,
     ui::{
         multiples::{
             Multiple, ReplayedRun,
             difference::{Difference, DifferenceKind},
             difference_png, png,
         },
-        theme::Theme,
         views::{Selection, ViewEntry},
     },
 };

@@ -1,10 +1,9 @@
 //! Compared runs as the points of a sweep that nobody specified: the settings that differ are its axes, so that the
 //! pictures and the table of sweeps show them.
 
-use std::sync::Arc;
-
 use super::{super::sweep::results::numbers, ComparedRun, TRAIN_LOSS, first_but_for_seed};
 use crate::{
+    cli::prelude::*,
     experiments::{
         run_table::Difference,
         series::NumberSeries,
@@ -13,8 +12,6 @@ use crate::{
             series::RunSeries,
         },
     },
-    labs,
-    telemetry::channels,
     ui::comparison::folded_name,
 };
 

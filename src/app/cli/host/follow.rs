@@ -1,12 +1,25 @@
-//! Tells a window of a run folder that another program writes, and of what is appended to it.
+//! Tells a window of a run folder that another program writes, and of what is appended to it; and takes the window's
+//! questions to that program.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
 use crate::{
-    store::{self, Look, Reader, StoreError},
-    telemetry::{Command, Event, FOREIGN, Inbox, Level, RunState},
+    cli::ask::{foreign as program, matrices::MatrixQuestion},
+    config::Value,
+    labs::foreign::asks,
+    probe::Progress,
+    store::{self, Look, OpenQuestion, Reader, Reply, StoreError, snapshots},
+    telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
 
 /// How often a folder is looked at. Size and content are compared, so that it works where no change is announced, as on
@@ -51,12 +64,16 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Re
     }
     let mut looks = 0;
     while followed.goes_on() {
-        // nothing can be asked of it: its models are with the program that trains them
+        // its models are with the program that trains them, which is asked over the folder
         match commands.recv_timeout(POLL) {
             Err(RecvTimeoutError::Disconnected) => return Ok(Told::Left),
             Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(Told::Left),
-            Ok(_) | Err(RecvTimeoutError::Timeout) => followed.look(),
+            Ok(Command::Measure(question)) => followed.ask(&question),
+            Ok(Command::Cancel(request)) => followed.cancel(request),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
+        followed.look();
+        followed.take_replies();
         looks += 1;
         if looks == SOON {
             followed.say_so();
@@ -78,18 +95,47 @@ struct Followed<'a> {
     is_followed: bool,
     /// Nobody writes it: it is read to its end.
     is_whole: bool,
+    /// The description of the run.
+    info: Arc<RunInfo>,
+    /// Questions that the program has not answered yet, with their numbers.
+    open: Vec<(u64, OpenQuestion)>,
+    /// Questions to the weights that the program keeps, which threads answer; true ends one.
+    computing: Vec<(u64, Arc<AtomicBool>)>,
+    /// When the folder of those weights last changed.
+    weights_changed: Option<SystemTime>,
     /// The trouble that was told last.
     trouble: String,
+}
+
+/// Nobody waits any more for what it has not answered.
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        self.open.iter().for_each(|(_, question)| question.withdraw());
+        self.computing.iter().for_each(|(_, is_cancelled)| is_cancelled.store(true, Ordering::Relaxed));
+    }
 }
 
 impl<'a> Followed<'a> {
     fn open(folder: &'a Path, inbox: &'a Arc<Inbox>, is_followed: bool) -> Result<Self, String> {
         let words = |e: StoreError| e.to_string();
         let reader = Reader::open(folder).map_err(words)?;
-        let is_foreign = reader.info().is_some_and(|info| info.lab == FOREIGN);
+        let info = reader.info().unwrap_or_default();
+        let is_foreign = info.lab == FOREIGN;
         let is_whole = !is_foreign && !is_followed && !store::is_being_written(folder);
         let reader = if is_whole { reader } else { Reader::follow(folder).map_err(words)? };
-        Ok(Self { folder, inbox, reader, is_foreign, is_followed, is_whole, trouble: String::new() })
+        Ok(Self {
+            folder,
+            inbox,
+            reader,
+            is_foreign,
+            is_followed,
+            is_whole,
+            info,
+            open: vec![],
+            computing: vec![],
+            weights_changed: None,
+            trouble: String::new(),
+        })
     }
 
     /// True while more may be appended.
@@ -98,8 +144,8 @@ impl<'a> Followed<'a> {
         !self.is_whole && (self.is_foreign || is_written())
     }
 
-    /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since it takes no commands
-    /// and answers no questions; that it failed is told.
+    /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since no model here takes
+    /// commands or answers by itself; that it failed is told.
     fn tell(&mut self) {
         let (is_foreign, is_whole) = (self.is_foreign, self.is_whole);
         let is_told = |event: &Event| match event {
@@ -116,6 +162,19 @@ impl<'a> Followed<'a> {
         }
         if !chunk.is_empty() {
             self.inbox.deliver_recorded(chunk);
+        }
+        if is_foreign {
+            self.tell_weights();
+        }
+    }
+
+    /// Says of which steps the program keeps weights, where that has changed.
+    fn tell_weights(&mut self) {
+        let changed = fs::metadata(self.folder.join("snapshots")).and_then(|m| m.modified()).ok();
+        if changed != self.weights_changed {
+            self.weights_changed = changed;
+            let steps = snapshots::list(self.folder).into_keys().collect();
+            self.inbox.deliver(Event::Snapshots(Arc::new(steps)));
         }
     }
 
@@ -153,12 +212,94 @@ impl<'a> Followed<'a> {
     fn read_anew(&mut self) {
         // what is not whole yet is tried again
         let Ok(other) = Self::open(self.folder, self.inbox, self.is_followed) else { return };
-        (self.reader, self.is_foreign, self.is_whole) = (other.reader, other.is_foreign, other.is_whole);
+        // the one that was in its place is dropped, and what it was asked is withdrawn
+        *self = other;
         self.tell();
         if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
         self.notice(Level::Info, "the folder was written anew: it was read from its beginning".to_owned());
+    }
+
+    /// Puts a question to the program that writes the run, or to the weights that it keeps.
+    fn ask(&mut self, question: &Question) {
+        let Question { request, probe, args, at, .. } = question;
+        if args.contains_key(asks::FROM) && args.contains_key(asks::TO) {
+            return self.ask_weights(question.clone());
+        }
+        let put = match at {
+            Some(_) => {
+                Err("the program that trains this run has only its newest weights: press F to follow it".to_owned())
+            }
+            None => program::put(self.folder, &self.info, self.reader.has_ended(), probe, args),
+        };
+        match put {
+            Ok(open) => {
+                // as with a model here, the newest question of a kind takes the place of one that waits
+                let older = self.open.iter().find(|(_, older)| older.ask() == open.ask()).map(|(request, _)| *request);
+                older.into_iter().for_each(|request| self.cancel(request));
+                self.open.push((*request, open));
+                self.say(*request, QuestionState::Working(None));
+            }
+            Err(words) => self.say(*request, QuestionState::Refused(words)),
+        }
+    }
+
+    /// Reads the weights and answers on a thread of its own.
+    fn ask_weights(&mut self, question: Question) {
+        let is_cancelled = Arc::<AtomicBool>::default();
+        let request = question.request;
+        let work = WeightsQuestion {
+            folder: self.folder.to_owned(),
+            inbox: Arc::clone(self.inbox),
+            info: Arc::clone(&self.info),
+            question,
+            is_cancelled: Arc::clone(&is_cancelled),
+        };
+        // the newest question takes the place of those before it
+        self.computing.drain(..).for_each(|(_, older)| older.store(true, Ordering::Relaxed));
+        self.say(request, QuestionState::Working(None));
+        match std::thread::Builder::new().name("matrices".to_owned()).spawn(move || work.answer()) {
+            Ok(_) => self.computing.push((request, is_cancelled)),
+            Err(e) => self.say(request, QuestionState::Refused(format!("no thread could be started: {e}"))),
+        }
+    }
+
+    /// The answer to the question with this number is no longer wanted.
+    fn cancel(&mut self, request: u64) {
+        if let Some((_, is_cancelled)) = self.computing.iter().find(|(computing, _)| *computing == request) {
+            is_cancelled.store(true, Ordering::Relaxed);
+        }
+        if let Some(place) = self.open.iter().position(|(open, _)| *open == request) {
+            self.open.remove(place).1.withdraw();
+            self.say(request, QuestionState::Cancelled);
+        }
+    }
+
+    /// Delivers the replies that have come. A run that ends leaves what it was asked unanswered.
+    fn take_replies(&mut self) {
+        let has_ended = self.reader.has_ended();
+        for (request, question) in std::mem::take(&mut self.open) {
+            let state = match question.reply(&self.info) {
+                Ok(None) if !has_ended => {
+                    self.open.push((request, question));
+                    continue;
+                }
+                Ok(None) => QuestionState::Refused("the run ended before its program answered".to_owned()),
+                Ok(Some(Reply::Refused(words))) => QuestionState::Refused(words),
+                Ok(Some(Reply::Answered { sample, .. })) => {
+                    self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
+                    QuestionState::Answered
+                }
+                Err(e) => QuestionState::Refused(e.to_string()),
+            };
+            question.withdraw();
+            self.say(request, state);
+        }
+    }
+
+    fn say(&self, request: u64, state: QuestionState) {
+        self.inbox.deliver(Event::Question { request, state });
     }
 
     /// Says what only the end of a record tells.
@@ -169,5 +310,41 @@ impl<'a> Followed<'a> {
 
     fn notice(&self, level: Level, text: String) {
         self.inbox.deliver(Event::Notice { level, text });
+    }
+}
+
+/// A question to the weights that a program keeps, with all that its thread needs.
+struct WeightsQuestion {
+    folder: PathBuf,
+    inbox: Arc<Inbox>,
+    info: Arc<RunInfo>,
+    question: Question,
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl WeightsQuestion {
+    fn answer(self) {
+        let Question { request, probe, mut args, at, .. } = self.question;
+        let names = [asks::FROM, asks::TO].map(|key| match args.remove(key) {
+            Some(Value::Text(name)) => name,
+            other => other.map_or(String::new(), |value| value.to_string()),
+        });
+        let inbox = Arc::clone(&self.inbox);
+        let report = move |share| {
+            inbox.deliver(Event::Question { request, state: QuestionState::Working(Some(share)) });
+        };
+        let asked = MatrixQuestion { probe: &probe, names: [&names[0], &names[1]], args: &args, at };
+        let answered = asked.ask(&self.folder, &self.info, Progress::new(&report, &self.is_cancelled));
+        let state = match answered {
+            _ if self.is_cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
+            Ok(samples) => {
+                for sample in samples {
+                    self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
+                }
+                QuestionState::Answered
+            }
+            Err(words) => QuestionState::Refused(words),
+        };
+        self.inbox.deliver(Event::Question { request, state });
     }
 }

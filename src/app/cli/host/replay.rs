@@ -1,23 +1,18 @@
 //! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored; and the recorded example of
 //! a lab, which has none.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use crossbeam::channel::{Receiver, TryRecvError};
-
 use super::follow::{self, Told, Wishes};
 use crate::{
     cli::{
         checkpoint_series,
         continuation::{self, Continuation},
+        other_logs,
+        prelude::*,
     },
-    store::Reader,
-    telemetry::{Command, Event, Inbox, Level, RunState, Sink},
-    trainer::{self, DriveOptions, Process},
+    telemetry::{Command, Inbox, Level},
+    trainer::{DriveOptions, Process},
 };
+use crossbeam::channel::{Receiver, TryRecvError};
 
 /// Tells a window of what is recorded while it is; nothing of it is superseded.
 struct Recorded(Arc<Inbox>);
@@ -33,7 +28,7 @@ impl Sink for Recorded {
 pub(super) struct RunOut<'a> {
     /// Its folder, or one of checkpoints.
     pub folder: &'a Path,
-    /// Where a run that is made of checkpoints is recorded.
+    /// Where a run that is made of checkpoints, or of the log of another tool, is recorded.
     pub out: &'a Path,
     /// It is read on until it ends, though no process of this machine holds it.
     pub is_followed: bool,
@@ -73,12 +68,13 @@ pub(super) fn replay(
     commands: &Receiver<Command>,
     process: Option<Process>,
 ) -> Result<(), String> {
-    let recorded = match checkpoint_series::is_series(folder) {
+    let is_series = checkpoint_series::is_series(folder);
+    let recorded = match is_series {
         true => Some(record_series(folder, out, inbox, process.as_ref())?),
-        false => None,
+        false => other_logs::imported(folder, out).map_err(|e| e.words)?,
     };
     let folder = recorded.as_deref().unwrap_or(folder);
-    if recorded.is_none() {
+    if !is_series {
         let is_ending = || process.as_ref().is_some_and(ends);
         let wishes = Wishes { commands, ends: &is_ending, is_followed };
         if let Told::Left = follow::tell(folder, inbox, &wishes)? {

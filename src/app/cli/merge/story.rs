@@ -1,31 +1,19 @@
 //! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table, and
 //! the four models as weights.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
-use clap::Args;
 use serde::Serialize;
 
 use super::super::{
-    Settings,
-    failure::Failure,
-    headless,
-    output::{self, print_line},
-    settings,
+    Settings, headless, settings,
     trained_run::{self, Model, state_dict_of},
 };
 use crate::{
-    files,
-    labs::{
-        self,
-        merging::{self, MergingSettings},
-    },
+    cli::prelude::*,
+    labs::merging::{self, MergingSettings},
     models::ModelSpec,
-    store::{Reader, tensors},
-    telemetry::{Event, measurements::TextLosses},
+    telemetry::measurements::TextLosses,
 };
 
 #[derive(Args)]
@@ -87,11 +75,9 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
     let story = collect(&run, &args.out)?;
-    let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");
-    output::write(&path, text.as_bytes(), &[])?;
-    print_line!("{}\n\n{}", table(&story), path.display())?;
-    Ok(())
+    output::write_json(&path, &story, &[])?;
+    print_line!("{}\n\n{}", table(&story), path.display())
 }
 
 /// The newest measurement of each model of the run; writes the models as files into `out`.

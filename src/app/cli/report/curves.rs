@@ -4,10 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::{
-    telemetry::{Channel, Event},
-    ui::{mirror::Mirror, seed_series::variant_colour, theme::Theme},
-};
+use crate::{cli::prelude::*, telemetry::Channel, ui::seed_series::variant_colour};
 
 /// Points of a report; of longer runs every so-manieth step is taken.
 const MAX_POINTS: usize = 300_000;

@@ -7,25 +7,8 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use super::{
-    damage::PartialArgs,
-    failure::Failure,
-    lab_config::recorded,
-    output::{self, print_line},
-    sweep::folder::SPEC,
-    terminal::notice,
-};
-use crate::{
-    experiments::headline_values::HeadlineReader,
-    gpu::offscreen::Offscreen,
-    store::Reader,
-    telemetry::Event,
-    ui::{mirror::Mirror, theme::Theme},
-};
+use super::{damage::PartialArgs, lab_config::recorded, sweep::folder::SPEC};
+use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;
 
@@ -36,8 +19,8 @@ const STEPS: [usize; 4] = [12, 6, 3, 1];
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run folder, or the folder of a sweep
-    run: PathBuf,
+    /// A run folder, a log of another tool (docs/runs.md), or the folder of a sweep
+    pub(in crate::cli) run: PathBuf,
     /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
@@ -74,17 +57,25 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     }
     let report = page::Report { lab, config: &config, mirror: &mirror, found: &found };
     let curves = curves.data(&mirror, &theme);
-    for steps in STEPS {
+    let page = |steps| -> Result<String, Failure> {
         let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps, offscreen.as_mut().ok())?;
-        let html = report.html(&curves, &pictures);
-        if html.len() <= MAX_BYTES || steps == 1 {
-            if html.len() > MAX_BYTES {
-                notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
-            }
-            output::write(&args.out, html.as_bytes(), &[&args.run])?;
-            print_line!("{}", args.out.display())?;
-            return Ok(());
+        Ok(report.html(&curves, &pictures))
+    };
+    write(STEPS.into_iter().map(page), &args.out, &args.run)
+}
+
+/// Writes the first of pages, which become smaller, that a mail takes, or else the last one.
+fn write(pages: impl Iterator<Item = Result<String, Failure>>, out: &Path, input: &Path) -> Result<(), Failure> {
+    let mut html = String::new();
+    for page in pages {
+        html = page?;
+        if html.len() <= MAX_BYTES {
+            break;
         }
     }
-    Ok(())
+    if html.len() > MAX_BYTES {
+        notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
+    }
+    output::write(out, html.as_bytes(), &[input])?;
+    print_line!("{}", out.display())
 }

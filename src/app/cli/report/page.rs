@@ -3,16 +3,15 @@
 use std::fmt::Write as _;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::{super::summary, curves::CurvesData, pictures::Pictures};
 use crate::{
-    config::{Config, Knob},
+    cli::prelude::*,
+    config::Knob,
     experiments::{headline_values::HeadlineValues, run_table},
-    labs::{Lab, lesson::Lesson},
-    telemetry::RunState,
-    ui::mirror::Mirror,
+    labs::lesson::Lesson,
 };
 
 const STYLE: &str = include_str!("../../../../assets/report/report.css");

@@ -4,17 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::super::failure::Failure;
 use crate::{
-    config::Config,
-    gpu::offscreen::Offscreen,
-    labs::Lab,
-    ui::{
-        figure::Figure,
-        mirror::Mirror,
-        theme::Theme,
-        views::{self, ViewEntry},
-    },
+    cli::prelude::*,
+    ui::views::{self, ViewEntry},
 };
 
 /// Points, title included.
@@ -58,17 +50,8 @@ impl Pictures {
             let mut drawn = ViewPictures { view, measured, pictures: vec![], at: vec![] };
             let mut places: HashMap<String, usize> = HashMap::new();
             for step in &steps {
-                let (size, pixels_per_point) = (SIZE, PIXELS_PER_POINT);
-                let figure = Figure {
-                    view: pane.view,
-                    mirror,
-                    step: *step,
-                    config,
-                    knobs: &knobs,
-                    theme,
-                    size,
-                    pixels_per_point,
-                };
+                let figure = Figure::new(pane.view, mirror, config, &knobs, theme);
+                let figure = Figure { step: *step, size: SIZE, pixels_per_point: PIXELS_PER_POINT, ..figure };
                 let Some(picture) = picture(&figure, offscreen.as_deref_mut())? else { break };
                 let place = *places.entry(picture.clone()).or_insert_with(|| {
                     drawn.pictures.push(picture);

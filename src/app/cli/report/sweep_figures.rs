@@ -1,7 +1,7 @@
 //! The effect of each axis of a sweep on the numbers of its table: the slices and the heat map of the sweep's page, as
 //! SVG.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -13,11 +13,9 @@ use super::{
     page::escaped,
 };
 use crate::{
+    cli::prelude::*,
     experiments::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
-    ui::{
-        sweep_pictures::{PictureChoices, Prepared, axis_figures},
-        theme::Theme,
-    },
+    ui::sweep_pictures::{PictureChoices, Prepared, axis_figures},
 };
 
 /// Numbers that are drawn; all stand in the table.

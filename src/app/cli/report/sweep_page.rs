@@ -1,31 +1,28 @@
 //! The report of a sweep: its axes, the table of its points, curves with bands over seeds, and what each axis does. The numbers
 //! are those of its table; it makes no run.
 
-use std::{fmt::Write as _, path::Path};
+use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     super::{
         compare,
         damage::PartialArgs,
-        failure::Failure,
-        output::{self, print_line},
         summary,
         sweep::{
             folder::{SweepFolder, TaskState, task_name},
             table::SweepTable,
         },
-        terminal::notice,
     },
-    MAX_BYTES,
     curves::{CurveData, SeriesData},
     page::{self, escaped},
     sweep_figures,
 };
 use crate::{
-    experiments::run_table::{RowState, RunRow, changed},
-    ui::{comparison::Comparison, theme::Theme},
+    cli::prelude::*,
+    experiments::run_table::{RowState, changed},
+    ui::comparison::Comparison,
 };
 
 /// Most points whose curves are drawn; more cannot be distinguished.
@@ -54,19 +51,7 @@ pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Fail
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();
     let figures = report.figures()?;
-    for points in POINTS {
-        let html = report.html(&figures, points, &theme);
-        if html.len() > MAX_BYTES && points != POINTS[POINTS.len() - 1] {
-            continue;
-        }
-        if html.len() > MAX_BYTES {
-            notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
-        }
-        output::write(out, html.as_bytes(), &[&report.folder.path])?;
-        print_line!("{}", out.display())?;
-        return Ok(());
-    }
-    Ok(())
+    super::write(POINTS.into_iter().map(|points| Ok(report.html(&figures, points, &theme))), out, &report.folder.path)
 }
 
 impl SweepReport {

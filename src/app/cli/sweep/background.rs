@@ -4,17 +4,12 @@
 use std::{
     collections::HashMap,
     io,
-    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
 };
 
-use super::{
-    super::{failure::Failure, terminal::printable},
-    folder::LOGS,
-    lock,
-};
-use crate::files;
+use super::{super::terminal::printable, folder::LOGS, lock};
+use crate::cli::prelude::*;
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";

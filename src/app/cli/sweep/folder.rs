@@ -1,25 +1,20 @@
 //! The folder of a sweep: its specification, the settings that its points share, and its runs. A run is matched to its
 //! point by the settings that it recorded.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
+use std::io;
+
+use super::super::settings::{self, MAX_CONFIG, Named};
+use crate::{
+    cli::prelude::*,
+    experiments::{
+        run_rows,
+        run_table::RowState,
+        sweep::{Sweep, SweepFile, SweepTask},
+    },
+    files::replace,
 };
 
 pub use super::super::sweep_names::SPEC;
-use super::super::{
-    failure::Failure,
-    settings::{self, MAX_CONFIG, Named},
-};
-use crate::{
-    config::Config,
-    experiments::{
-        run_rows,
-        run_table::{RowState, RunRow},
-        sweep::{Sweep, SweepFile, SweepTask},
-    },
-    files::{self, FileError, replace},
-};
 
 /// The settings that all points share.
 const BASE: &str = "base.toml";

@@ -4,17 +4,10 @@
 use std::{
     fs::TryLockError,
     io::{self, Write as _},
-    path::{Path, PathBuf},
 };
 
-use super::{
-    super::{failure::Failure, terminal::notice},
-    folder::{LOGS, SweepFolder, task_name},
-};
-use crate::{
-    experiments::sweep::SweepTask,
-    files::{self, WatchedFile},
-};
+use super::folder::{LOGS, SweepFolder, task_name};
+use crate::{cli::prelude::*, experiments::sweep::SweepTask, files::WatchedFile};
 
 /// Held by the process that makes the runs of a sweep.
 const LOCK: &str = ".lock";

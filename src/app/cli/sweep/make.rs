@@ -1,10 +1,8 @@
 //! The folder of a sweep that was made in the window: the same file and the same folder as of the command line, beside the
 //! runs. Nothing is written before every point was tried.
 
-use std::path::{Path, PathBuf};
-
 use super::{SWEEPS, background::Background, folder::SweepFolder};
-use crate::{config::Value, experiments::sweep::SweepFile, labs};
+use crate::{cli::prelude::*, config::Value, experiments::sweep::SweepFile};
 
 /// Writes it; its runs are begun by `begun`, if that is given. Errors are in words.
 ///

@@ -12,18 +12,14 @@ mod slurm;
 pub mod table;
 mod task;
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-};
-
-use clap::{Args, ValueEnum};
+use std::thread;
 
 use self::{
     folder::{SweepFolder, TaskState},
     pictures::PictureWishes,
 };
-use super::{damage, failure::Failure, output::print_line, terminal::notice};
+use super::damage;
+use crate::cli::prelude::*;
 
 /// The folder in which sweeps are made by default.
 const SWEEPS: &str = "sweeps";

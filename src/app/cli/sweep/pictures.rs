@@ -1,26 +1,18 @@
 //! The pictures of a sweep as files, without a window: what its page shows.
 
-use std::{path::Path, sync::Arc};
-
 use super::{
-    super::{
-        damage,
-        failure::Failure,
-        output::{self, print_line},
-        terminal::notice,
-    },
+    super::damage,
     folder::{SweepFolder, TaskState},
     results,
 };
 use crate::{
-    experiments::sweep::{results::SweepResults, series::SeriesCache},
-    files,
-    gpu::offscreen::Offscreen,
-    labs::headline::split,
-    ui::{
-        sweep_pictures::{PictureChoices, Prepared, figures},
-        theme::Theme,
+    cli::{
+        figures::{painter, write_picture},
+        prelude::*,
     },
+    experiments::sweep::{results::SweepResults, series::SeriesCache},
+    labs::headline::split,
+    ui::sweep_pictures::{PictureChoices, Prepared, figures},
 };
 
 /// The number, step and size of the pictures.
@@ -56,24 +48,15 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
     };
     let prepared = Prepared::new(&results, choices);
     files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
-    let (mut offscreen, words) = match Offscreen::new() {
-        Ok(offscreen) => (Some(offscreen), String::new()),
-        Err(e) => (None, format!(" (as SVG alone: {e})")),
-    };
+    let (mut offscreen, words) = painter();
     let all = figures(&prepared, &theme);
     for figure in &all {
-        if let Some(svg) = figure.svg(&prepared, &theme) {
-            output::write(&out.join(format!("{}.svg", figure.stem)), svg.as_bytes(), &[])?;
-        }
-        if let Some(offscreen) = &mut offscreen {
-            let png = figure.png(offscreen, &prepared, &theme).map_err(Failure::run)?;
-            output::write(&out.join(format!("{}.png", figure.stem)), &png, &[])?;
-        }
+        let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &prepared, &theme));
+        write_picture(out, &figure.stem, figure.svg(&prepared, &theme), png)?;
     }
     notice!("{}; {}", results.numbers[number].heading, results.progress_label());
     notice!("{} pictures in {}{words}", all.len(), out.display());
-    print_line!("{}", out.display())?;
-    Ok(())
+    print_line!("{}", out.display())
 }
 
 /// The number that is asked for, by its place; the objective without one.

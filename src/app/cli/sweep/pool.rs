@@ -3,23 +3,18 @@
 
 use std::{
     io::{self, Write as _},
-    path::Path,
     process::{Command, ExitStatus, Stdio},
     sync::{
-        Arc, Mutex, PoisonError,
+        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
 use super::{
-    super::{
-        failure::Failure,
-        interrupt::{self, INTERRUPTED},
-        terminal::notice,
-    },
+    super::interrupt::{self, INTERRUPTED},
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
-use crate::{experiments::run_table::RowState, files};
+use crate::{cli::prelude::*, experiments::run_table::RowState};
 
 /// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;

@@ -1,30 +1,24 @@
 //! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that
 //! lie beside a folder of runs.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::collections::BTreeSet;
 
 use super::{
-    super::{failure::Failure, shell::quoted, sweep_names::is_sweep, terminal},
+    super::{shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
     folder::SweepFolder,
 };
 use crate::{
+    cli::prelude::*,
     experiments::{
         run_rows,
-        run_table::RunRow,
         sweep::{
             results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
             series::{RunSeries, SeriesCache},
         },
     },
-    files,
     labs::headline::{Better, Headline, split},
     store::run_index::run_folders,
-    telemetry::channels,
     ui::host::FoundSweep,
 };
 

@@ -1,27 +1,16 @@
 //! The runs of a sweep as an array job of Slurm. It writes a script and submits it; nothing waits for the job, and nothing
 //! of Slurm's accounting is asked.
 
-use std::{
-    io,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{io, process::Command, time::Duration};
 
 use super::{
     super::{
-        failure::Failure,
         headless::{self, RunWishes},
         shell::quoted,
-        terminal::notice,
     },
     folder::{LOGS, SweepFolder},
 };
-use crate::{
-    config::Setting,
-    files::{self, FileError, replace},
-    labs::TrainSettings,
-};
+use crate::{cli::prelude::*, config::Setting, files::replace, labs::TrainSettings};
 
 /// A task of the array is to take so long at least.
 const MIN_MINUTES: f64 = 10.0;

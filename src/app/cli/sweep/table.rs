@@ -1,17 +1,15 @@
 //! The table of a sweep: a row for each point, with its headline numbers as mean and standard deviation over seeds. It
 //! does not depend on where or in which order the runs were made.
 
-use std::path::PathBuf;
-
 use super::{
-    super::{failure::Failure, summary},
+    super::summary,
     folder::{SweepFolder, TaskState},
 };
 use crate::{
-    experiments::{run_table::RunRow, seeds::SeedSummary, sweep::exponent},
+    cli::prelude::*,
+    experiments::{seeds::SeedSummary, sweep::exponent},
     files::replace,
     labs::headline::{Better, Headline},
-    ui::table::Table,
 };
 
 const FILE: &str = "table.csv";

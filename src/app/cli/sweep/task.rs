@@ -2,15 +2,13 @@
 
 use super::{
     super::{
-        failure::Failure,
         headless::{self, ResumeArgs, RunWishes},
         shell::quoted,
-        terminal::notice,
     },
     folder::{SweepFolder, task_name},
     lock::{self, Locked},
 };
-use crate::experiments::run_table::RowState;
+use crate::{cli::prelude::*, experiments::run_table::RowState};
 
 /// Makes the run of this number, unless it has ended or another process is making it.
 ///

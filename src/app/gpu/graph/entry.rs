@@ -8,10 +8,10 @@ use std::sync::{
 
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
-use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::GraphPipelines};
+use super::{COLUMNS, Edge, Graph, Uniform, pipelines::GraphPipelines};
 use crate::gpu::{
     graph_layout::{GraphLayout, Kernels, MAX_STEPS},
-    resources::{data_texture, upload},
+    resources::{bind, buffer, data_texture, upload, view_of},
 };
 
 /// The beginnings of the drawn edges, in the ascending order of strength.
@@ -208,14 +208,7 @@ impl GraphEntry {
         let n = graph.shape.nodes.len() as u32;
         let size = [COLUMNS, (n + 2).div_ceil(COLUMNS)];
         let texture = |label, format| data_texture(device, label, size, format);
-        let buffer = |label, size: u64, usage| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size.max(16),
-                usage: usage | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
+        let buffer = |label, size, usage| buffer(device, label, size, usage);
         let places = texture("graph, places", wgpu::TextureFormat::Rg32Float);
         let colours = texture("graph, colours", wgpu::TextureFormat::Rgba8Unorm);
         let radii = texture("graph, radii", wgpu::TextureFormat::R32Float);
@@ -223,19 +216,9 @@ impl GraphEntry {
         queue.write_buffer(&edges, 0, bytemuck::cast_slice(&graph.shape.edges));
         let nodes = buffer("graph, nodes", u64::from(n) * 12, wgpu::BufferUsages::VERTEX);
         let uniform = buffer("graph, look", size_of::<Uniform>() as u64, wgpu::BufferUsages::UNIFORM);
-        let view = |t: &wgpu::Texture| t.create_view(&wgpu::TextureViewDescriptor::default());
-        let (place_view, colour_view, radius_view) = (view(&places), view(&colours), view(&radii));
-        let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-        let drawing = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("graph"),
-            layout: &pipelines.drawing,
-            entries: &[
-                entry(0, uniform.as_entire_binding()),
-                entry(1, wgpu::BindingResource::TextureView(&place_view)),
-                entry(2, wgpu::BindingResource::TextureView(&colour_view)),
-                entry(3, wgpu::BindingResource::TextureView(&radius_view)),
-            ],
-        });
+        let views = [&places, &colours, &radii].map(view_of);
+        let [place, colour, radius] = views.each_ref().map(wgpu::BindingResource::TextureView);
+        let drawing = bind(device, "graph", &pipelines.drawing, [uniform.as_entire_binding(), place, colour, radius]);
         Self {
             shape_revision: graph.shape_revision,
             start_revision: 0,
@@ -280,12 +263,8 @@ impl GraphEntry {
         let rank = |i: &u32| graph.styles.get(*i as usize).map_or((0, 0), |d| (d.colour[3], (d.radius * 64.0) as u32));
         order.sort_by_key(rank);
         let row = |i: &u32| {
-            let d = graph.styles.get(*i as usize).copied().unwrap_or(NodeStyle {
-                colour: [0; 4],
-                radius: 0.0,
-                held: false,
-            });
-            [*i, d.radius.to_bits(), d.held.into()]
+            let (radius, held) = graph.styles.get(*i as usize).map_or((0.0f32, false), |d| (d.radius, d.held));
+            [*i, radius.to_bits(), held.into()]
         };
         let rows: Vec<[u32; 3]> = order.iter().map(row).collect();
         queue.write_buffer(&self.nodes, 0, bytemuck::cast_slice(&rows));

@@ -6,7 +6,7 @@ use super::{Edge, Uniform};
 use crate::gpu::{
     Target,
     graph_layout::Kernels,
-    resources::{DrawPipeline, texture_entry, uniform_entry},
+    resources::{DrawPipeline, bind, group_layout, plain_texture, shader, texture_entry, uniform_entry, view_of},
 };
 
 /// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
@@ -25,18 +25,12 @@ pub(super) struct GraphPipelines {
 
 impl GraphPipelines {
     pub fn new(device: &wgpu::Device, target: Target) -> Self {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("graph"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../../../shaders/graph.wgsl").into()),
-        });
+        let module = shader(device, "graph", include_str!("../../../../shaders/graph.wgsl"));
         let (vertex, fragment) = (wgpu::ShaderStages::VERTEX, wgpu::ShaderStages::FRAGMENT);
-        let group = |entries: &[wgpu::BindGroupLayoutEntry]| {
-            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("graph"), entries })
-        };
         let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Uniform>());
         let [places, colours, radii] = [1, 2, 3].map(|binding| texture_entry(binding, vertex));
-        let drawing = group(&[uniform, places, colours, radii]);
-        let laying = group(&[texture_entry(0, fragment)]);
+        let drawing = group_layout(device, "graph", &[uniform, places, colours, radii]);
+        let laying = group_layout(device, "graph", &[texture_entry(0, fragment)]);
         let make = |entries: [&str; 2], format, instance: Option<(&[wgpu::VertexAttribute], u64)>| {
             let groups = [Some(&drawing), Some(&laying)];
             DrawPipeline {
@@ -66,22 +60,9 @@ impl GraphPipelines {
 
     /// The texture that a picture of this size is drawn into, and how it is laid onto the page.
     pub fn sheet(&self, device: &wgpu::Device, size: [u32; 2]) -> (wgpu::TextureView, wgpu::BindGroup) {
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("graph"),
-            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: PICTURE,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
-            view_formats: &[],
-        });
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let bound = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("graph, page"),
-            layout: &self.laying,
-            entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
-        });
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        let view = view_of(&plain_texture(device, "graph", size, PICTURE, usage));
+        let bound = bind(device, "graph, page", &self.laying, [wgpu::BindingResource::TextureView(&view)]);
         (view, bound)
     }
 }

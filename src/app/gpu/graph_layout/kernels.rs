@@ -3,6 +3,7 @@
 use eframe::egui_wgpu::wgpu;
 
 use super::{Laws, StepUniform};
+use crate::gpu::resources::{bind, buffer_entry, compute_pipeline, group_layout, shader, uniform_entry};
 
 /// Every pass of a step.
 pub struct Kernels {
@@ -18,51 +19,30 @@ pub struct Kernels {
 
 impl Kernels {
     pub fn new(device: &wgpu::Device) -> Self {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("graph layout"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../../../shaders/graph_layout.wgsl").into()),
-        });
-        let entry = |binding, ty, dynamic, size: usize| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty,
-                has_dynamic_offset: dynamic,
-                min_binding_size: wgpu::BufferSize::new(size as u64),
-            },
-            count: None,
+        let module = shader(device, "graph layout", include_str!("../../../../shaders/graph_layout.wgsl"));
+        let compute = wgpu::ShaderStages::COMPUTE;
+        let laws = uniform_entry(0, compute, size_of::<Laws>());
+        // one row of the turns for each step, at an offset
+        let mut turn = uniform_entry(1, compute, size_of::<StepUniform>());
+        if let wgpu::BindingType::Buffer { has_dynamic_offset, .. } = &mut turn.ty {
+            *has_dynamic_offset = true;
+        }
+        let entry = |binding, read_only, size| {
+            buffer_entry(binding, compute, wgpu::BufferBindingType::Storage { read_only }, size)
         };
-        let read = wgpu::BufferBindingType::Storage { read_only: true };
-        let write = wgpu::BufferBindingType::Storage { read_only: false };
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("graph layout"),
-            entries: &[
-                entry(0, wgpu::BufferBindingType::Uniform, false, size_of::<Laws>()),
-                entry(1, wgpu::BufferBindingType::Uniform, true, size_of::<StepUniform>()),
-                entry(2, read, false, 16),
-                entry(3, read, false, 8),
-                entry(4, read, false, 8),
-                entry(5, write, false, 8),
-                entry(6, write, false, 32),
-                entry(7, write, false, 4),
-                entry(8, write, false, 16),
-            ],
-        });
-        let whole = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("graph layout"),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let pipeline = |name: &str| {
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(name),
-                layout: Some(&whole),
-                module: &module,
-                entry_point: Some(name),
-                compilation_options: Default::default(),
-                cache: None,
-            })
-        };
+        let layout = [
+            laws,
+            turn,
+            entry(2, true, 16),
+            entry(3, true, 8),
+            entry(4, true, 8),
+            entry(5, false, 8),
+            entry(6, false, 32),
+            entry(7, false, 4),
+            entry(8, false, 16),
+        ];
+        let layout = group_layout(device, "graph layout", &layout);
+        let pipeline = |name: &str| compute_pipeline(device, &module, name, &layout);
         Self {
             clear_box: pipeline("clear_box"),
             gather: pipeline("gather"),
@@ -76,12 +56,6 @@ impl Kernels {
     }
 
     pub(super) fn bind(&self, device: &wgpu::Device, resources: [wgpu::BindingResource<'_>; 9]) -> wgpu::BindGroup {
-        let entry = |(binding, resource)| wgpu::BindGroupEntry { binding: binding as u32, resource };
-        let entries: Vec<_> = resources.into_iter().enumerate().map(entry).collect();
-        device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("graph layout"),
-            layout: &self.layout,
-            entries: &entries,
-        })
+        bind(device, "graph layout", &self.layout, resources)
     }
 }

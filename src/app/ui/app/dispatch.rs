@@ -17,10 +17,7 @@ mod setting;
 pub(super) mod stop_first;
 mod time;
 
-use eframe::egui::Context;
-
-use super::App;
-use crate::ui::action::Action;
+use crate::ui::app::prelude::*;
 
 /// Performs an action.
 pub(super) fn dispatch(app: &mut App, action: impl Into<Action>, ctx: &Context) {

@@ -1,14 +1,10 @@
 //! The start of the application: what it opens with, and the window that it opens.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
-use eframe::{
-    egui::{self, Context},
-    egui_wgpu,
-};
+use eframe::{egui, egui_wgpu};
 
 use super::{
-    App,
     dispatch::{
         lesson::open_lesson,
         link::open_page,
@@ -20,12 +16,9 @@ use super::{
     window_size,
 };
 use crate::{
-    config::Config,
     experiments::permalink::Permalink,
-    gpu::png,
-    labs::{Lab, lesson::LessonLink},
-    telemetry::Level,
-    ui::{NAME, close_request::CloseRequest, host::Host, panels},
+    gpu::{self, offscreen::ADAPTER_ADVICE, png},
+    ui::{NAME, app::prelude::*, close_request::CloseRequest, host::Host, panels},
 };
 
 /// The page to open with; without it the last session is restored.
@@ -58,11 +51,13 @@ pub struct Start {
     pub started: Instant,
     /// Through which others may ask the window to close.
     pub close_request: Arc<CloseRequest>,
+    /// A software adapter draws every frame whole, as a graphics card does: for comparisons.
+    pub draws_all: bool,
 }
 
 impl Default for Start {
     fn default() -> Self {
-        Self { opening: None, timings: false, started: Instant::now(), close_request: Arc::default() }
+        Self { opening: None, timings: false, started: Instant::now(), close_request: Arc::default(), draws_all: false }
     }
 }
 
@@ -98,6 +93,26 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
 
 /// Opens the window and stays until it closes. The error says what is missing and what to do.
 pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
+    open_window(host, start, None, |_, app| Box::new(app))
+}
+
+/// Opens the window like [`run`] for an application that `wrap` makes of it, such as one that moves the pointer by itself;
+/// the session is kept in the file `session`, so that the user's own stays as it is.
+pub fn run_scripted(
+    host: Box<dyn Host>,
+    start: Start,
+    session: PathBuf,
+    wrap: impl FnOnce(&eframe::CreationContext<'_>, App) -> Box<dyn eframe::App> + 'static,
+) -> Result<(), String> {
+    open_window(host, start, Some(session), wrap)
+}
+
+fn open_window(
+    host: Box<dyn Host>,
+    start: Start,
+    session: Option<PathBuf>,
+    wrap: impl FnOnce(&eframe::CreationContext<'_>, App) -> Box<dyn eframe::App> + 'static,
+) -> Result<(), String> {
     let mut viewport = egui::ViewportBuilder::default()
         .with_title(NAME)
         .with_app_id("orrery")
@@ -112,12 +127,39 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
         renderer: eframe::Renderer::Wgpu,
         wgpu_options: egui_wgpu::WgpuConfiguration { wgpu_setup: graphics_setup(), ..Default::default() },
         persist_window: true,
-        dithering: false,
+        persistence_path: session,
+        dithering: RENDERER.dithering,
         ..Default::default()
     };
-    eframe::run_native(NAME, options, Box::new(move |cc| Ok(Box::new(App::new(cc, host, start)))))
-        .map_err(|e| format!("the window could not be opened: {e}"))
+    let make = move |cc: &eframe::CreationContext<'_>| {
+        if let Some(graphics) = cc.wgpu_render_state.as_ref().filter(|_| !start.draws_all)
+            && gpu::is_software(graphics)
+        {
+            gpu::canvas::install(&cc.egui_ctx, graphics, RENDERER);
+        }
+        wrap(cc, App::new(cc, host, start))
+    };
+    eframe::run_native(NAME, options, Box::new(move |cc| Ok(make(cc)))).map_err(|e| window_error(&e))
 }
+
+/// Without a driver of Vulkan or OpenGL there is no surface to draw on, or no adapter for it.
+fn window_error(e: &eframe::Error) -> String {
+    use egui_wgpu::WgpuError::{CreateSurfaceError, RequestAdapterError};
+    match e {
+        eframe::Error::Wgpu(CreateSurfaceError(_) | RequestAdapterError(_)) => {
+            format!("the window could not be opened: no graphics adapter was found ({e}). {ADAPTER_ADVICE}")
+        }
+        e => format!("the window could not be opened: {e}"),
+    }
+}
+
+/// The options of the renderers that draw the window: no dithering, whose noise would cover small differences of colour.
+const RENDERER: egui_wgpu::RendererOptions = egui_wgpu::RendererOptions {
+    msaa_samples: 0,
+    depth_stencil_format: None,
+    dithering: false,
+    predictable_texture_filtering: false,
+};
 
 /// Asks every adapter for what it has: egui's own request is so low on OpenGL that compute
 /// shaders would be lost, and wgpu then stops the program.

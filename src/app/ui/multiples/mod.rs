@@ -67,16 +67,8 @@ pub fn shared_views(labs: &[&Lab]) -> Vec<&'static ViewEntry> {
 impl ReplayedRun {
     /// The run as a view shows it at a step, or at its last one if that came before.
     pub fn figure<'a>(&'a self, view: &'a str, step: u64, theme: &'a Theme) -> Figure<'a> {
-        Figure {
-            view,
-            mirror: &self.mirror,
-            step: step.min(self.mirror.step),
-            config: &self.config,
-            knobs: &self.knobs,
-            theme,
-            size: sheet::CELL,
-            pixels_per_point: 2.0,
-        }
+        let figure = Figure::new(view, &self.mirror, &self.config, &self.knobs, theme);
+        Figure { step: step.min(self.mirror.step), size: sheet::CELL, ..figure }
     }
 
     fn title(&self, step: u64) -> String {

@@ -1,4 +1,5 @@
-//! The views on the page of a run that another program has written: those that have something to show, opened as it comes.
+//! The views on the page of a run that another program has written: those that have something to show, opened as it comes,
+//! and those of what the program can be asked.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +9,8 @@ use crate::{labs::foreign, ui::tiling::Tiling};
 /// The views that were opened for what a run has measured.
 #[derive(Debug, Default)]
 pub struct RecordedViews {
-    /// Number of channels that were looked at.
-    channels: usize,
+    /// Number of channels that were looked at, and whether the run could be asked.
+    seen: (usize, bool),
     /// In the order of their names.
     open: BTreeSet<String>,
 }
@@ -19,11 +20,13 @@ pub struct RecordedViews {
 pub fn open(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|_| !page.lab.trains()) else { return };
     let channels = run.mirror.channels();
-    if channels.len() == page.recorded_views.channels {
+    let seen = (channels.len(), run.mirror.can_be_asked_elsewhere());
+    if seen == page.recorded_views.seen {
         return;
     }
-    page.recorded_views.channels = channels.len();
-    let panes = foreign::panes(channels.iter().map(|channel| channel.as_str()));
+    page.recorded_views.seen = seen;
+    let asked = run.mirror.info.as_ref().map(|info| &info.asks[..]).filter(|_| seen.1);
+    let panes = foreign::panes(channels.iter().map(|channel| channel.as_str()), asked);
     let views: BTreeSet<String> = panes.iter().map(|pane| pane.view.to_owned()).collect();
     if views.is_subset(&page.recorded_views.open) {
         return;

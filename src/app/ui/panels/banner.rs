@@ -1,21 +1,10 @@
 //! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, an
 //! earlier run that was cut off. It takes room; it covers nothing.
 
-use eframe::egui::{Align, Color32, Frame, Label, Layout, Margin, RichText, Stroke, Ui};
-
-use super::{
-    Shell,
-    icon::{Icon, icon_button},
-};
+use super::icon::{Icon, icon_button};
 use crate::{
     telemetry::RunState,
-    ui::{
-        action::{MessageAction, OpenAction, PageAction, RunAction, RunsAction},
-        host::PastRun,
-        page::{Page, undo},
-        theme,
-        widgets::number::grouped,
-    },
+    ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped},
 };
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: Option<&PastRun>) {

@@ -1,20 +1,17 @@
 //! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click away,
 //! and what was changed from the preset. What acts now stands apart from what waits for the next run.
 
-use eframe::egui::{self, CollapsingHeader, Frame, Grid, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder};
+use eframe::egui::CollapsingHeader;
 
-use super::{Shell, hairline, heading, knob_row, sweep_draft};
+use super::{hairline, heading, knob_row, sweep_draft};
 use crate::{
-    config::{Applies, Knob},
+    config::Applies,
     ui::{
-        action::{PageAction, RunAction, SettingAction},
         page::{
-            Page,
             controls::{Restricted, is_in_panel},
             undo,
         },
-        run::Run,
-        theme::Theme,
+        panels::prelude::*,
     },
 };
 

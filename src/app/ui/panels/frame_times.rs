@@ -1,11 +1,8 @@
 //! Two small overlays: frame times (key T) and, in presenter mode, the key just pressed.
 
-use eframe::egui::{Align2, Area, Context, Frame, Id, Margin, Order, RichText, vec2};
+use eframe::egui::{Area, Id, Order};
 
-use crate::ui::{
-    frames::FrameStats,
-    theme::{self, Theme},
-};
+use crate::ui::{frames::FrameStats, panels::prelude::*};
 
 pub fn frame_times_ui(ctx: &Context, theme: &Theme, stats: FrameStats) {
     let text = RichText::new(stats.to_string()).font(theme::numbers()).color(theme.text);

@@ -1,11 +1,9 @@
 //! The help sheet: every key and gesture, printed from the lists that work them.
 
-use eframe::egui::{Align, Grid, Layout, RichText, ScrollArea, Ui};
-
-use super::{Shell, heading};
+use super::heading;
 use crate::ui::{
-    action::{GESTURES, KEYS, OTHER_KEYS, OpenAction},
-    theme,
+    action::{GESTURES, KEYS, OTHER_KEYS},
+    panels::prelude::*,
 };
 
 pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {

@@ -2,15 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use eframe::egui::{
-    self, Align, Frame, Grid, Layout, Margin, Panel, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder,
-    vec2,
-};
-
-use super::{Shell, TOP_BAR, ground, heading, sketch, top_bar};
+use super::{TOP_BAR, ground, heading, sketch, top_bar};
 use crate::{
     labs::Lab,
-    ui::{action::OpenAction, host::PastRun, page::Page, run::Run, session::Session, theme, widgets::number},
+    ui::{host::PastRun, panels::prelude::*, session::Session},
 };
 
 const CARD_WIDTH: f32 = 376.0;

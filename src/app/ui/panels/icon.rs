@@ -1,8 +1,8 @@
 //! Small signs drawn with lines, and the button that wears one. No font is trusted to have them.
 
-use eframe::egui::{self, Color32, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2};
+use eframe::egui::{Role, Shape, Vec2};
 
-use crate::ui::theme::{CORNER, Theme};
+use crate::ui::{panels::prelude::*, theme::CORNER};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Icon {

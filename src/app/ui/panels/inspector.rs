@@ -1,19 +1,9 @@
 //! The right panel: the lesson, or what the run is and its exact values at the step shown.
 
-use eframe::egui::{self, Frame, Grid, Margin, RichText, ScrollArea, Stroke, Ui};
-
-use super::{Shell, heading, lesson};
+use super::{heading, lesson};
 use crate::{
     telemetry::{Channel, RunInfo, RunState},
-    ui::{
-        action::{MessageAction, PageAction, RunAction},
-        mirror::Mirror,
-        page::Page,
-        seed_series::variant_colour,
-        session::Tab,
-        theme::{self, Theme},
-        widgets::number,
-    },
+    ui::{mirror::Mirror, panels::prelude::*, seed_series::variant_colour, session::Tab},
 };
 
 pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {

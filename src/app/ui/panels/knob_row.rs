@@ -1,23 +1,9 @@
 //! One control: name with its mark, the widget its range asks for, and what was wrong with the
 //! last try. A control that a tile in sight has is named here and not shown a second time.
 
-use eframe::egui::{
-    self, Align, ComboBox, DragValue, Layout, Response, RichText, Sense, Slider, TextEdit, Ui, UiBuilder, WidgetInfo,
-    vec2,
-};
-
-use super::Shell;
 use crate::{
-    config::{Applies, FileKind, Knob, Range, Value},
-    ui::{
-        action::{FileAction, PageAction, SettingAction},
-        dialog::DialogKind,
-        legal,
-        page::{Page, controls::LOCKED},
-        run::Run,
-        theme::Theme,
-        widgets::number,
-    },
+    config::{Applies, FileKind, Range, Value},
+    ui::{dialog::DialogKind, legal, page::controls::LOCKED, panels::prelude::*},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.
@@ -277,15 +263,10 @@ fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, o
 
 fn choice_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, chosen: &str, of: &[&'static str]) {
     row_ui(ui, shell, page, knob, |ui, shell, name| {
-        let combo = ComboBox::from_id_salt("choice").selected_text(chosen).width(112.0).truncate();
-        let combo = combo.show_ui(ui, |ui| {
-            for option in of {
-                if ui.selectable_label(*option == chosen, *option).clicked() {
-                    shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text((*option).to_owned())));
-                }
-            }
-        });
-        combo.response.labelled_by(name.id);
+        let choices = of.iter().map(|option| (*option, (*option).to_owned(), *option == chosen));
+        if let (Some(option), _) = list_box(ui, ("choice", name.id), 112.0, chosen, choices) {
+            shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text(option.to_owned())));
+        }
     });
 }
 

@@ -1,22 +1,15 @@
 //! The strip above the tiles: the lab's own numbers, large, as they were known at the shown step; the pinned run; and that
 //! what is shown is an example.
 
-use eframe::egui::{
-    Align, Button, FontId, Label, Layout, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2,
-};
+use eframe::egui::accesskit::Role;
 
-use super::Shell;
 use crate::ui::{
-    action::PageAction,
     large_numbers::{GroupNumber, ReadNumber},
     mirror::Mirror,
-    page::{
-        Page,
-        example::{self, ExampleLabel},
-    },
+    page::example::{self, ExampleLabel},
+    panels::prelude::*,
     pinned::run_name,
     seed_series::variant_colour,
-    theme::{self, Theme},
     widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
 };
 

@@ -1,21 +1,9 @@
 //! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
 //! says to it.
 
-use eframe::egui::{
-    self, Align, Button, Frame, Label, Margin, Rect, RichText, Sense, Stroke, StrokeKind, TextEdit, Ui, pos2,
-};
-
-use super::Shell;
 use crate::{
     labs::lesson::{LessonLink, LessonStep},
-    ui::{
-        action::{LessonAction, MessageAction},
-        lesson::Outcome,
-        page::Page,
-        run::Run,
-        theme::{self, BOLD, Theme},
-        widgets::markdown::markdown_ui,
-    },
+    ui::{action::LessonAction, lesson::Outcome, panels::prelude::*, theme::BOLD, widgets::markdown::markdown_ui},
 };
 
 pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {

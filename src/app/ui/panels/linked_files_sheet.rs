@@ -1,12 +1,6 @@
 //! The sheet that asks before a link makes this machine's files part of a page.
 
-use eframe::egui::{Button, RichText, ScrollArea, Ui};
-
-use super::Shell;
-use crate::{
-    experiments::permalink::NamedFile,
-    ui::{action::OpenAction, theme},
-};
+use crate::{experiments::permalink::NamedFile, ui::panels::prelude::*};
 
 /// Longer lists of paths scroll, points.
 const TALLEST: f32 = 200.0;

@@ -32,6 +32,7 @@ pub mod open_sheet;
 pub mod palette;
 pub mod picture;
 pub mod picture_sheet;
+mod prelude;
 pub mod runs;
 pub mod sketch;
 pub mod stop_sheet;

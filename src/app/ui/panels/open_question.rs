@@ -1,12 +1,7 @@
 //! The note on a tile whose question has been open for a while: for how long, the progress of the answer, and a button
 //! that cancels it.
 
-use eframe::egui::{Align, Align2, Button, FontId, Layout, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
-
-use crate::ui::{
-    questions::Unanswered,
-    theme::{self, Theme},
-};
+use crate::ui::{panels::prelude::*, questions::Unanswered};
 
 /// Seconds after which the note appears.
 const PATIENCE: f64 = 0.5;

@@ -3,19 +3,11 @@
 
 use std::path::PathBuf;
 
-use eframe::egui::{
-    self, Align2, Color32, Context, FontId, Id, LayerId, Order, RichText, Stroke, StrokeKind, TextEdit, Ui,
-};
+use eframe::egui::{Id, LayerId, Order};
 
-use super::Shell;
 use crate::{
     config::FileKind,
-    ui::{
-        action::{FileAction, OpenAction},
-        dialog::DialogKind,
-        page::Page,
-        theme::{self, Theme},
-    },
+    ui::{dialog::DialogKind, panels::prelude::*},
 };
 
 /// A path being typed.
@@ -30,7 +22,7 @@ impl OpenSheet {
         ui.label(RichText::new("Open").text_style(theme::title_style()));
         ui.label(
             RichText::new(
-                "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.",
+                "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.",
             )
             .color(shell.theme.secondary),
         );

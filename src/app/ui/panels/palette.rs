@@ -1,20 +1,15 @@
 //! The command palette: everything that can be done here, found by typing a few letters of it.
 
-use eframe::egui::{self, Align, Key, Layout, RichText, ScrollArea, Sense, TextEdit, Ui, vec2};
+use eframe::egui::Key;
 
-use super::Shell;
 use crate::{
     labs::{
         Lab,
         lesson::{Lesson, LessonLink, LessonStep},
     },
     ui::{
-        action::{
-            Action, ExportFormat, KEYS, LessonAction, LookAction, MessageAction, OpenAction, PageAction, RunAction,
-            SettingAction,
-        },
-        page::Page,
-        theme,
+        action::{KEYS, LessonAction, LookAction},
+        panels::prelude::*,
     },
 };
 

@@ -1,9 +1,9 @@
 //! Pictures in progress: a view drawn anew off screen, or the window cut to a rectangle, as PNG bytes. Painting,
 //! cutting and encoding run on threads of their own.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use eframe::egui::{ColorImage, Context, Rect};
+use eframe::egui::ColorImage;
 
 use crate::{
     gpu::{
@@ -11,7 +11,7 @@ use crate::{
         offscreen::{Drawing, Offscreen, OffscreenError},
         png,
     },
-    ui::picture_order::PictureOrder,
+    ui::panels::prelude::*,
 };
 
 type ReadyPictures = Arc<Mutex<Vec<Result<Picture, String>>>>;

@@ -1,13 +1,6 @@
 //! The sheet that asks what a picture of a view shall be: its size, its ground, and PNG or, where the view can, SVG.
 
-use eframe::egui::{DragValue, RichText, Ui};
-
-use super::Shell;
-use crate::ui::{
-    action::{FileAction, OpenAction},
-    picture_order::PictureOrder,
-    theme,
-};
+use crate::ui::panels::prelude::*;
 
 /// Sizes to choose from, pixels.
 const SIZES: [[u32; 2]; 4] = [[1600, 1000], [3200, 2000], [1920, 1080], [1200, 1200]];

@@ -8,24 +8,14 @@ mod table;
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
-use eframe::egui::{self, Button, ComboBox, Frame, Margin, Panel, RichText, TextEdit, Ui};
-
-use super::{Shell, TOP_BAR, ground, top_bar};
+use super::{TOP_BAR, ground, top_bar};
 use crate::{
     experiments::run_table::{RunRow, filter::Filter, order::Order},
     labs::{LABS, headline::split},
     telemetry::RunNote,
-    ui::{
-        action::{OpenAction, RunsAction},
-        comparison::ComparedRuns,
-        host::FoundSweep,
-        multiples::ReplayedRuns,
-        theme,
-        widgets::number,
-    },
+    ui::{comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*},
 };
 
 /// Width of the panel about one run, points.
@@ -236,16 +226,9 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         );
         page.is_stale |= field.changed();
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
-        let mut chosen = None;
-        let combo = ComboBox::from_id_salt("sort").selected_text(key_label(&page.order.key)).width(176.0).truncate();
-        let combo = combo.show_ui(ui, |ui| {
-            for key in page.keys() {
-                if ui.selectable_label(key == page.order.key, key_label(&key)).clicked() {
-                    chosen = Some(key);
-                }
-            }
-        });
-        combo.response.labelled_by(label.id);
+        let shown = key_label(&page.order.key);
+        let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
+        let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
         let words = if page.order.falling { "falling" } else { "rising" };
         if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
             (page.order.falling, page.is_stale) = (!page.order.falling, true);

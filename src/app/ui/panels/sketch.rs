@@ -1,10 +1,10 @@
 //! Paints a lab's drawing on its card in the gallery. The geometry is the lab's ([`crate::labs::Lab::drawing`]).
 
-use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2};
+use eframe::egui::Shape;
 
 use crate::{
     labs::drawing::{self, Canvas, Drawing, Edge, Ink, Paint},
-    ui::theme::{self, Theme},
+    ui::panels::prelude::*,
 };
 
 /// Height of the line that says what is drawn.

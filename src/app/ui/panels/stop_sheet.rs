@@ -1,9 +1,6 @@
 //! The sheet that asks before a training ends for something else.
 
-use eframe::egui::{Button, RichText, Ui};
-
-use super::Shell;
-use crate::ui::{action::OpenAction, theme, widgets::number};
+use crate::ui::panels::prelude::*;
 
 /// Asks before an action ends a training; names both.
 #[derive(Debug)]

@@ -5,20 +5,16 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
-use eframe::egui::{self, Frame, Margin, Panel, Pos2, RichText, Ui};
-
-use super::{Shell, TOP_BAR, ground, top_bar};
+use super::{TOP_BAR, ground, top_bar};
 use crate::{
     experiments::sweep::results::{
-        NumberId, SweepResults,
         brush::{Brush, Dimension},
         order::PointOrder,
     },
     ui::{
-        action::{OpenAction, RunsAction},
-        plot::ChartState,
+        panels::prelude::*,
         sweep_pictures::{PictureChoices, PointedAt, Prepared},
     },
 };

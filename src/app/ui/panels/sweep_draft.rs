@@ -1,13 +1,11 @@
 //! Making a sweep in the control panel: controls are ticked, each gets values, and the foot says how many runs that is. It
 //! neither writes nor runs anything.
 
-use eframe::egui::{self, ComboBox, DragValue, Frame, Margin, Panel, RichText, TextEdit, Ui};
-
-use super::{Shell, hairline};
+use super::hairline;
 use crate::{
-    config::{Config, Knob},
+    config::Config,
     experiments::sweep::draft::DraftAxis,
-    ui::{action::RunsAction, page::Page, sweep_draft::SweepDraftState, theme::Theme},
+    ui::{panels::prelude::*, sweep_draft::SweepDraftState},
 };
 
 /// Most runs and points that a field takes.
@@ -123,21 +121,14 @@ fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
     ui.horizontal(|ui| {
         let label = ui.label(RichText::new("objective").small().color(theme.secondary));
-        let words = if draft.objective.is_empty() { "none" } else { draft.objective.as_str() };
-        let combo = ComboBox::from_id_salt("objective").selected_text(words).width(ui.available_width() - 8.0);
-        let combo = combo.truncate().show_ui(ui, |ui| {
-            let mut chosen = None;
-            for objective in std::iter::once("").chain(state.objectives.iter().map(String::as_str)) {
-                let shown = if objective.is_empty() { "none" } else { objective };
-                if ui.selectable_label(draft.objective == objective, shown).clicked() {
-                    chosen = Some(objective.to_owned());
-                }
-            }
-            chosen
-        });
-        combo.response.labelled_by(label.id).on_hover_text("The headline number that marks the best point.");
-        if let Some(chosen) = combo.inner.flatten() {
-            draft.objective = chosen;
+        let words = |objective: &str| if objective.is_empty() { "none".to_owned() } else { objective.to_owned() };
+        let all = std::iter::once("").chain(state.objectives.iter().map(String::as_str));
+        let choices = all.map(|objective| (objective, words(objective), draft.objective == objective));
+        let (width, shown) = (ui.available_width() - 8.0, words(&draft.objective));
+        let (chosen, list) = list_box(ui, ("objective", label.id), width, &shown, choices);
+        list.on_hover_text("The headline number that marks the best point.");
+        if let Some(chosen) = chosen {
+            chosen.clone_into(&mut draft.objective);
         }
     });
 }

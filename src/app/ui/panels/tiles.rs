@@ -1,45 +1,36 @@
 //! The tiles: each view with its title, its subtitle and its menu; drag, split, tabs, maximise.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use eframe::egui::{
-    self, Align2, Button, FontId, Galley, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
-    WidgetInfo,
+    Galley, Vec2,
     containers::scroll_area::{DragScroll, ScrollSource},
-    pos2, vec2,
 };
 use egui_tiles::TileId;
 
 use super::{
-    Shell,
     icon::{Icon, IconStyle, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };
 use crate::{
     telemetry::RunState,
     ui::{
-        action::{Action, ExportFormat, FileAction, MessageAction, PageAction, RunAction},
         figure::NotedView,
         lists::Lists,
         mirror::Mirror,
-        page::{Page, lesson},
-        picture_order::PictureOrder,
+        page::lesson,
+        panels::prelude::*,
         plot,
         questions::Key,
         step_events,
-        theme::{self, Theme},
         tiling::{Pane, Tiling},
         view::{View, ViewCx, ViewEntry},
     },
 };
+use more_views::MoreViews;
 
 mod behavior;
 mod more_views;
-
-use more_views::MoreViews;
 
 const HEADER: f32 = 32.0;
 
@@ -166,7 +157,7 @@ impl Stage<'_> {
         let entry = self.lists.view(&pane.view);
         let header = Rect::from_min_size(rect.min, vec2(rect.width(), HEADER));
         let keys = self.asked.get(&id).cloned().unwrap_or_default();
-        let open = match self.cx.can_ask() {
+        let open = match self.cx.is_answered() {
             true => self.cx.questions.unanswered(&keys, self.cx.mirror, ui.input(|i| i.time)),
             false => vec![],
         };

@@ -1,19 +1,13 @@
 //! Messages in the lower right corner: they queue, they go by themselves, errors stay until
 //! dismissed. They stand over the right panel or the page's edge, never over the controls.
 
-use eframe::egui::{self, Align2, Area, Context, Frame, Id, Margin, Order, RichText, Stroke, vec2};
+use eframe::egui::{Area, Id, Order};
 
 use super::{
-    Shell, TRANSPORT,
+    TRANSPORT,
     icon::{Icon, icon_button},
 };
-use crate::{
-    telemetry::Level,
-    ui::{
-        action::{Action, MessageAction},
-        theme,
-    },
-};
+use crate::{telemetry::Level, ui::panels::prelude::*};
 
 const WIDTH: f32 = 264.0;
 /// Most that are shown at once; older ones wait behind.

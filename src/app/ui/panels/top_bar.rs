@@ -1,20 +1,10 @@
 //! The bar at the top: where one is, preset, seed, device, and what acts on everything.
 
-use eframe::egui::{self, Align, Button, ComboBox, DragValue, Layout, RichText, Ui};
-
-use super::{
-    Shell,
-    icon::{Icon, icon_button},
-};
+use super::icon::{Icon, icon_button};
 use crate::{
     config::Value,
     labs::{RunSettings, restrictions::SEED},
-    ui::{
-        NAME,
-        action::{Action, LookAction, MessageAction, OpenAction, PageAction, RunAction, RunsAction, SettingAction},
-        page::{Page, controls::LOCKED},
-        theme,
-    },
+    ui::{NAME, action::LookAction, page::controls::LOCKED, panels::prelude::*},
 };
 
 /// Where the bar stands.

@@ -1,22 +1,15 @@
 //! The bar at the bottom: run, step, reset, pace, and time as an axis.
 
-use eframe::egui::{self, Align, Layout, RichText, Slider, Stroke, Ui, vec2};
-
-use super::{
-    Shell,
-    icon::{Icon, IconStyle, icon_button, icon_button_in},
-};
+use super::icon::{Icon, IconStyle, icon_button, icon_button_in};
 use crate::ui::{
-    action::{RunAction, TimeAction},
+    action::TimeAction,
     page::{
-        Page,
         play::{self, SPEEDS},
         training,
     },
+    panels::prelude::*,
     plot::{StepEvent, near},
-    run::Run,
-    step_events, theme,
-    widgets::number,
+    step_events,
 };
 
 /// Paces to choose from: name, steps a second (0: no limit), words.

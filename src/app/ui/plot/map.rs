@@ -154,7 +154,28 @@ impl MapWindow {
     }
 }
 
-impl MapUi<'_> {
+impl<'a> MapUi<'a> {
+    /// A map of what queries look at which keys, with nothing outlined.
+    pub fn attention(
+        name: &'a str,
+        held: &'a MapCells,
+        colours: Colours,
+        describe: &'a dyn Fn(usize, usize) -> String,
+    ) -> Self {
+        let (row_label, col_label) = ("query", "key");
+        Self {
+            name,
+            held,
+            colours,
+            row_label,
+            col_label,
+            describe,
+            marked: None,
+            cell: None,
+            frame: MapFrame::default(),
+        }
+    }
+
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut MapState) -> MapPointed {
         let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, self.name));

@@ -81,6 +81,12 @@ impl<'a> From<&'a Curve> for Data<'a> {
     }
 }
 
+impl<'a> From<&'a [[f64; 2]]> for Data<'a> {
+    fn from(points: &'a [[f64; 2]]) -> Self {
+        Data::Points(points.into())
+    }
+}
+
 impl From<Vec<[f64; 2]>> for Data<'_> {
     fn from(points: Vec<[f64; 2]>) -> Self {
         Data::Points(points.into())
@@ -192,6 +198,30 @@ impl<'a> Line<'a> {
         self.named = false;
         self
     }
+
+    pub fn dashed(self) -> Self {
+        self.stroke(Stroke::Dashed)
+    }
+
+    /// Named so where there is little room.
+    pub fn short(self, name: impl Into<String>) -> Self {
+        Self { short: Some(name.into()), ..self }
+    }
+}
+
+/// The values at 0, 1, 2, ..
+pub fn by_place(values: &[f64]) -> Vec<[f64; 2]> {
+    values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect()
+}
+
+/// A point for each x that has a y.
+pub fn pairs(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
+    x.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
+}
+
+/// A number of everything that was measured, at its step.
+pub fn over_steps<M>(history: &[(u64, M)], value: impl Fn(&M) -> f64) -> Vec<[f64; 2]> {
+    history.iter().map(|(step, m)| [*step as f64, value(m)]).collect()
 }
 
 /// The area between two lines that have the same x: a spread.
@@ -324,6 +354,41 @@ impl<'a> Chart<'a> {
     pub fn line(mut self, line: Line<'a>) -> Self {
         self.lines.push(line);
         self
+    }
+
+    pub fn add(&mut self, line: Line<'a>) {
+        self.lines.push(line);
+    }
+
+    /// The area between `low` and `high`.
+    pub fn band(
+        &mut self,
+        label: impl Into<String>,
+        colour: Color32,
+        low: impl Into<Data<'a>>,
+        high: impl Into<Data<'a>>,
+    ) {
+        self.bands.push(Band { label: label.into(), colour, low: low.into(), high: high.into() });
+    }
+
+    /// A strip of these values of y.
+    pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
+        self.zones.push(Zone { label: label.into(), colour, from, to });
+    }
+
+    /// A strip of these values of x.
+    pub fn span(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
+        self.spans.push(Span { label: label.into(), colour, from, to });
+    }
+
+    /// A known value of y.
+    pub fn level(&mut self, label: impl Into<String>, at: f64) {
+        self.references.push(Reference { label: label.into(), at, vertical: false });
+    }
+
+    /// A known value of x.
+    pub fn upright(&mut self, label: impl Into<String>, at: f64) {
+        self.references.push(Reference { label: label.into(), at, vertical: true });
     }
 
     pub fn empty(mut self, words: impl Into<String>) -> Self {

@@ -7,7 +7,7 @@ use crate::{
     experiments::sweep::results::SweepResults,
     ui::{
         curve::Curve,
-        plot::{Axis, Band, Chart, ChartState, Line},
+        plot::{Axis, Chart, ChartState, Line},
     },
 };
 
@@ -57,12 +57,12 @@ pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>
         drawn.width = if is_selected { 3.0 } else { 1.5 };
         drawn.faint = !is_kept && !is_selected;
         drawn.dots = line.mean.len() < FEW && is_kept && (is_few || is_selected);
-        chart.lines.push(drawn);
+        chart.add(drawn);
         points.push(point);
         if let Some([low, high]) =
             line.band.as_ref().filter(|_| is_kept && (view.results.points.len() <= BANDS || is_selected))
         {
-            chart.bands.push(Band { label: name, colour, low: low.into(), high: high.into() });
+            chart.band(name, colour, low, high);
         }
     }
     (chart, points)

@@ -4,6 +4,7 @@ use eframe::egui::Ui;
 
 use super::{ViewCx, needs::needs_of};
 use crate::{
+    labs::foreign::asks,
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
     ui::{plot::empty_ui, questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
 };
@@ -126,6 +127,13 @@ impl Absence<'_> {
                 format!("The example has no record of this. {EXAMPLE_CANNOT_BE_ASKED}")
             }
             Self::Unrecorded if !cx.has_controls => "This run has no record of it.".to_owned(),
+            Self::Unrecorded if cx.is_trained_elsewhere() => {
+                let allowed = cx.mirror.info.as_ref().map_or(&[][..], |info| &info.asks);
+                match asks::is_allowed(allowed, asks::ask_of(probe)) {
+                    true => "This run has no record of it: ask its program in the view Questions.".to_owned(),
+                    false => "This run has no record of it.".to_owned(),
+                }
+            }
             Self::Unrecorded => {
                 "This run has no record of it, and its models cannot be asked. Press R to begin a new run with these \
                  settings."
@@ -273,7 +281,7 @@ impl<'a> ViewCx<'a> {
 
     /// The question last put under this key, while it is open.
     fn open_question(&self, key: Key) -> Option<OpenQuestion> {
-        let request = self.questions.request(key).filter(|_| self.can_ask())?;
+        let request = self.questions.request(key).filter(|_| self.is_answered())?;
         let share = match self.mirror.question(request) {
             Some(QuestionState::Working(share)) => *share,
             Some(_) => return None,
@@ -287,7 +295,7 @@ impl<'a> ViewCx<'a> {
         let [first, now] = self.questions.shown_args(key)?;
         let put = self.questions.request(key);
         let is_newest = sample.request.is_some() && put.is_some() && sample.request >= put;
-        if is_newest && self.can_ask() {
+        if is_newest && self.is_answered() {
             return None;
         }
         let is_same = self.args_of_sample(key.0, sample).any(|args| args == now);

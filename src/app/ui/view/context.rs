@@ -6,10 +6,11 @@ use std::{borrow::Cow, ops::Deref};
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::{TrainSettings, restrictions::Restrictions},
-    telemetry::{Args, Measurement, Question, RunState, Sample},
+    telemetry::{Args, FOREIGN, Measurement, Question, RunState, Sample},
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
+        plot::{Axis, Chart},
         questions::{Freshness, QuestionTime, Questions},
         selection::Selection,
         theme::Theme,
@@ -55,8 +56,17 @@ impl<'a> ViewCx<'a> {
         let scheduled = self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step));
         let answer = self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
         let is_outdated = scheduled.is_none_or(|(_, s)| !self.is_of_present_settings(s));
-        let newer = answer.filter(|(_, s)| is_outdated && (scheduled.is_none() || self.is_of_present_settings(s)));
+        let is_newer = |s: &Sample| is_outdated && (scheduled.is_none() || self.is_of_present_settings(s));
+        let newer = answer.filter(|(_, s)| is_newer(s) || self.is_asked_by_hand::<M>(s));
         newer.or(scheduled).and_then(Measured::new)
+    }
+
+    /// True for the newest answer of a program that trains the run elsewhere, which is asked by hand alone, until it is put
+    /// aside ([`Questions::put_aside`]).
+    fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
+        let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
+        self.is_trained_elsewhere()
+            && [Some(self.selection.variant), None].map(|of| (M::PROBE, of)).into_iter().any(is_put)
     }
 
     /// True for a sample taken at or before the shown step.
@@ -83,6 +93,11 @@ impl<'a> ViewCx<'a> {
     /// step.
     pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         self.shown_sample::<M>().and_then(Measured::new)
+    }
+
+    /// The [`sample_subtitle`] of [`ViewCx::answered`].
+    pub fn answered_subtitle<M: Measurement>(&self, what: &str, otherwise: &str) -> String {
+        sample_subtitle(self.answered::<M>().map(|m| m.sample), what, otherwise)
     }
 
     /// The sample of [`ViewCx::answered`], with its variant.
@@ -161,6 +176,11 @@ impl<'a> ViewCx<'a> {
         self.put_question::<M>(variant, args.to_args())
     }
 
+    /// Asks like [`ViewCx::ask_now`], with arguments beside those of the probe.
+    pub fn ask_with<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
+        self.put_question::<M>(variant, args)
+    }
+
     fn put_question<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
         let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
         self.questions.touch(key);
@@ -184,7 +204,7 @@ impl<'a> ViewCx<'a> {
             None => self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).map(|(_, s)| s),
         };
         let reached = answer.and_then(|s| s.request).unwrap_or(0);
-        self.can_ask() && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
+        self.is_answered() && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
     }
 
     /// Why the question of `M` that was last put has no answer, in the run's words.
@@ -258,9 +278,20 @@ impl<'a> ViewCx<'a> {
         config.value(TrainSettings::window).ok()
     }
 
-    /// True where a model can answer questions.
+    /// True where a model can answer questions that views put by themselves.
     pub fn can_ask(&self) -> bool {
         matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
+    }
+
+    /// True where questions are answered: by a model here, or by the program that trains the run elsewhere and the weights
+    /// that it keeps.
+    pub fn is_answered(&self) -> bool {
+        self.can_ask() || self.mirror.can_be_asked_elsewhere()
+    }
+
+    /// True for a run that another program trains.
+    pub fn is_trained_elsewhere(&self) -> bool {
+        self.mirror.info.as_ref().is_some_and(|info| info.lab == FOREIGN)
     }
 
     /// The subtitle of a view of the latest `M`: at which step it was taken, of which variant, what, and on what.
@@ -277,6 +308,13 @@ impl<'a> ViewCx<'a> {
     /// The height in points that a row of controls takes from a tile; 0 in a picture, which has no controls.
     pub fn height_of_controls(&self, height: f32) -> f32 {
         if self.has_controls { height } else { 0.0 }
+    }
+
+    /// A chart over the steps of training from 0, on which the shown step is marked.
+    pub fn over_training<'c>(&self, name: impl Into<String>, y: Axis) -> Chart<'c> {
+        let mut chart = Chart::new(name, Axis::steps().include(&[0.0]), y);
+        chart.marker = self.marker();
+        chart
     }
 
     /// The step that a chart over steps marks; `None` while it follows the run.

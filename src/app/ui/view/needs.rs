@@ -39,6 +39,7 @@ const NEEDS: &[(&str, &[&str])] = &[
         &["position_losses"],
     ),
     ("It is asked of a model that reads a text part by part.", &["warm_up", "fast_weights", "uncertainty"]),
+    ("It is asked of a model that predicts the next token of a running text.", &["adaptation"]),
     ("It is asked of a transformer whose layers can be tapped, as in the lab EMA language model.", &["layer_readout"]),
     ("It is asked of a reader that is trained to name past tokens, as in the lab Traces.", &["recoverability"]),
     ("It is asked of a network that settles on a sentence, as in the lab Grammar roles.", &["settling"]),

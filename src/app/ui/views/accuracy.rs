@@ -2,11 +2,9 @@
 
 use crate::{
     labs::corpus::questions,
-    telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Reference},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
+        views::prelude::*,
     },
 };
 
@@ -40,7 +38,7 @@ impl Accuracy {
         self.tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, look);
         let asked = run.unwrap_or(set);
         let mut reference = |words: &str, at: f64| {
-            chart.references.push(Reference { label: format!("{words}: {at:.2}"), at, vertical: false });
+            chart.level(format!("{words}: {at:.2}"), at);
         };
         if let Some(chance) = chance(cx) {
             reference(asked.map_or("guessing", |q| q.guess), chance);

@@ -1,26 +1,12 @@
 //! Change one token and see how far the logits move at every position: none before it, at any scale
 //! of the coupling.
 
-use eframe::egui::{self, FontId, Ui, Vec2};
-
 use super::task::task_ui;
 use crate::{
-    telemetry::{
-        Measurement,
-        measurements::{self, CausalityArgs},
-    },
+    telemetry::measurements::CausalityArgs,
     ui::{
-        identity::{KeyedCache, RunNumber},
-        mirror::Mirror,
-        plot::{Axis, Chart, Line, Reference, Span, Stroke, value_label},
-        questions::Freshness,
-        seed_series::variant_colour,
-        view::{Measured, Panel, PanelView, ViewCx},
-        widgets::{
-            likely_tokens::likely_tokens_label,
-            token_strip::{Mark, token_strip_ui},
-            typed::text_line,
-        },
+        views::prelude::*,
+        widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},
     },
 };
 
@@ -71,7 +57,6 @@ impl Causality {
             "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
         ));
         let Some(causality) = cx.answered::<measurements::Causality>() else { return chart };
-        let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
         let at = causality.position as f64;
         let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
         chart.x = chart.x.include(&ends);
@@ -80,23 +65,22 @@ impl Causality {
             if leaky.gate != causality.effective_gate {
                 label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
             }
-            let line = Line::new(label, cx.theme.error, points(&leaky.delta)).stroke(Stroke::Stems);
-            chart.lines.push(Line { short: Some("wrong upsample".to_owned()), ..line });
+            let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
+            chart.add(line.short("wrong upsample"));
             if let Some(leak) = leak(causality.value) {
-                let (from, to) = (leak.start as f64 - 0.5, leak.end as f64 - 0.5);
-                chart.spans.push(Span { label: "leak".to_owned(), colour: cx.theme.error, from, to });
+                chart.span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
             }
         }
         let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
-        chart.lines.push(Line::new("this model", colour, points(&causality.delta)).stroke(Stroke::Stems));
+        chart.add(Line::new("this model", colour, by_place(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
             let label = match causality.before_max {
                 0.0 => "0 exactly".to_owned(),
                 max => format!("at most {}", value_label(max)),
             };
-            chart.spans.push(Span { label, colour: cx.theme.secondary, from: ends[0], to: at - 0.5 });
+            chart.span(label, cx.theme.secondary, [ends[0], at - 0.5]);
         }
-        chart.references.push(Reference { label: "changed".to_owned(), at, vertical: true });
+        chart.upright("changed", at);
         chart
     }
 
@@ -182,7 +166,7 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
         }
         None => ("The wrong upsampling moves nothing before the change here.".to_owned(), cx.theme.secondary),
     };
-    ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(colour)).wrap());
+    wrapped_ui(ui, words, colour);
 }
 
 /// The caption of a measured leak: logits moved before the token that was changed, in the model itself or with the wrong
@@ -225,7 +209,7 @@ impl PanelView for Causality {
         let theme = cx.theme;
         let mut changed = cx.has_controls && self.sentence_ui(ui, cx);
         if let Some(words) = refusal {
-            ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(theme.error)).wrap());
+            wrapped_ui(ui, words, theme.error);
         }
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
@@ -260,8 +244,7 @@ impl PanelView for Causality {
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
         let Some(causality) = cx.answered::<measurements::Causality>().filter(|_| height > LINE) else { return };
         for (when, likely) in [("before", &causality.predictions.original), ("after", &causality.predictions.edited)] {
-            let text = egui::RichText::new(format!("next, {when}: {}", likely_tokens_label(likely)))
-                .font(FontId::monospace(12.0));
+            let text = RichText::new(format!("next, {when}: {}", likely_tokens_label(likely))).font(theme::numbers());
             ui.add(egui::Label::new(text.color(cx.theme.secondary)).truncate());
         }
     }

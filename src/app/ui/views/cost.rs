@@ -1,21 +1,12 @@
 //! The cost of a forward pass in layers of full length, computed from the live settings, and the measured time of a
 //! training step.
 
-use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use crate::{
     labs::{
         TrainSettings,
         fast_slow::settings::{ModelSettings, SlowMixer},
     },
-    telemetry::channels,
-    ui::{
-        mirror::Mirror,
-        plot::{quote, value_label},
-        seed_series::{SeedGroup, groups},
-        theme::Theme,
-        view::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// Layers of the paper's dense baselines.
@@ -168,11 +159,14 @@ const PITCH: f32 = 28.0;
 /// Bars on a common scale from zero.
 fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
     let width = ui.available_width();
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 22.0 + PITCH * bars.len() as f32), Sense::hover());
     let items: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{head}: {}", items.join(", "))));
-    let painter = ui.painter_at(rect);
-    let (small, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
+    let (rect, _, painter) = canvas_ui(
+        ui,
+        vec2(width, 22.0 + PITCH * bars.len() as f32),
+        Sense::hover(),
+        format!("{head}: {}", items.join(", ")),
+    );
+    let (small, mono) = (theme::small(), theme::numbers());
     painter.text(rect.min, Align2::LEFT_TOP, head, small, theme.secondary);
     let measure = |t: &str, f: FontId| painter.layout_no_wrap(t.to_owned(), f, theme.text).size().x;
     let name_width = bars.iter().map(|b| measure(&b.name, FontId::proportional(14.0))).fold(72.0, f32::max) + 12.0;
@@ -208,9 +202,9 @@ impl View for Cost {
             if let Some(p) = parts {
                 let words = "A slow layer costs c = maps/P + attention/P\u{b2} of a fast one: only attention falls with the square. \
                              L_eq = n_pre + n_rounds (n_post + n_slow c)";
-                ui.label(egui::RichText::new(words).color(theme.secondary));
+                ui.label(RichText::new(words).color(theme.secondary));
                 for formula in p.formulas() {
-                    ui.label(egui::RichText::new(formula).font(FontId::monospace(14.0)));
+                    ui.label(RichText::new(formula).font(FontId::monospace(14.0)));
                 }
                 ui.add_space(4.0);
                 let bars = [
@@ -236,7 +230,7 @@ impl View for Cost {
             ui.add_space(8.0);
             if measured.is_empty() {
                 let words = "Milliseconds a training step appear here when a run trains.";
-                ui.label(egui::RichText::new(words).color(theme.secondary));
+                ui.label(RichText::new(words).color(theme.secondary));
             } else {
                 let bars: Vec<Bar> = measured
                     .iter()

@@ -1,12 +1,8 @@
 //! The equilibrium solves of every training step: how close the last one came, and how many stopped short.
 
-use crate::{
-    telemetry::channels,
-    ui::{
-        plot::{Axis, Chart, Stroke},
-        seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
-    },
+use crate::ui::{
+    seed_series::{SeedSeries, Seeds, SeriesStyle},
+    views::prelude::*,
 };
 
 /// View `equilibrium_solves`.
@@ -20,23 +16,21 @@ pub struct EquilibriumSolves {
 impl EquilibriumSolves {
     fn residual_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("residual of the last solve").log();
-        let mut chart = Chart::new("equilibrium solves", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = cx.over_training("equilibrium solves", y).empty(cx.why_no_curve(
             "No solve yet. Turn a variant on that solves for its fast state, such as `With DEQ`, and press Space.",
             "No variant of this run solves for its fast state.",
         ));
         self.residual.draw(&mut chart, cx.mirror, channels::DEQ_RESIDUAL, cx.theme, SeriesStyle::default());
-        chart.marker = cx.marker();
         chart
     }
 
     fn missed_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("solves that stopped short").include(&[0.0, 1.0]);
-        let mut chart = Chart::new("solves that stopped short", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("solves that stopped short", y);
         self.missed.draw(&mut chart, cx.mirror, channels::DEQ_MISSED, cx.theme, SeriesStyle::default());
         let backward =
             SeriesStyle { stroke: Stroke::Dashed, suffix: ", backward", unnamed: true, seeds: Seeds::Spread };
         self.missed_backward.draw(&mut chart, cx.mirror, channels::DEQ_BACKWARD_MISSED, cx.theme, backward);
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }

@@ -2,14 +2,10 @@
 //! measured, what the open gate does to the entropy of the attention behind it.
 
 use crate::{
-    telemetry::{
-        channels,
-        measurements::{GateEntropy, RankCorrelation},
-    },
+    telemetry::measurements::{GateEntropy, RankCorrelation},
     ui::{
-        plot::{Axis, Chart, Line, Reference, Zone},
-        seed_series::{SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
-        view::{Panel, PanelView, ViewCx},
+        seed_series::{SeedSeries, Seeds, SeriesStyle},
+        views::prelude::*,
     },
 };
 
@@ -28,7 +24,7 @@ pub struct Gate {
 impl Gate {
     fn gate_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = cx.over_training("gate", y).empty(cx.why_no_curve(
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
              the first step.",
             "No variant of this run has a gate.",
@@ -40,22 +36,15 @@ impl Gate {
             cx.theme,
             SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
-        chart.zones.push(Zone {
-            label: "paper: stays closed, \u{b1}0.01".to_owned(),
-            colour: cx.theme.secondary,
-            from: -PAPER_BAND,
-            to: PAPER_BAND,
-        });
-        chart.marker = cx.marker();
+        chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, [-PAPER_BAND, PAPER_BAND]);
         chart
     }
 
     fn gradient_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("dLoss/d\u{3b3}, smoothed");
-        let mut chart = Chart::new("gate gradient", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("gate gradient", y);
         let look = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
         self.gradient.draw(&mut chart, cx.mirror, channels::GATE_GRAD, cx.theme, look);
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }
@@ -63,20 +52,18 @@ impl Gate {
     /// Nothing where no entropy was measured.
     fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
         let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
-        let mut chart = Chart::new("entropy behind the gate", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("entropy behind the gate", y);
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GateEntropy>(variant);
             if !history.is_empty() {
-                let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.change()]).collect();
                 let colour = variant_colour(cx.mirror, variant, cx.theme);
-                chart.lines.push(Line::new(&info.label, colour, points).dots());
+                chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
             }
         }
         if chart.lines.is_empty() {
             return None;
         }
-        chart.references.push(Reference { label: "shut".to_owned(), at: 0.0, vertical: false });
-        chart.marker = cx.marker();
+        chart.level("shut", 0.0);
         chart.legend = false;
         Some(chart)
     }

@@ -1,17 +1,7 @@
 //! The distance of a refining map from a step of a Markov chain: the column sums of its one-step matrix, and its
 //! distance from the nearest generator over training.
 
-use eframe::egui::{Label, RichText, Ui, vec2};
-
-use crate::{
-    telemetry::measurements::GeneratorDistance,
-    ui::{
-        plot::{Axis, Chart, Line, Mark, Reference, Stroke, Zone, value_label},
-        seed_series::variant_colour,
-        theme::SMALL,
-        view::{Arrangement, Panel, PanelView, ViewCx},
-    },
-};
+use crate::{telemetry::measurements::GeneratorDistance, ui::views::prelude::*};
 
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
 const PAPER: [f64; 2] = [0.892, 1.096];
@@ -57,40 +47,35 @@ impl GeneratorDistanceView {
                  \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
         ));
         let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return chart };
-        let points: Vec<[f64; 2]> = sorted(m.value).into_iter().enumerate().map(|(i, v)| [i as f64, v]).collect();
+        let points = by_place(&sorted(m.value));
         chart.x = chart.x.include(&[-2.0, points.len() as f64 + 1.0]);
         let colour = variant_colour(cx.mirror, m.variant, cx.theme);
-        chart.lines.push(Line::new("this model", colour, points).stroke(Stroke::Marks(Mark::Ring)));
+        chart.add(Line::new("this model", colour, points).stroke(Stroke::Marks(Mark::Ring)));
         let null = &m.permuted;
-        let zone = |label: &str, colour, [from, to]: [f64; 2]| Zone { label: label.to_owned(), colour, from, to };
         if null.smallest.is_finite() && null.largest.is_finite() {
-            chart.zones.push(zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]));
+            chart.zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
         }
-        chart.zones.push(zone("paper\u{2019}s random map", cx.theme.warm, PAPER));
-        chart.references.push(Reference { label: "generator".to_owned(), at: 1.0, vertical: false });
+        chart.zone("paper\u{2019}s random map", cx.theme.warm, PAPER);
+        chart.level("generator", 1.0);
         chart
     }
 
     fn distances<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|J \u{2212} nearest generator| / |J|").include(&[0.0, 1.0]);
-        let mut chart = Chart::new("distance from a generator", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("distance from a generator", y);
         chart.empty = "Measured at one step only so far.".to_owned();
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GeneratorDistance>(variant);
-            let points = |quantity: fn(&GeneratorDistance) -> f64| -> Vec<[f64; 2]> {
-                history.iter().map(|(step, m)| [*step as f64, quantity(m)]).collect()
-            };
             if history.is_empty() {
                 continue;
             }
             let colour = variant_colour(cx.mirror, variant, cx.theme);
-            chart.lines.push(Line::new(&info.label, colour, points(|m| m.distance)).dots());
-            let null =
-                Line::new(format!("{}, entries in random places", info.label), colour, points(|m| m.permuted.distance));
-            chart.lines.push(null.stroke(Stroke::Dashed).unnamed());
+            chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.distance)).dots());
+            let (label, points) =
+                (format!("{}, entries in random places", info.label), over_steps(&history, |m| m.permuted.distance));
+            chart.add(Line::new(label, colour, points).dashed().unnamed());
         }
-        chart.references.push(Reference { label: "generator".to_owned(), at: 0.0, vertical: false });
-        chart.marker = cx.marker();
+        chart.level("generator", 0.0);
         chart
     }
 }
@@ -110,7 +95,7 @@ impl PanelView for GeneratorDistanceView {
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return };
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        ui.add(Label::new(RichText::new(sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
+        wrapped_ui(ui, sentence(m.value), cx.theme.text);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -2,18 +2,9 @@
 
 use std::collections::VecDeque;
 
-use eframe::egui::{Color32, Ui, Vec2};
-
 use crate::{
     analysis::statistics::mean_sd,
-    telemetry::channels,
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        mirror::Mirror,
-        plot::{Axis, Band, Chart, Curve, Line, Reference},
-        seed_series::{SeedGroup, Spread, groups},
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::{plot::Curve, seed_series::Spread, views::prelude::*},
 };
 
 /// Points of the running mean and deviation when there is one seed.
@@ -144,20 +135,16 @@ impl LossDifference {
             };
             let band_words = if c.pairs.len() > 1 { "\u{b1}1 sd over seeds" } else { "\u{b1}1 running sd" };
             let label = format!("{}, {band_words}", c.label);
-            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
+            chart.band(label, colour, low, high);
             let mut line = Line::new(c.label.clone(), colour, mean);
             if let [only] = &c.pairs[..] {
                 line = line.raw(&only.curve);
             }
-            chart.lines.push(line);
+            chart.add(line);
         }
         if !chart.is_empty() {
             let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
-            chart.references.push(Reference {
-                label: format!("equal; below, {first} is better"),
-                at: 0.0,
-                vertical: false,
-            });
+            chart.level(format!("equal; below, {first} is better"), 0.0);
         }
         chart.marker = cx.marker();
         chart

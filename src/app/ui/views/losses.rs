@@ -1,16 +1,10 @@
 //! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
 //! faintly behind. Seeds of one variant become mean and band.
 
-use eframe::egui::{Ui, Vec2};
-
-use crate::{
-    telemetry::channels,
-    ui::{
-        plot::{Axis, Chart, Line, Stroke},
-        seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
-        widgets::smoothing::smoothing_ui,
-    },
+use crate::ui::{
+    seed_series::{SeedSeries, Seeds, SeriesStyle},
+    views::prelude::*,
+    widgets::smoothing::smoothing_ui,
 };
 
 /// The losses that are drawn.

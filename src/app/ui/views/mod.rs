@@ -21,6 +21,8 @@ pub mod next_tokens;
 pub mod pair_attention;
 pub mod phase_plane;
 pub mod position_losses;
+mod prelude;
+mod program_questions;
 pub mod race;
 pub mod recoverability;
 mod residual;
@@ -67,6 +69,10 @@ pub static VIEWS: &[ViewEntry] = views! {
     "logged", "Logged", boxed::<logged::Logged>,
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
      tables, texts as texts, each as of the step shown. Choose one to see it large.";
+    "questions", "Questions", raster::<program_questions::ProgramQuestions>,
+    "What the program that trains this run elsewhere answers, as its script allows: attention along a text, the next \
+     tokens, a pause, another learning rate. Answers open in the views of what they are; a question that waits says \
+     since when.";
     "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,
     "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first is \
      better; a difference inside its own band is no difference.";
@@ -191,6 +197,10 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a \
      cell for each rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% \
      interval over streams holds no change. Below, the same without the trained weights to add to.";
+    "adaptation", "Adapt and forget", panels::<streaming::AdaptationView>,
+    "A foreign text that is learned from, and the model's own after it: how much perplexity learning saves on the first and \
+     adds to the second, a dot a rate. Fast weights where a model has them, else a copy that is fine-tuned. Best is far \
+     right and low.";
     "uncertainty", "Uncertainty", boxed::<streaming::UncertaintyView>,
     "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
      and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \

@@ -1,21 +1,11 @@
 //! The next tokens that each variant predicts after a text, side by side, and its continuation.
 
-use eframe::egui::{RichText, Ui};
-
 use super::task::task_ui;
 use crate::{
     telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
     ui::{
-        plot::quote,
-        questions::Freshness,
-        seed_series::variant_colour,
-        theme,
-        view::{Measured, View, ViewCx, sample_subtitle},
-        widgets::{
-            bars::{Bar, bars_ui},
-            token_strip::{Mark, drawable_text, token_strip_ui},
-            typed::text_line,
-        },
+        views::prelude::*,
+        widgets::token_strip::{Mark, drawable_text},
     },
 };
 
@@ -39,7 +29,9 @@ impl NextTokens {
     /// One measurement for each variant that answered: the one at the shown step, or the answer to the typed text.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
         let is_typed = !self.text.is_empty();
-        (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, |m: &Likely| m.is_typed == is_typed)).collect()
+        // a program that trains the run elsewhere is asked in a view of its own
+        let is_shown = |m: &Likely| m.is_typed == is_typed || cx.is_trained_elsewhere();
+        (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, is_shown)).collect()
     }
 
     fn sentence_ui(&mut self, ui: &mut Ui) {
@@ -55,14 +47,9 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     let colour = variant_colour(cx.mirror, measured.variant, theme);
     let label = cx.mirror.variants().get(measured.variant).map_or("", |v| v.label.as_str());
     ui.label(RichText::new(label).color(colour));
-    let bar = |likely: &crate::telemetry::measurements::LikelyToken| Bar {
-        name: likely.token.clone(),
-        sign: if measured.truth.as_ref() == Some(&likely.token) { "\u{2713}" } else { "" },
-        colour,
-        value: likely.probability,
-        before: None,
-    };
-    let bars: Vec<Bar> = measured.likely.iter().map(bar).collect();
+    let sign = |token| if measured.truth.as_ref() == Some(token) { "\u{2713}" } else { "" };
+    let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
+    let bars: Vec<Bar> = bars.collect();
     bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
     let words = RichText::new(format!("goes on: {}", drawable_text(ui, &measured.continuation)));
     ui.add(eframe::egui::Label::new(words.size(theme::SMALL).color(theme.secondary)).wrap());
@@ -76,7 +63,7 @@ impl View for NextTokens {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
+        if cx.has_controls && !cx.is_trained_elsewhere() {
             self.sentence_ui(ui);
         }
         let Some(first) = measured.first() else {
@@ -88,7 +75,7 @@ impl View for NextTokens {
         task_ui(ui, cx, &self.text);
         if let Some(truth) = &first.truth {
             let words = format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})");
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         }
         let fit = ((ui.available_width() / COLUMN).floor() as usize).clamp(1, measured.len());
         for row in measured.chunks(fit) {

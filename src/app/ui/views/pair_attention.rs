@@ -1,16 +1,10 @@
 //! Attention from a question of associative recall to the pair that answers it, over training: by layer of one variant,
 //! or the strongest layer of each variant.
 
-use eframe::egui::Ui;
-
 use crate::{
     labs::corpus::questions,
     telemetry::measurements::{LayerPairAttention, PairAttention as Measured},
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        seed_series::{groups, spread_of},
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::{seed_series::spread_of, views::prelude::*},
 };
 
 /// View `pair_attention`.
@@ -102,7 +96,7 @@ impl PairAttention {
             Target::Value => "attention to the value",
             Target::Key => "attention to the key",
         };
-        let mut chart = Chart::new("pair attention", Axis::steps().include(&[0.0]), Axis::new(to).include(&[0.0]));
+        let mut chart = cx.over_training("pair attention", Axis::new(to).include(&[0.0]));
         let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
         chart = chart.empty(match questions(config) {
             Some(_) => cx.why_nothing::<Measured>(
@@ -118,7 +112,6 @@ impl PairAttention {
         if !chart.is_empty() {
             chart.references.extend(uniform(cx));
         }
-        chart.marker = cx.marker();
         chart
     }
 }

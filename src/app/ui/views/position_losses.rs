@@ -1,17 +1,9 @@
 //! The loss of every variant against how much of a long text it has read.
 
-use eframe::egui::Ui;
-
 use crate::{
     analysis::statistics::mean_sd,
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
-    ui::{
-        plot::{Axis, Band, Chart, Line, Reference},
-        questions::Freshness,
-        seed_series::groups,
-        table::Table,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `position_losses`.
@@ -52,12 +44,12 @@ impl PositionLosses {
                 high.push([x, shown(mean + 1.96 * error)]);
             }
             let label = format!("{}, 95% over texts", group.label);
-            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
-            chart.lines.push(Line::new(group.label.clone(), colour, means).dots());
+            chart.band(label, colour, low, high);
+            chart.add(Line::new(group.label.clone(), colour, means).dots());
         }
         if let Some(window) = window {
             let label = format!("trained on {window}");
-            chart.references.push(Reference { label, at: window as f64, vertical: true });
+            chart.upright(label, window as f64);
         }
         chart
     }
@@ -93,15 +85,7 @@ impl PanelView for PositionLosses {
             let Some(m) = cx.measured::<Measured>(variant, |_| true) else { continue };
             is_empty = false;
             for ((edge, loss), error) in m.edges.windows(2).zip(m.loss.iter()).zip(m.error.iter()) {
-                let [from, until] = [edge[0].to_string(), edge[1].to_string()];
-                table.row([
-                    info.label.clone(),
-                    m.sample.step.to_string(),
-                    from,
-                    until,
-                    loss.to_string(),
-                    error.to_string(),
-                ]);
+                table.cells(&[&info.label, &m.sample.step, &edge[0], &edge[1], loss, error]);
             }
         }
         (!is_empty).then_some(table)

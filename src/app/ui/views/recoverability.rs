@@ -1,17 +1,9 @@
 //! How often each reader names the token k steps back, against k: the picture of the data-processing inequality. Where layers
 //! were measured instead, how much of one layer each later one can read.
 
-use eframe::egui::{RichText, Ui, Vec2};
-
 use crate::{
-    telemetry::{RunState, measurements},
-    ui::{
-        action::RunAction,
-        plot::{Axis, Band, Chart, Line, Reference, Stroke},
-        seed_series::variant_colour,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    telemetry::RunState,
+    ui::{action::RunAction, views::prelude::*},
 };
 
 /// Levels nearer than this (accuracy) share a label, since two would lie on one another in a low tile.
@@ -39,15 +31,15 @@ impl Recoverability {
                 measured.distances.iter().zip(y).map(|(k, y)| [*k as f64, *y]).collect()
             };
             let colour = variant_colour(cx.mirror, i, cx.theme);
-            chart.bands.push(Band {
-                label: format!("{}, 95%", variant.label),
-                colour: cx.theme.faint(colour),
-                low: points(&measured.low).into(),
-                high: points(&measured.high).into(),
-            });
+            chart.band(
+                format!("{}, 95%", variant.label),
+                cx.theme.faint(colour),
+                points(&measured.low),
+                points(&measured.high),
+            );
             // The two readers that keep the past lie on one another near 1.
             let stroke = if variant.group == "past" { Stroke::Dashed } else { Stroke::Solid };
-            chart.lines.push(Line::new(&variant.label, colour, points(&measured.accuracy)).stroke(stroke).dots());
+            chart.add(Line::new(&variant.label, colour, points(&measured.accuracy)).stroke(stroke).dots());
             levels = levels.or(Some((measured.most_common, measured.uniform)));
         }
         if let Some((common, uniform)) = levels {
@@ -58,9 +50,9 @@ impl Recoverability {
                 if common - uniform < LABEL {
                     label = format!("{label}, {}", std::mem::take(&mut chance));
                 }
-                chart.references.push(Reference { label, at: common, vertical: false });
+                chart.level(label, common);
             }
-            chart.references.push(Reference { label: chance, at: uniform, vertical: false });
+            chart.level(chance, uniform);
         }
         chart
     }
@@ -78,15 +70,15 @@ impl Recoverability {
                 measured.readers.iter().zip(y).map(|(layer, y)| [*layer as f64, *y]).collect()
             };
             let colour = variant_colour(cx.mirror, i, cx.theme);
-            chart.lines.push(Line::new(&variant.label, colour, points(&measured.explained)).dots());
+            chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());
             let permuted =
                 Line::new(format!("{}, tokens exchanged", variant.label), colour, points(&measured.permuted));
-            chart.lines.push(permuted.stroke(Stroke::Dashed).unnamed());
+            chart.add(permuted.dashed().unnamed());
         }
         if chart.lines.is_empty() {
             return None;
         }
-        chart.references.push(Reference { label: "nothing is left".to_owned(), at: 0.0, vertical: false });
+        chart.level("nothing is left", 0.0);
         Some(chart)
     }
 
@@ -109,7 +101,7 @@ impl Recoverability {
             if may_begin && ui.button(label).on_hover_text(tip).clicked() {
                 cx.act(RunAction::RunPause);
             }
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         });
     }
 }

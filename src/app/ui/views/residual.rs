@@ -1,15 +1,6 @@
 //! The distance of the fast state from equilibrium, against passes, by method and round.
 
-use eframe::egui::Color32;
-
-use crate::{
-    telemetry::measurements::{self, ResidualMethod},
-    ui::{
-        plot::{Axis, Chart, Line, Stroke},
-        theme::Theme,
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{telemetry::measurements::ResidualMethod, ui::views::prelude::*};
 
 /// View `residual`.
 #[derive(Default)]
@@ -24,10 +15,9 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
     let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
     for curve in &residual.curves {
-        let points: Vec<[f64; 2]> = curve.residual.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
         let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
         let label = format!("{}, round {}", curve.method, curve.round);
-        chart.lines.push(Line::new(&label, colour(curve.method, cx.theme), points).stroke(stroke).dots());
+        chart.add(Line::new(&label, colour(curve.method, cx.theme), by_place(&curve.residual)).stroke(stroke).dots());
     }
     chart
 }

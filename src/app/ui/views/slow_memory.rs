@@ -2,11 +2,9 @@
 
 use crate::{
     labs::fast_slow::settings::ModelSettings,
-    telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Stroke, Zone},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
-        view::{Panel, PanelView, ViewCx},
+        views::prelude::*,
     },
 };
 
@@ -24,27 +22,24 @@ pub struct SlowMemory {
 impl SlowMemory {
     fn median_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
-        let mut chart = Chart::new("slow memory", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = cx.over_training("slow memory", y).empty(cx.why_no_curve(
             "No memory yet. Turn a slow path that decays on, such as `Gated linear slow path`, and press Space.",
             "No variant of this run has a slow path that decays.",
         ));
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut chart, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
-        let zone = |label: &str, from, to| Zone { label: label.to_owned(), colour: cx.theme.secondary, from, to };
-        chart.zones.push(zone("block mean: 1", 0.0, 1.0));
-        chart.zones.push(zone("paper: collapses to about 2", 1.0, COLLAPSED));
-        chart.marker = cx.marker();
+        chart.zone("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
+        chart.zone("paper: collapses to about 2", cx.theme.secondary, [1.0, COLLAPSED]);
         chart
     }
 
     fn deciles_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("first and last decile").include(&[0.0]);
-        let mut chart = Chart::new("deciles of slow memory", Axis::steps().include(&[0.0]), y);
+        let mut chart = cx.over_training("deciles of slow memory", y);
         let high = SeriesStyle { suffix: ", last decile", ..SeriesStyle::default() };
         self.high.draw(&mut chart, cx.mirror, channels::MEMORY_HIGH, cx.theme, high);
         let low = SeriesStyle { suffix: ", first decile", stroke: Stroke::Dashed, unnamed: true, seeds: Seeds::Spread };
         self.low.draw(&mut chart, cx.mirror, channels::MEMORY_LOW, cx.theme, low);
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }

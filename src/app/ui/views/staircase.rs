@@ -1,15 +1,10 @@
 //! The staircase: one component of the fast state and of the upsampled slow signal along a sentence.
 
-use eframe::egui::{Color32, Ui};
-
 use super::task::task_ui;
-use crate::{
-    telemetry::measurements,
-    ui::{
-        plot::{Axis, Chart, ChartResponse, Line, Span, Stroke},
-        view::{Panel, PanelView, ViewCx},
-        widgets::token_strip::{Mark, Pointed, token_strip_ui},
-    },
+use crate::ui::{
+    plot::ChartResponse,
+    views::prelude::*,
+    widgets::token_strip::{Mark, Pointed},
 };
 
 /// View `staircase`.
@@ -35,9 +30,8 @@ impl Staircase {
             "No sentence yet. A fast-slow run measures one at its start: press Space.",
         ));
         let Some(staircase) = measured else { return chart };
-        let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
-        chart.lines.push(Line::new("fast, x", cx.theme.fast, points(&staircase.fast)));
-        chart.lines.push(Line::new("slow, y", cx.theme.slow, points(&staircase.slow)).stroke(Stroke::Stairs));
+        chart.add(Line::new("fast, x", cx.theme.fast, by_place(&staircase.fast)));
+        chart.add(Line::new("slow, y", cx.theme.slow, by_place(&staircase.slow)).stroke(Stroke::Stairs));
         if let Some(token) = self.focus(cx) {
             let pool = staircase.pool.max(1);
             let block = token / pool;

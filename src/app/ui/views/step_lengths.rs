@@ -1,12 +1,6 @@
 //! Step lengths of a coupled model by layer and head, over training.
 
-use crate::{
-    telemetry::measurements::StepLengths as Measured,
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{telemetry::measurements::StepLengths as Measured, ui::views::prelude::*};
 
 /// View `step_lengths`.
 #[derive(Default)]
@@ -14,7 +8,7 @@ pub struct StepLengths;
 
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let y = Axis::new("step length Δt");
-    let mut chart = Chart::new("step lengths", Axis::steps().include(&[0.0]), y).empty(cx.why_nothing::<Measured>(
+    let mut chart = cx.over_training("step lengths", y).empty(cx.why_nothing::<Measured>(
         "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
     ));
     let Some((_, history)) = cx.history_in_focus::<Measured>() else { return chart };
@@ -24,16 +18,14 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
             let dt = |m: &Measured| m.layers.get(place).and_then(|l| l.dt.get(head).copied());
             let points: Vec<[f64; 2]> = history.iter().filter_map(|(step, m)| Some([*step as f64, dt(m)?])).collect();
             let label = format!("layer {}, head {head}", of_layer.layer);
-            let mut line = Line::new(label, cx.theme.series(place), points);
-            line.short = Some(format!("layer {}", of_layer.layer));
-            chart.lines.push(if head > 0 { line.unnamed() } else { line });
+            let line = Line::new(label, cx.theme.series(place), points).short(format!("layer {}", of_layer.layer));
+            chart.add(if head > 0 { line.unnamed() } else { line });
         }
     }
     let first = history.first().and_then(|(_, m)| m.layers.first()?.dt.first().copied());
     if let Some(at) = first.filter(|at| at.is_finite()) {
-        chart.references.push(Reference { label: format!("at the start: {at:.3}"), at, vertical: false });
+        chart.level(format!("at the start: {at:.3}"), at);
     }
-    chart.marker = cx.marker();
     chart
 }
 

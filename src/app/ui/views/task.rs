@@ -1,11 +1,6 @@
 //! Describes a generated task beside a passage of it.
 
-use eframe::egui::{Label, RichText, Ui};
-
-use crate::{
-    labs::corpus::questions,
-    ui::{theme, view::ViewCx},
-};
+use crate::{labs::corpus::questions, ui::views::prelude::*};
 
 /// Explains how to read a passage of the run's text; `None` where the passage asks nothing.
 fn description(cx: &ViewCx<'_>) -> Option<&'static str> {
@@ -19,7 +14,7 @@ const LOW: f32 = 200.0;
 /// Explains in a line under a passage how to read it. `typed` is the user's own text in its place.
 pub fn task_ui(ui: &mut Ui, cx: &ViewCx<'_>, typed: &str) {
     if let Some(words) = description(cx).filter(|_| typed.trim().is_empty()) {
-        let label = Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        let label = Label::new(small_text(words, cx.theme.secondary));
         ui.add(if ui.available_height() < LOW { label.truncate() } else { label.wrap() });
     }
 }

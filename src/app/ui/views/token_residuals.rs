@@ -1,20 +1,9 @@
 //! The distance of every token's state from the quasi-steady state over training, and the gate beside it: does it help
 //! where the fast path is close?
 
-use eframe::egui::{Label, RichText, Ui, vec2};
-
 use crate::{
-    telemetry::{
-        channels,
-        measurements::{GateBenefit, TokenResiduals},
-    },
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, fits_two},
-        seed_series::variant_colour,
-        theme::{SMALL, Theme},
-        view::{View, ViewCx},
-        widgets::stacked_charts::stacked_within_ui,
-    },
+    telemetry::measurements::{GateBenefit, TokenResiduals},
+    ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
 };
 
 const GAP: f32 = 6.0;
@@ -40,10 +29,6 @@ fn passes_label(passes: usize) -> String {
 }
 
 /// More passes are fainter.
-fn colour(theme: &Theme, place: usize) -> eframe::egui::Color32 {
-    theme.series(place)
-}
-
 /// The selected token, if the text has it.
 fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
     let tokens = m.residual.first().map_or(0, |r| r.len());
@@ -82,16 +67,11 @@ impl TokenResidualsView {
         );
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
-            let points: Vec<[f64; 2]> = residual.iter().enumerate().map(|(t, r)| [t as f64, *r]).collect();
-            chart.lines.push(Line::new(passes_label(*passes), colour(cx.theme, place), points));
+            chart.add(Line::new(passes_label(*passes), cx.theme.series(place), by_place(residual)));
         }
         if let Some(token) = token(cx, m.value) {
             let words = m.sample.tokens.get(token).map_or("", String::as_str).replace('\n', "\u{ac}");
-            chart.references.push(Reference {
-                label: format!("\u{201c}{words}\u{201d}"),
-                at: token as f64,
-                vertical: true,
-            });
+            chart.upright(format!("\u{201c}{words}\u{201d}"), token as f64);
         }
         chart
     }
@@ -102,27 +82,25 @@ impl TokenResidualsView {
         };
         let token = token(cx, m.value);
         let label = token.map_or("residual, mean".to_owned(), |t| format!("residual, token {t}"));
-        let mut chart = Chart::new("residual over steps", Axis::steps().include(&[0.0]), Axis::new(label).log());
+        let mut chart = cx.over_training("residual over steps", Axis::new(label).log());
         let history = cx.history::<TokenResiduals>(m.variant);
         for (place, passes) in m.passes.iter().enumerate() {
-            let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.after(place, token)]).collect();
-            chart.lines.push(Line::new(passes_label(*passes), colour(cx.theme, place), points).dots());
+            let points = over_steps(&history, |m| m.after(place, token));
+            chart.add(Line::new(passes_label(*passes), cx.theme.series(place), points).dots());
         }
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }
 
     fn gate<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), Axis::new("|tanh \u{3b3}|").include(&[0.0]));
+        let mut chart = cx.over_training("gate", Axis::new("|tanh \u{3b3}|").include(&[0.0]));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
             let points: Vec<[f64; 2]> =
                 curve.points(0, u64::MAX).map(|(step, gate)| [step as f64, gate.abs()]).collect();
             let label = cx.mirror.variants().get(m.variant).map_or("gate", |v| v.label.as_str());
-            chart.lines.push(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
+            chart.add(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
         }
-        chart.marker = cx.marker();
         chart.legend = false;
         chart
     }
@@ -133,9 +111,10 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
     let x = Axis::new("residual after 1 pass").log();
     let mut chart =
         Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
-    let points: Vec<[f64; 2]> = b.residual.iter().zip(b.benefit.iter()).map(|(r, d)| [*r, *d]).collect();
-    chart.lines.push(Line::new("held-out token", cx.theme.text, points).stroke(Stroke::Marks(Mark::Dot)));
-    chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+    chart.add(
+        Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit)).stroke(Stroke::Marks(Mark::Dot)),
+    );
+    chart.level("", 0.0);
     chart.legend = false;
     chart
 }
@@ -155,7 +134,7 @@ impl View for TokenResidualsView {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let gate = cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref());
         if let Some(benefit) = gate {
-            ui.add(Label::new(RichText::new(sentence(benefit)).size(SMALL).color(cx.theme.text)).wrap());
+            wrapped_ui(ui, sentence(benefit), cx.theme.text);
         }
         let room = ui.available_size();
         let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];

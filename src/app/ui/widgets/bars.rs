@@ -18,6 +18,20 @@ pub struct Bar {
     pub before: Option<f64>,
 }
 
+impl Bar {
+    pub fn new(name: impl Into<String>, colour: Color32, value: f64) -> Self {
+        Self { name: name.into(), sign: "", colour, value, before: None }
+    }
+
+    pub fn sign(self, sign: &'static str) -> Self {
+        Self { sign, ..self }
+    }
+
+    pub fn before(self, before: impl Into<Option<f64>>) -> Self {
+        Self { before: before.into(), ..self }
+    }
+}
+
 /// A probability to four decimals, which stand under one another.
 fn share_label(p: f64) -> String {
     match p {

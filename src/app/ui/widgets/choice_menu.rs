@@ -1,6 +1,6 @@
-//! A button and a box that open a list of which one is chosen.
+//! A button and boxes that open a list of which one is chosen.
 
-use eframe::egui::{ComboBox, Response, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{ComboBox, Id, Response, Ui, WidgetInfo, accesskit::Role};
 
 /// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` stand on the button.
 pub fn choice_menu<T: PartialEq>(
@@ -21,6 +21,27 @@ pub fn choice_menu<T: PartialEq>(
     });
     menu.response.on_hover_text(tip);
     is_clicked
+}
+
+/// A box so many points wide with a label of its own, in which `shown` stands. Each choice comes with its words, and true if
+/// it is the one. Gives the choice that was clicked, and the box.
+pub fn list_box<T>(
+    ui: &mut Ui,
+    (salt, label): (&str, Id),
+    width: f32,
+    shown: &str,
+    choices: impl IntoIterator<Item = (T, String, bool)>,
+) -> (Option<T>, Response) {
+    let mut clicked = None;
+    let combo = ComboBox::from_id_salt(salt).selected_text(shown).width(width).truncate();
+    let combo = combo.show_ui(ui, |ui| {
+        for (choice, words, is_chosen) in choices {
+            if ui.selectable_label(is_chosen, words).clicked() {
+                clicked = Some(choice);
+            }
+        }
+    });
+    (clicked, combo.response.labelled_by(label))
 }
 
 /// Chooses one of `choices`, each with its label, from a box so many points wide, in which `shown` stands. `name` is its

@@ -8,6 +8,7 @@ pub mod fold;
 pub mod large_figure;
 pub mod likely_tokens;
 pub mod markdown;
+pub mod notes;
 pub mod number;
 pub mod playhead;
 pub mod smoothing;

@@ -1,17 +1,21 @@
-//! Claims of the paper of the Dragon Hatchling (BDH, arXiv 2509.26507, sections 5.3, 5.4 and 6.1) as small experiments:
+//! Claims of the paper of the Dragon Hatchling (BDH, arXiv 2509.26507, sections 2.1, 5.3, 5.4 and 6.1) as small experiments:
 //! numbers drawn from a seed, no model. Vectors are slices, matrices are slices by row.
 
 mod block_model;
 mod capacity;
+mod kernel;
 mod keys;
 mod markov;
 mod sparse_state;
+mod spikes;
 
 pub use block_model::block_model;
 pub use capacity::{capacity, retrieval_errors};
+pub use kernel::{InteractionKernel, KernelRule, predator_kernel, replicator};
 pub use keys::{hashing, l1_amplification, near_distributions};
 pub use markov::{PropagationErrors, markov, propagation_errors};
 pub use sparse_state::{SparseStateInputs, sparse_state, sparse_state_errors};
+pub use spikes::{FiringNeuron, Link, Rates, Rounds, SpikingGraph, integrate_and_fire, spikes};
 
 use crate::analysis::graph::null_models;
 

@@ -5,6 +5,7 @@ mod data;
 pub mod domains;
 pub(super) mod examples;
 pub mod grammar_roles;
+pub mod opinions;
 pub mod parliament;
 mod prose;
 mod recall;

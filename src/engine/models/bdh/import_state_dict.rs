@@ -191,6 +191,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         let form = match spec.form {
             Form::Code => "is not carried here (set `model.form` = both if it was)",
             Form::Paper => "is carried here and v is not, which no version of it does (set `model.form` = both)",
+            Form::Normfree => "is carried here, and there is no norm (set `model.form` = code or both)",
             Form::Both => "is carried here (set `model.form` = code if it was not)",
             Form::FinalNorm => {
                 "is not carried here, and there is one norm at the end (set `model.form` = code or both)"

@@ -23,8 +23,6 @@ use crate::{
 
 /// The epsilon of every norm.
 const EPS: f64 = 1e-5;
-/// Standard deviation of every initial weight.
-const STD: f64 = 0.02;
 
 /// LN without weights.
 pub(super) fn ln(x: &Tensor) -> Result<Tensor> {
@@ -76,17 +74,17 @@ pub(super) struct Net {
 
 impl Net {
     pub(super) fn new(p: &mut Params, spec: &BdhSpec, vocab: usize) -> Result<Self> {
-        let (d, h, n) = (spec.d_model, spec.heads, spec.per_head());
+        let (d, h, n, std) = (spec.d_model, spec.heads, spec.per_head(), spec.init_std);
         Ok(Self {
             spec: spec.clone(),
-            embed: p.normal("embed.weight", (vocab, d), STD)?,
-            encoder: p.normal("encoder", (h, d, n), STD)?,
-            encoder_v: p.normal("encoder_v", (h, d, n), STD)?,
-            decoder: p.normal("decoder", (h * n, d), STD)?,
-            lm_head: p.normal("lm_head", (d, vocab), STD)?,
+            embed: p.normal("embed.weight", (vocab, d), std)?,
+            encoder: p.normal("encoder", (h, d, n), std)?,
+            encoder_v: p.normal("encoder_v", (h, d, n), std)?,
+            decoder: p.normal("decoder", (h * n, d), std)?,
+            lm_head: p.normal("lm_head", (d, vocab), std)?,
             gates: match spec.gated {
                 true => Some(Gates {
-                    weight: p.normal("gate.weight", (h, d), STD)?,
+                    weight: p.normal("gate.weight", (h, d), std)?,
                     // open by three quarters
                     bias: p.constant("gate.bias", h, 1.0)?,
                     merge: p.zeros("merge", spec.layers)?,
@@ -106,7 +104,7 @@ impl Net {
         mut state: Option<&mut State>,
         change: &ForwardChange,
     ) -> Result<Tensor> {
-        let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
+        let mut v = self.norm(&embedding(&self.embed, tokens)?)?; // (B,T,D)
         let mut carried = LayerCarry::default();
         let mut merged: Option<Tensor> = None;
         let mut encoders = None; // (2 nh, D, N), for all layers
@@ -134,9 +132,9 @@ impl Net {
             }; // (B,T,D)
             let sum = match self.spec.form {
                 Form::Code | Form::Both | Form::FinalNorm => (&v + ln(&read)?)?,
-                Form::Paper => read.clone(),
+                Form::Paper | Form::Normfree => read.clone(),
             };
-            v = if self.spec.form == Form::FinalNorm { sum.clone() } else { ln(&sum)? };
+            v = if self.spec.form == Form::FinalNorm { sum.clone() } else { self.norm(&sum)? };
             carried.written = wrote.map(|y| LayerOutput::new(y, &read, &sum, self.spec.form, EPS)).transpose()?;
             if let Some(gates) = &self.gates {
                 let share = candle_nn::ops::softmax(&gates.merge, D::Minus1)?.narrow(0, layer, 1)?;
@@ -153,7 +151,12 @@ impl Net {
         self.normed(&merged.unwrap_or(v))
     }
 
-    /// What the head reads of v: its norm in the form that has had none.
+    /// LN, or nothing in the form without norms.
+    fn norm(&self, x: &Tensor) -> Result<Tensor> {
+        if self.spec.form == Form::Normfree { Ok(x.clone()) } else { ln(x) }
+    }
+
+    /// The head's input from v: its norm in the form that has one at its end alone.
     pub(super) fn normed(&self, v: &Tensor) -> Result<Tensor> {
         if self.spec.form == Form::FinalNorm { ln(v) } else { Ok(v.clone()) }
     }
@@ -177,7 +180,7 @@ impl Net {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
         let mut x = alone.broadcast_matmul(&self.encoder.unsqueeze(0)?)?.relu()?; // (B,nh,T,N)
-        if matches!(self.spec.form, Form::Paper | Form::Both) {
+        if self.spec.form.carries_x() {
             if let Some(before) = carried.x.take() {
                 x = (x + before)?;
             }
@@ -202,7 +205,8 @@ impl Net {
         let before = state.as_ref().map(|s| (&s.layers[layer], s.at));
         let (mut a, after) = past(&x, &values, before, &self.spec.attention())?;
         if let (ForwardChange::Edit(ActivationEdit::Synapses(edit)), Some(written)) = (change, &carried.written) {
-            let attended = AttentionInput { x: &x, open: open.as_ref(), decoder: &self.decoder };
+            let is_centred = self.spec.form != Form::Normfree;
+            let attended = AttentionInput { x: &x, open: open.as_ref(), decoder: &self.decoder, is_centred };
             let mut none = vec![];
             let traces = state.as_mut().map_or(&mut none, |s| &mut s.traces);
             a = edit.attention(layer, a, written, &attended, traces)?;
@@ -210,7 +214,7 @@ impl Net {
         if let (Some(state), Some(after)) = (state, after) {
             state.layers[layer] = after;
         }
-        let a = ln(&a)?; // (B,nh,T,D)
+        let a = self.norm(&a)?; // (B,nh,T,D)
         let mut y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
         if let ForwardChange::Edit(edit) = change {
             y = edit.activation(Part::Y, layer, y)?;

@@ -1,6 +1,6 @@
 //! Sizes and switches of BDH-GPU: plain data.
 
-use crate::config::{Choice, choices};
+use crate::config::{Choice, choices, defaults};
 use std::{path::PathBuf, sync::Arc};
 
 use candle_core::{Result, bail};
@@ -59,13 +59,21 @@ pub enum Form {
     /// One norm at the end instead of one a layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and the
     /// head reads LN(v).
     FinalNorm,
+    /// Equation (7), BDH-Normfree: no norm anywhere, x <- x + relu(D_x v), v <- E y. A layer is of the fourth degree in
+    /// what it reads and of the fifth in the weights, so that their size decides whether numbers vanish or explode.
+    Normfree,
 }
 
-choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm = "final_norm" } }
+choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm = "final_norm", Normfree = "normfree" } }
 
 impl Form {
     /// The ids of all forms, in the order of the menus.
-    pub const IDS: &[&str] = &["code", "paper", "both", "final_norm"];
+    pub const IDS: &[&str] = &["code", "paper", "both", "final_norm", "normfree"];
+
+    /// True if x is added up over the layers.
+    pub(super) fn carries_x(self) -> bool {
+        matches!(self, Self::Paper | Self::Both | Self::Normfree)
+    }
 
     /// Returns the form with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
@@ -82,62 +90,46 @@ pub struct Carry {
     pub every: u64,
 }
 
-/// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BdhSpec {
-    /// D
-    pub d_model: usize,
-    /// nh
-    pub heads: usize,
-    /// n = nh N, of all heads together.
-    pub neurons: usize,
-    /// L; all share one set of weights.
-    pub layers: usize,
-    /// The state transition U.
-    pub position: Position,
-    /// The form of the equations.
-    pub form: Form,
-    /// True if gradients reach keys and values (backpropagation through time).
-    pub through_past: bool,
-    /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
-    /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
-    pub gated: bool,
-    /// The state that is carried from window to window; `None` begins every window with an empty state.
-    pub carry: Option<Carry>,
-    /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
-    pub dropout: f64,
-    /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
-    pub frequencies: Option<Arc<[f32]>>,
-    /// The neurons of each head of a merged model, by the model that they come from, in order.
-    #[serde(alias = "heritage")]
-    pub provenance: Vec<usize>,
-    /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
-    pub weights: Option<PathBuf>,
-    /// True to build two of these side by side, as the target of a merge; weights are drawn.
-    pub twofold: bool,
-}
-
-impl Default for BdhSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 64,
-            heads: 4,
-            neurons: 2048,
-            layers: 4,
-            position: Position::Rope,
-            form: Form::Code,
-            through_past: true,
-            gated: false,
-            carry: None,
-            dropout: 0.0,
-            frequencies: None,
-            provenance: vec![],
-            weights: None,
-            twofold: false,
-        }
+defaults! {
+    /// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
+    pub struct BdhSpec {
+        /// D
+        pub d_model: usize = 64,
+        /// nh
+        pub heads: usize = 4,
+        /// n = nh N, of all heads together.
+        pub neurons: usize = 2048,
+        /// L; all share one set of weights.
+        pub layers: usize = 4,
+        /// The state transition U.
+        pub position: Position = Position::Rope,
+        /// The form of the equations.
+        pub form: Form = Form::Code,
+        /// True if gradients reach keys and values (backpropagation through time).
+        pub through_past: bool = true,
+        /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
+        /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
+        pub gated: bool = false,
+        /// The state that is carried from window to window; `None` begins every window with an empty state.
+        pub carry: Option<Carry> = None,
+        /// Standard deviation of every weight before training; the public code's is 0.02.
+        pub init_std: f64 = STD,
+        /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
+        pub dropout: f64 = 0.0,
+        /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
+        pub frequencies: Option<Arc<[f32]>> = None,
+        /// The neurons of each head of a merged model, by the model that they come from, in order.
+        #[serde(alias = "heritage")]
+        pub provenance: Vec<usize> = vec![],
+        /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
+        pub weights: Option<PathBuf> = None,
+        /// True to build two of these side by side, as the target of a merge; weights are drawn.
+        pub twofold: bool = false,
     }
 }
+
+/// Standard deviation of every initial weight of the public code.
+const STD: f64 = 0.02;
 
 /// Numbers for each neuron and position that a composed layer keeps: about fifteen results of operations, and the
 /// gradient of each.
@@ -202,6 +194,9 @@ impl BdhSpec {
         }
         if !(0.0..1.0).contains(&self.dropout) {
             bail!("dropout {} must be at least 0 and less than 1", self.dropout);
+        }
+        if !(self.init_std.is_finite() && self.init_std > 0.0) {
+            bail!("initial weights need a standard deviation above 0, not {}", self.init_std);
         }
         if !n.is_multiple_of(h) {
             bail!("{n} neurons do not divide among {h} heads; choose a multiple of {h}");

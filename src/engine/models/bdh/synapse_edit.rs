@@ -6,7 +6,8 @@
 //!
 //! where U is rotary position (and damping), x_s and v_s those of layer l, and v_s is what layer l - 1 wrote:
 //! v_s = LN(v'_s + LN(sum_i y_s(i) E_i)), y of layer l - 1, E_i the row of `decoder` of neuron i, v' the state before
-//! (left out, with its norm, in the form `paper`; in `final_norm` the norm alone). A norm without weights subtracts a
+//! (left out, with its norm, in the form `paper`; in `final_norm` the norm alone; without norms, `normfree`, v_s is the sum itself
+//! and g_s is 1). A norm without weights subtracts a
 //! mean and divides by a number that the token fixes, so that, these numbers given, v_s is a sum over neurons i of g_s y_s(i) (E_i - mean E_i) and of what came
 //! from v', with g_s = 1 / (sd of E y_s x sd of v'_s + LN(E y_s)). Hence a_t is the sum over all synapses (i, j), j in head h, of
 //!
@@ -45,6 +46,8 @@ pub(super) struct AttentionInput<'a> {
     /// Gates `(B, nh, T, 1)` of BDH-GPU'.
     pub open: Option<&'a Tensor>,
     pub decoder: &'a Tensor, // (n, D)
+    /// True if a norm takes the mean off what a layer writes.
+    pub is_centred: bool,
 }
 
 /// sd of every row of `(.., D)`, with the norms' epsilon.
@@ -62,6 +65,7 @@ impl LayerOutput {
     pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, form: Form, eps: f64) -> Result<Self> {
         let inner = deviations(read, eps)?;
         let gain = match form {
+            Form::Normfree => vec![1.0; inner.len()],
             Form::Paper | Form::FinalNorm => inner.into_iter().map(f64::recip).collect(),
             Form::Code | Form::Both => {
                 inner.into_iter().zip(deviations(sum, eps)?).map(|(a, b)| (a * b).recip()).collect()
@@ -129,7 +133,7 @@ impl SynapseEdit {
                 }
             }
             let row = attended.decoder.narrow(0, synapse.i, 1)?; // (1, D)
-            let row = row.broadcast_sub(&row.mean_keepdim(1)?)?;
+            let row = if attended.is_centred { row.broadcast_sub(&row.mean_keepdim(1)?)? } else { row };
             let change = Tensor::from_vec(change, (rows * t, 1), a.device())?.matmul(&row)?.reshape((rows, t, d))?;
             added[head] = Some(match added[head].take() {
                 Some(sum) => (sum + change)?,

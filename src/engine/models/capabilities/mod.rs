@@ -22,6 +22,7 @@
 //! | `trace_blocks` | blocks that read the past through moving averages | trace readings, unit usage, autocorrelation |
 //! | `streaming` | texts read part by part | warm-up |
 //! | `stationary_map` | a learned map from a control to a stationary distribution | generator, its map |
+//! | `text_classifier` | classes of whole texts | the trainer's accuracy |
 //! | `fast_weights` | a predictor that learns while it reads | fast weights, uncertainty |
 
 mod attention;
@@ -37,6 +38,7 @@ mod sentences;
 mod stationary_map;
 mod streaming;
 mod synapses;
+mod text_classifier;
 mod trace_blocks;
 
 pub use attention::AttentionLayer;
@@ -58,6 +60,7 @@ pub use synapses::{
     Recording, RecordingError, Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader,
     TokenRecurrence, generate, longest_at_once, nats_by_depth, record, stretch,
 };
+pub use text_classifier::TextClassifier;
 pub use trace_blocks::TraceBlocks;
 
 use super::Model;
@@ -97,6 +100,8 @@ pub struct Capabilities<'m> {
     pub settling: Option<&'m dyn SettlingModel>,
     /// Tags every word of a sentence.
     pub sequence_tagger: Option<&'m dyn SequenceTagger>,
+    /// Classifies whole texts, and so predicts no tokens.
+    pub text_classifier: Option<&'m dyn TextClassifier>,
     /// Reads texts part by part.
     pub streaming: Option<&'m dyn StreamingModel>,
     /// Reads texts with fast weights, if the predictors can have some.

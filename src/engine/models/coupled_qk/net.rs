@@ -20,14 +20,18 @@ use crate::{
     },
 };
 
-/// Pre-norm blocks with RMSNorm and SwiGLU, a tied head, no biases.
+/// The name of the classification head.
+pub(super) const CLASS_HEAD: &str = "class_head.weight";
+
+/// Pre-norm blocks with RMSNorm and SwiGLU, a tied head or one of classes, no biases.
 #[derive(Clone)]
 pub(super) struct Net {
-    pub(super) embed: Tensor,  // (V, D)
+    embed: Tensor,             // (V, D)
     positions: Option<Tensor>, // (P, D)
     max_positions: usize,      // P
     pub(super) layers: Vec<Block>,
     norm: Norm,
+    class_head: Option<Tensor>, // (K, D)
 }
 
 impl Net {
@@ -41,7 +45,20 @@ impl Net {
             false => Some(p.normal("pos.weight", (spec.positions, spec.d_model), EMBEDDING_STD)?),
         };
         let layers = (0..spec.layers).map(|layer| block(p, spec, layer)).collect::<Result<_>>()?;
-        Ok(Self { embed, positions, max_positions: spec.positions, layers, norm: Norm::rms(p, "norm", spec.d_model)? })
+        let norm = Norm::rms(p, "norm", spec.d_model)?;
+        let class_head = match spec.classes {
+            None => None,
+            Some(classes) if classes < 2 => {
+                bail!("a classification head tells at least 2 classes apart, not {classes}")
+            }
+            Some(classes) => Some(p.normal(CLASS_HEAD, (classes, spec.d_model), EMBEDDING_STD)?),
+        };
+        Ok(Self { embed, positions, max_positions: spec.positions, layers, norm, class_head })
+    }
+
+    /// The map from the normalised state to logits: the classification head, or the tied one, `(V, D)`.
+    pub(super) fn head(&self) -> &Tensor {
+        self.class_head.as_ref().unwrap_or(&self.embed)
     }
 
     /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.

@@ -1,6 +1,6 @@
 //! Sizes of the coupled query-key family, and which attention it has.
 
-use crate::config::choices;
+use crate::config::{choices, defaults};
 use serde::{Deserialize, Serialize};
 
 use crate::nn::{attention::EvolutionSpec, fused::evolution::Scheme};
@@ -127,46 +127,31 @@ pub enum EvolvedLayers {
 
 choices! { for EvolvedLayers { All = "all", FirstHalf = "first_half", LastHalf = "last_half" } }
 
-/// Sizes. The default is the lab's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CoupledQkSpec {
-    /// The width of the residual stream.
-    pub d_model: usize,
-    /// The number of query heads.
-    pub heads: usize,
-    /// The number of layers.
-    pub layers: usize,
-    /// Width of the gated MLP.
-    pub hidden: usize,
-    /// Longest text, in tokens; also that of rotary embedding, which learns nothing of it.
-    pub positions: usize,
-    /// Rotary embedding after the evolution in place of learned positions.
-    pub rotary: bool,
-    /// The score of attention.
-    pub variant: QkVariant,
-    /// Steps n of a coupled evolution or an invertible coupling.
-    pub steps: usize,
-    /// Length of a step before training, dt.
-    pub dt: f64,
-    /// The layers whose queries and keys evolve.
-    pub evolved: EvolvedLayers,
-}
-
-impl Default for CoupledQkSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 128,
-            heads: 4,
-            layers: 4,
-            hidden: 512,
-            positions: 128,
-            rotary: false,
-            variant: QkVariant::Standard,
-            steps: 3,
-            dt: 0.1,
-            evolved: EvolvedLayers::All,
-        }
+defaults! {
+    /// Sizes. The default is the lab's.
+    pub struct CoupledQkSpec {
+        /// The width of the residual stream.
+        pub d_model: usize = 128,
+        /// The number of query heads.
+        pub heads: usize = 4,
+        /// The number of layers.
+        pub layers: usize = 4,
+        /// Width of the gated MLP.
+        pub hidden: usize = 512,
+        /// Longest text, in tokens; also that of rotary embedding, which learns nothing of it.
+        pub positions: usize = 128,
+        /// Rotary embedding after the evolution in place of learned positions.
+        pub rotary: bool = false,
+        /// The score of attention.
+        pub variant: QkVariant = QkVariant::Standard,
+        /// Steps n of a coupled evolution or an invertible coupling.
+        pub steps: usize = 3,
+        /// Length of a step before training, dt.
+        pub dt: f64 = 0.1,
+        /// The layers whose queries and keys evolve.
+        pub evolved: EvolvedLayers = EvolvedLayers::All,
+        /// The rows of a classification head without bias, which takes the place of the tied head; `None` predicts tokens.
+        pub classes: Option<usize> = None,
     }
 }
 
@@ -255,7 +240,7 @@ impl CoupledQkSpec {
     /// All parameters at this vocabulary.
     pub fn parameters(&self, vocab: usize) -> usize {
         let positions = if self.rotary { 0 } else { self.positions };
-        (vocab + positions + 1) * self.d_model + self.blocks_weights()
+        (vocab + positions + 1 + self.classes.unwrap_or(0)) * self.d_model + self.blocks_weights()
     }
 
     /// Floating-point operations of the matrix products of a training step for each token of windows of `window` tokens:
@@ -281,6 +266,7 @@ impl CoupledQkSpec {
             }
         };
         let evolutions: f64 = (0..self.layers).map(evolution).sum();
-        2.0 * (3.0 * (self.layers as f64 * (maps + pairs) + vocab as f64 * d) + evolutions)
+        let outputs = self.classes.unwrap_or(vocab) as f64;
+        2.0 * (3.0 * (self.layers as f64 * (maps + pairs) + outputs * d) + evolutions)
     }
 }

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor};
-
 use super::{Constraint, FastSlowSpec};
-use crate::nn::{
-    Params, Tap,
-    attention::{DecayKind, GatedLinearAttention, GatedLinearSpec},
-    block::{self, Block, LlamaBlockSpec, llama_block, llama_block_with},
-    fused::{
-        GradAccumulator,
-        linear::linear,
-        mlp::{Act, mlp},
-        norm::rms_norm,
+use crate::{
+    models::prelude::*,
+    nn::{
+        attention::{DecayKind, GatedLinearAttention, GatedLinearSpec},
+        block::{self, Block, LlamaBlockSpec, llama_block, llama_block_with},
+        fused::{
+            mlp::{Act, mlp},
+            norm::rms_norm,
+        },
+        layers::{EMBEDDING_STD, EPS, input_proj},
+        mlp::MlpKind,
     },
-    layers::{EMBEDDING_STD, EPS, input_proj},
-    mlp::MlpKind,
 };
 
 /// phi: from the slow state to the direction that is injected.

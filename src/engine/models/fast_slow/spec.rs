@@ -1,12 +1,13 @@
 //! Sizes and switches of the fast-slow family: plain data.
 
-use crate::config::choices;
-use candle_core::Result;
-use serde::{Deserialize, Serialize};
-
-use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
-
-use crate::nn::{attention::DecayKind, pooling::Upsample};
+use crate::{
+    config::choices,
+    models::{
+        prelude::*,
+        step_memory::{self, BlockSizes},
+    },
+    nn::{attention::DecayKind, pooling::Upsample},
+};
 
 /// The approach of a round's fast state to its equilibrium, with the slow state held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -109,73 +110,47 @@ pub enum Hierarchy {
     },
 }
 
-/// Sizes and switches. The defaults are the paper's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FastSlowSpec {
-    /// The width of both streams.
-    pub d_model: usize,
-    /// The number of query heads.
-    pub heads: usize,
-    /// The number of key and value heads; it divides `heads`.
-    pub kv_heads: usize,
-    /// P: tokens a block.
-    pub pool: usize,
-    /// The number of blocks of Pre, the fast layers before the injection.
-    pub n_pre: usize,
-    /// The number of blocks of Post, the fast layers after the injection.
-    pub n_post: usize,
-    /// The number of blocks of the slow path.
-    pub n_slow: usize,
-    /// The mixing of positions in the slow path.
-    pub slow_mixer: SlowMixer,
-    /// The number of rounds of pooling, slow path and injection, or of cycles.
-    pub n_rounds: usize,
-    /// Pooling, or a count of updates.
-    pub hierarchy: Hierarchy,
-    /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
-    pub projector_hidden: Option<usize>,
-    /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
-    pub freeze_coupling: bool,
-    /// True if the optimiser's weight decay acts on gamma as on every other weight.
-    pub gate_weight_decay: bool,
-    /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
-    pub coupling_scale: f64,
-    /// The approach of the fast state to its equilibrium.
-    pub approach: Approach,
-    /// Weight of |x - Post(x)|^2, summed over channels, mean over tokens and rounds, in the loss (11.4); 0 for none.
-    pub aux_lambda: f64,
-    /// The constraint on the norm of the coupling.
-    pub constraint: Constraint,
-    /// Attention window of the fast path (Pre and Post); the slow path always sees its whole past.
-    pub fast_window: Option<usize>,
-    /// The method that brings the slow stream to the rate of the fast one.
-    pub upsample: Upsample,
-}
-
-impl Default for FastSlowSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 128,
-            heads: 4,
-            kv_heads: 2,
-            pool: 4,
-            n_pre: 1,
-            n_post: 1,
-            n_slow: 2,
-            slow_mixer: SlowMixer::Attention,
-            n_rounds: 2,
-            hierarchy: Hierarchy::Pooled,
-            projector_hidden: None,
-            freeze_coupling: false,
-            gate_weight_decay: true,
-            coupling_scale: 1.0,
-            approach: Approach::OnePass,
-            aux_lambda: 0.0,
-            constraint: Constraint::None,
-            fast_window: None,
-            upsample: Upsample::Causal,
-        }
+defaults! {
+    /// Sizes and switches. The defaults are the paper's.
+    pub struct FastSlowSpec {
+        /// The width of both streams.
+        pub d_model: usize = 128,
+        /// The number of query heads.
+        pub heads: usize = 4,
+        /// The number of key and value heads; it divides `heads`.
+        pub kv_heads: usize = 2,
+        /// P: tokens a block.
+        pub pool: usize = 4,
+        /// The number of blocks of Pre, the fast layers before the injection.
+        pub n_pre: usize = 1,
+        /// The number of blocks of Post, the fast layers after the injection.
+        pub n_post: usize = 1,
+        /// The number of blocks of the slow path.
+        pub n_slow: usize = 2,
+        /// The mixing of positions in the slow path.
+        pub slow_mixer: SlowMixer = SlowMixer::Attention,
+        /// The number of rounds of pooling, slow path and injection, or of cycles.
+        pub n_rounds: usize = 2,
+        /// Pooling, or a count of updates.
+        pub hierarchy: Hierarchy = Hierarchy::Pooled,
+        /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
+        pub projector_hidden: Option<usize> = None,
+        /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
+        pub freeze_coupling: bool = false,
+        /// True if the optimiser's weight decay acts on gamma as on every other weight.
+        pub gate_weight_decay: bool = true,
+        /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
+        pub coupling_scale: f64 = 1.0,
+        /// The approach of the fast state to its equilibrium.
+        pub approach: Approach = Approach::OnePass,
+        /// Weight of |x - Post(x)|^2, summed over channels, mean over tokens and rounds, in the loss (11.4); 0 for none.
+        pub aux_lambda: f64 = 0.0,
+        /// The constraint on the norm of the coupling.
+        pub constraint: Constraint = Constraint::None,
+        /// Attention window of the fast path (Pre and Post); the slow path always sees its whole past.
+        pub fast_window: Option<usize> = None,
+        /// The method that brings the slow stream to the rate of the fast one.
+        pub upsample: Upsample = Upsample::Causal,
     }
 }
 

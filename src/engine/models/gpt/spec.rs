@@ -1,8 +1,6 @@
 //! Sizes of the GPT family: with learned positions, and with ALiBi.
 
-use serde::{Deserialize, Serialize};
-
-use crate::nn::residual_mixing::ResidualMixing;
+use crate::{config::defaults, nn::residual_mixing::ResidualMixing};
 
 /// The smallest width and the step of widths, and the step of small models that miss their count by more than [`NEAR`].
 const STEP: usize = 8;
@@ -18,43 +16,31 @@ const USUAL: f64 = 20.0;
 /// The approximate width of a head.
 const HEAD: usize = 32;
 
-/// Sizes with learned positions. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PlainGptSpec {
-    /// The width of the residual stream.
-    pub d_model: usize,
-    /// The number of heads.
-    pub heads: usize,
-    /// The number of layers.
-    pub layers: usize,
-    /// The number of learned positions, the longest text in tokens.
-    pub positions: usize,
-}
-
-impl Default for PlainGptSpec {
-    fn default() -> Self {
-        Self { d_model: 128, heads: 4, layers: 6, positions: 128 }
+defaults! {
+    /// Sizes with learned positions. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.
+    pub struct PlainGptSpec {
+        /// The width of the residual stream.
+        pub d_model: usize = 128,
+        /// The number of heads.
+        pub heads: usize = 4,
+        /// The number of layers.
+        pub layers: usize = 6,
+        /// The number of learned positions, the longest text in tokens.
+        pub positions: usize = 128,
     }
 }
 
-/// Sizes with ALiBi, and so without positions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AlibiGptSpec {
-    /// The width of the residual stream.
-    pub d_model: usize,
-    /// The number of heads.
-    pub heads: usize,
-    /// The number of layers.
-    pub layers: usize,
-    /// The state that a layer reads of what those before it gave.
-    pub residual: ResidualMixing,
-}
-
-impl Default for AlibiGptSpec {
-    fn default() -> Self {
-        Self { d_model: 128, heads: 4, layers: 6, residual: ResidualMixing::Fixed }
+defaults! {
+    /// Sizes with ALiBi, and so without positions.
+    pub struct AlibiGptSpec {
+        /// The width of the residual stream.
+        pub d_model: usize = 128,
+        /// The number of heads.
+        pub heads: usize = 4,
+        /// The number of layers.
+        pub layers: usize = 6,
+        /// The state that a layer reads of what those before it gave.
+        pub residual: ResidualMixing = ResidualMixing::Fixed,
     }
 }
 

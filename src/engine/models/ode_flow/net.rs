@@ -3,14 +3,15 @@
 //! Field (continuous-depth guide, section 7): Hc = H + W_t2 SiLU(W_t1 tau) + W_u u;
 //! dH/dtau = alpha (Attn(LN1 Hc) + MLP(LN2 Hc)).
 
-use candle_core::{Result, Tensor};
-
-use super::{super::capabilities::CONTROLS, super::gpt::embed_from, spec::OdeFlowSpec};
+use super::{
+    super::{capabilities::CONTROLS, gpt::embed_from},
+    spec::OdeFlowSpec,
+};
 use crate::{
+    models::prelude::*,
     nn::{
-        Params, Tap,
         block::{self, Block, Gpt2BlockSpec, gpt2_block},
-        fused::{GradAccumulator, linear::linear, mlp::Act},
+        fused::mlp::Act,
         layers::{Affine, EMBEDDING_STD, Norm},
     },
     ode::{self, Field, SolverOptions},

@@ -1,56 +1,38 @@
 //! The sizes of a model with a flow.
 
-use serde::{Deserialize, Serialize};
-
 use super::super::{
     capabilities::{CONTROLS, Steering},
     gpt::PlainGptSpec,
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::{
-    config::choices,
+    config::{choices, defaults},
     ode::{Gradient, Method},
 };
 
 choices! { for Gradient { Backprop = "backprop", Checkpointed = "checkpointed", Adjoint = "adjoint" } }
 
-/// Sizes. At width 256, 50,257 tokens, 128 positions and two layers on each side: 29,781,249 parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OdeFlowSpec {
-    /// The width of the residual stream.
-    pub d_model: usize,
-    /// The number of heads.
-    pub heads: usize,
-    /// The number of plain layers before the flow.
-    pub pre: usize,
-    /// The number of plain layers after the flow.
-    pub post: usize,
-    /// The number of learned positions, the longest text in tokens.
-    pub positions: usize,
-    /// Equal steps of `method` in training.
-    pub steps: usize,
-    /// A method of fixed steps.
-    pub method: Method,
-    /// The way that gradients take back through the flow.
-    pub gradient: Gradient,
-    /// Two stages: the language, then the field alone towards classes of tokens.
-    pub steering: Option<Steering>,
-}
-
-impl Default for OdeFlowSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 128,
-            heads: 4,
-            pre: 2,
-            post: 2,
-            positions: 128,
-            steps: 4,
-            method: Method::EULER,
-            gradient: Gradient::Backprop,
-            steering: None,
-        }
+defaults! {
+    /// Sizes. At width 256, 50,257 tokens, 128 positions and two layers on each side: 29,781,249 parameters.
+    pub struct OdeFlowSpec {
+        /// The width of the residual stream.
+        pub d_model: usize = 128,
+        /// The number of heads.
+        pub heads: usize = 4,
+        /// The number of plain layers before the flow.
+        pub pre: usize = 2,
+        /// The number of plain layers after the flow.
+        pub post: usize = 2,
+        /// The number of learned positions, the longest text in tokens.
+        pub positions: usize = 128,
+        /// Equal steps of `method` in training.
+        pub steps: usize = 4,
+        /// A method of fixed steps.
+        pub method: Method = Method::EULER,
+        /// The way that gradients take back through the flow.
+        pub gradient: Gradient = Gradient::Backprop,
+        /// Two stages: the language, then the field alone towards classes of tokens.
+        pub steering: Option<Steering> = None,
     }
 }
 

@@ -1,18 +1,14 @@
 //! The second stage of a steering run: the field alone learns, for a control of +1 and -1 to lead to
 //! one class of tokens and the other, for 0 to change nothing.
 
-use candle_core::{D, Device, Result, Tensor};
+use candle_core::D;
 
 use super::{
     super::capabilities::{CONTROLS, Steering},
     net::{FieldNet, Net},
     spec::OdeFlowSpec,
 };
-use crate::{
-    models::Loss,
-    nn::{Batch, IGNORE, Params, Tap, host},
-    ode::SolverOptions,
-};
+use crate::{models::prelude::*, nn::IGNORE, ode::SolverOptions};
 
 /// The prefixes of the field of the first stage, which is kept, and of the trained field.
 const BEFORE: &str = "before.";

@@ -1,17 +1,11 @@
 //! Sizes and switches of a network of predictive columns. It builds nothing.
 
-use candle_core::{Device, Result};
-use serde::{Deserialize, Serialize};
-
 use super::{
     DIRECTIONS, Spcn,
     feedforward::{FeedforwardLearning, FeedforwardRule},
     hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
 };
-use crate::models::{
-    FamilySpec, Trainable,
-    step_memory::{StepMemory, StepSizes},
-};
+use crate::models::prelude::*;
 
 /// Sizes of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -24,78 +18,55 @@ pub struct LevelSpec {
     pub fast: f64,
 }
 
-/// The default is the preset that comes closest to the paper's table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SpcnSpec {
-    /// False: the state is the word itself, one-hot, and nothing settles or learns, which shows the share of traces
-    /// alone.
-    pub network: bool,
-    /// The levels, lowest first.
-    pub levels: Vec<LevelSpec>,
-    /// True if a second hierarchy reads from right to left.
-    pub backward: bool,
-    /// True if there is a slow trace beside the fast one.
-    pub slow_trace: bool,
-    /// The slow coefficient as a share of the fast one.
-    pub slow_share: f64,
-    /// Settling sweeps a word.
-    pub sweeps: usize,
-    /// The weight of the pathway from below.
-    pub feedforward: f64,
-    /// The weight of the pathway from above.
-    pub feedback: f64,
-    /// The weight of the pathway within a level.
-    pub lateral: f64,
-    /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
-    pub buffer: usize,
-    /// The number of states that are mixed.
-    pub retrieved: usize,
-    /// True if the buffer is queried by cosine rather than dot product.
-    pub cosine: bool,
-    /// The factor on the retrieved mixture.
-    pub gain: f64,
-    /// True if the kept activations of a level are scaled to unit length.
-    pub unit_norm: bool,
-    /// eta of the feedback weights; 0 learns nothing.
-    pub rate: f64,
-    /// The decay of feedback weights at each word.
-    pub decay: f64,
-    /// The bounds of precisions.
-    pub precision: [f64; 2],
-    /// Precisions are 1 / (d v) rather than 1 / v.
-    pub precision_per_unit: bool,
-    /// The rule by which feedforward weights learn.
-    pub feedforward_rule: FeedforwardRule,
-    /// eta of that rule.
-    pub feedforward_rate: f64,
+/// A level of so many units, of which so many are kept, with the coefficient of its fast trace.
+fn level((units, active, fast): (usize, usize, f64)) -> LevelSpec {
+    LevelSpec { units, active, fast }
 }
 
-impl Default for SpcnSpec {
-    fn default() -> Self {
-        let level = |(units, active, fast)| LevelSpec { units, active, fast };
-        Self {
-            network: true,
-            levels: [(512, 31, 0.5), (256, 15, 0.2), (128, 8, 0.1), (64, 4, 0.05)].map(level).to_vec(),
-            backward: true,
-            slow_trace: true,
-            slow_share: 0.15,
-            sweeps: 3,
-            feedforward: 1.0,
-            feedback: 0.5,
-            lateral: 0.3,
-            buffer: 8,
-            retrieved: 4,
-            cosine: false,
-            gain: 1.0,
-            unit_norm: true,
-            rate: 0.01,
-            decay: 0.001,
-            precision: [0.1, 10.0],
-            precision_per_unit: false,
-            feedforward_rule: FeedforwardRule::Frozen,
-            feedforward_rate: 0.01,
-        }
+defaults! {
+    /// The default is the preset that comes closest to the paper's table.
+    pub struct SpcnSpec {
+        /// False: the state is the word itself, one-hot, and nothing settles or learns, which shows the share of traces
+        /// alone.
+        pub network: bool = true,
+        /// The levels, lowest first.
+        pub levels: Vec<LevelSpec> = [(512, 31, 0.5), (256, 15, 0.2), (128, 8, 0.1), (64, 4, 0.05)].map(level).to_vec(),
+        /// True if a second hierarchy reads from right to left.
+        pub backward: bool = true,
+        /// True if there is a slow trace beside the fast one.
+        pub slow_trace: bool = true,
+        /// The slow coefficient as a share of the fast one.
+        pub slow_share: f64 = 0.15,
+        /// Settling sweeps a word.
+        pub sweeps: usize = 3,
+        /// The weight of the pathway from below.
+        pub feedforward: f64 = 1.0,
+        /// The weight of the pathway from above.
+        pub feedback: f64 = 0.5,
+        /// The weight of the pathway within a level.
+        pub lateral: f64 = 0.3,
+        /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
+        pub buffer: usize = 8,
+        /// The number of states that are mixed.
+        pub retrieved: usize = 4,
+        /// True if the buffer is queried by cosine rather than dot product.
+        pub cosine: bool = false,
+        /// The factor on the retrieved mixture.
+        pub gain: f64 = 1.0,
+        /// True if the kept activations of a level are scaled to unit length.
+        pub unit_norm: bool = true,
+        /// eta of the feedback weights; 0 learns nothing.
+        pub rate: f64 = 0.01,
+        /// The decay of feedback weights at each word.
+        pub decay: f64 = 0.001,
+        /// The bounds of precisions.
+        pub precision: [f64; 2] = [0.1, 10.0],
+        /// Precisions are 1 / (d v) rather than 1 / v.
+        pub precision_per_unit: bool = false,
+        /// The rule by which feedforward weights learn.
+        pub feedforward_rule: FeedforwardRule = FeedforwardRule::Frozen,
+        /// eta of that rule.
+        pub feedforward_rate: f64 = 0.01,
     }
 }
 
@@ -103,7 +74,6 @@ impl SpcnSpec {
     /// More kept units, relative precisions and a weak episodic buffer asked by cosine: how another trial filled what the
     /// paper leaves open.
     pub fn second() -> Self {
-        let level = |(units, active, fast)| LevelSpec { units, active, fast };
         Self {
             levels: [(512, 51, 0.5), (256, 26, 0.2), (128, 13, 0.1), (64, 6, 0.05)].map(level).to_vec(),
             cosine: true,
@@ -202,7 +172,6 @@ impl FamilySpec for SpcnSpec {
     }
 
     fn tiny() -> Self {
-        let level = |(units, active, fast)| LevelSpec { units, active, fast };
         Self { levels: [(24, 4, 0.5), (12, 2, 0.2), (8, 2, 0.1)].map(level).to_vec(), ..Self::default() }
     }
 }

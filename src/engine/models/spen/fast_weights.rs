@@ -1,17 +1,11 @@
 //! Fast weights that a static predictor learns while it reads (PGHU at inference): W_base h + W_fast h predicts, and
 //! the precision-gated error of every token changes W_fast.
 
-use candle_core::{Result, Tensor};
-
 use crate::{
-    models::capabilities::FastWeightRule,
-    nn::{
-        fused::linear::linear,
-        host,
-        kernels::{
-            fast_weights::{FastWeightState, HebbianRule, read},
-            threads,
-        },
+    models::{capabilities::FastWeightRule, prelude::*},
+    nn::kernels::{
+        fast_weights::{FastWeightState, HebbianRule, read},
+        threads,
     },
 };
 

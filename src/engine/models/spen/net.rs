@@ -1,6 +1,6 @@
 //! The computation graph of the SPEN family, over a whole text or from where an earlier part ended.
 
-use candle_core::{D, Result, Tensor, bail};
+use candle_core::D;
 
 use super::{
     fast_weights::FastWeights,
@@ -9,12 +9,9 @@ use super::{
     traces::Traces,
 };
 use crate::{
-    models::capabilities::FastWeightRule,
+    models::{capabilities::FastWeightRule, prelude::*},
     nn::{
-        Params, Tap,
-        fused::{
-            activation::activation, balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k,
-        },
+        fused::{activation::activation, balance::balance, embedding::embedding, mlp::Act, top_k::top_k},
         layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
     },
 };

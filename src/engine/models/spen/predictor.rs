@@ -1,10 +1,10 @@
 //! Predicts the input of a block from the slow trace, and from the past where the predictor is an attention. All forms
 //! are strictly causal in what they look up: the present token is not among the values.
 
-use candle_core::{D, Result, Tensor, bail};
+use candle_core::D;
 
 use super::spec::{Predictor, PredictorValues, SpenSpec};
-use crate::nn::{Params, Tap, fused::linear::linear, layers::input_proj};
+use crate::{models::prelude::*, nn::layers::input_proj};
 
 /// Decay of linear attention's past at every token.
 const DECAY: f64 = 0.999;

@@ -1,14 +1,9 @@
 //! The three exponential moving averages of a block's input.
 
-use candle_core::{Result, Tensor};
-
 use super::spec::{COEFFICIENTS, TraceGate};
 use crate::{
-    models::capabilities::TraceBlocks,
-    nn::{
-        Params, Tap,
-        fused::{ema::ema, linear::linear_biased},
-    },
+    models::{capabilities::TraceBlocks, prelude::*},
+    nn::fused::{ema::ema, linear::linear_biased},
 };
 
 /// h_t = (1 - a) h_{t-1} + a x_t, once for each coefficient, fast to slow.

@@ -5,20 +5,15 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    super::{
-        Answer, Probe, ProbeInputs, Progress,
-        synapses::{MatchedNull, continuation, read_rows, request},
-    },
+    super::synapses::{MatchedNull, continuation, read_rows, request},
     ConceptQuestion, LEVEL, PRESETS, given,
     question::extent,
 };
 use crate::{
-    corpus::{
-        Corpus,
-        generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
-    },
-    models::capabilities::{Intervention, SynapseModel},
-    nn::{Device, Error, Result, Tensor, host},
+    analysis::statistics::{difference, mean},
+    corpus::generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
+    models::capabilities::Intervention,
+    probe::prelude::*,
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
 
@@ -50,7 +45,7 @@ impl Probe for ConceptEffectProbe {
         let (concept, rows, follows) = followed(cx, model, args)?;
         let run = Test { model, rows: &rows, device: cx.device, readings: args.draws + 3, progress: cx.progress };
         let before = run.losses(None, 0)?;
-        let own = changes(&before, &run.losses(Some(&asked.change), 1)?);
+        let own = difference(&run.losses(Some(&asked.change), 1)?, &before);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
         let null = MatchedNull::new(model, &texts, &asked.change, cx.device)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
@@ -58,7 +53,7 @@ impl Probe for ConceptEffectProbe {
         for draw in 0..args.draws {
             let Some(random) = null.draw(&asked.change.target, &mut rng) else { break };
             let change = Intervention { target: random.target, ..asked.change.clone() };
-            drawn.push(changes(&before, &run.losses(Some(&change), draw + 3)?));
+            drawn.push(difference(&run.losses(Some(&change), draw + 3)?, &before));
         }
         let side = |with: bool| ConceptSide {
             sentences: rows.iter().filter(|r| r.with == with).map(|r| row_text(cx.corpus, r)).collect(),
@@ -124,14 +119,6 @@ impl Test<'_> {
         }
         Ok(all)
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn changes(before: &[f64], after: &[f64]) -> Vec<f64> {
-    before.iter().zip(after).map(|(b, a)| a - b).collect()
 }
 
 fn side_values(rows: &[FollowUp], values: &[f64], with: bool) -> Vec<f64> {

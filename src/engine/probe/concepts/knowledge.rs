@@ -3,15 +3,11 @@
 
 use super::question::extent;
 use crate::{
-    corpus::{
-        Corpus,
-        generated::parliament::{
-            Class,
-            labelled::{Sentence, SplitSide, follow_ups, sentences},
-        },
+    corpus::generated::parliament::{
+        Class,
+        labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
-    models::Trainable,
-    nn::{Device, Result, Tap, Tensor, host},
+    probe::prelude::*,
 };
 
 /// Every seventh sentence is tested; seven is prime to the numbers of frames and languages, so that all take part.

@@ -3,12 +3,9 @@
 use super::{ConceptQuestion, ConceptVerdict, FoundSynapse, SearchResult, SentenceOrigin, Strength};
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
-    nn::{Error, Result},
-    telemetry::{
-        Array,
-        measurements::{
-            ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
-        },
+    nn::Result,
+    telemetry::measurements::{
+        ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
     },
 };
 
@@ -67,6 +64,6 @@ fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool
         languages: question.languages.iter().enumerate().map(language).collect(),
         significant_languages: s.significant_languages(),
         confirmed,
-        by_noun: Array::new([by_noun.len()], by_noun).map_err(Error::wrap)?,
+        by_noun: by_noun.into(),
     })
 }

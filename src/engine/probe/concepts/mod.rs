@@ -33,11 +33,9 @@ pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
 use std::path::Path;
 
-use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
-    corpus::{Corpus, CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Device, Error, Result},
+    corpus::{LabelledLines, generated::parliament::labelled::SplitSide},
+    probe::prelude::*,
     telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
 
@@ -189,9 +187,8 @@ fn given(text: Option<&str>) -> Option<&str> {
 /// The question that the arguments ask.
 fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion> {
     if let Some(path) = given(args.sentences.as_deref()) {
-        let error = |e: CorpusError| Error::Msg(e.to_string());
-        let lines = LabelledLines::read(Path::new(path.trim())).map_err(error)?;
-        let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(error)?;
+        let lines = LabelledLines::read(Path::new(path.trim()))?;
+        let concept = lines.concept(given(args.label.as_deref()).map(str::trim))?;
         return ConceptQuestion::from_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
     }
     match (given(args.with.as_deref()), given(args.without.as_deref())) {
@@ -203,7 +200,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion
                 None => ConceptQuestion::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
             };
             match built_in {
-                Some(question) => question.map_err(|e| Error::Msg(e.to_string())),
+                Some(question) => Ok(question?),
                 None => candle_core::bail!("there is no concept `{id}`"),
             }
         }

@@ -2,12 +2,7 @@
 //! full sigma is never formed.
 
 use super::question::ConceptSentence;
-use crate::{
-    models::capabilities::{SynapseModel, TextReader},
-    nn::{Device, Result, Tap, Tensor, host},
-    probe::Progress,
-    telemetry::Synapse,
-};
+use crate::{models::capabilities::TextReader, probe::prelude::*, telemetry::Synapse};
 
 /// Values of activations (one kind, one layer) that a batch may hold.
 const AT_ONCE: usize = 1 << 22;
@@ -49,7 +44,7 @@ impl ReadBatch<'_> {
     /// `(B, T, n)`, zero after the sentence's end; only the given neurons if any are given.
     fn activations(&self, kind: &str, layer: usize, of: Option<&[usize]>) -> Result<Tensor> {
         let path = format!("layers.{layer}.{kind}");
-        let Some(found) = self.tap.get(&path) else { candle_core::bail!("the model offers no `{path}`") };
+        let found = self.tap.need(&path)?;
         let (b, _, t, _) = found.dims4()?;
         let mut all = found.transpose(1, 2)?.reshape((b, t, self.neurons))?;
         if let Some(of) = of {

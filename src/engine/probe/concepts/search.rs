@@ -5,7 +5,7 @@ use super::{
     reading::{Scalar, SentenceReader, ShortList},
 };
 use crate::{
-    analysis::{clustered_tests::Clusters, multiple_testing::holm},
+    analysis::{clustered_tests::Clusters, multiple_testing::holm, statistics},
     corpus::generated::parliament::labelled::SplitSide,
     nn::Result,
     probe::Progress,
@@ -203,10 +203,7 @@ fn shortlist(
             .chunks(languages)
             .map(|m| m.iter().map(ConceptMoments::selectivity).sum::<f64>() / m.len() as f64)
             .collect();
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|&a, &b| mean[b].total_cmp(&mean[a]).then(a.cmp(&b)));
-        order.truncate(how.per_side);
-        order
+        statistics::largest(&mean, how.per_side)
     };
     Ok((1..layers).map(|layer| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
 }
@@ -256,7 +253,7 @@ impl Strata {
                 .filter(|((_, n), with)| *n > 0.0 && **with == side)
                 .map(|((s, n), _)| s / n)
                 .collect();
-            let (mean, sd) = crate::analysis::statistics::mean_sd(&means);
+            let (mean, sd) = statistics::mean_sd(&means);
             if means.is_empty() {
                 return -1.0;
             }

@@ -10,11 +10,10 @@ mod tally;
 pub use search::{ContextSearch, Followed, search};
 pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
 
-use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::TextSpan,
-    models::capabilities::{Part, SynapseModel, SynapseShape},
-    nn::{Error, Result},
+    models::capabilities::{Part, SynapseShape},
+    probe::prelude::*,
     telemetry::{
         Synapse,
         measurements::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs},
@@ -55,7 +54,7 @@ impl Probe for TopContextsProbe {
         });
         let mut next = || {
             let (from, ids) = read.get();
-            let chunk = cx.corpus.chunk(span, from).map_err(|e| Error::Msg(e.to_string()))?;
+            let chunk = cx.corpus.chunk(span, from)?;
             Ok(chunk.map(|chunk| {
                 read.set((chunk.end, ids + chunk.ids.len()));
                 chunk.ids

@@ -2,8 +2,8 @@
 
 use super::tally::{ActivationTally, ReadWindow};
 use crate::{
-    models::capabilities::{Part, ReadTokens, SynapseModel, SynapseShape, TextReader},
-    nn::{Result, Tensor, host},
+    models::capabilities::{Part, ReadTokens, SynapseShape, TextReader},
+    probe::prelude::*,
     telemetry::{Synapse, neuron_name},
 };
 

@@ -3,9 +3,8 @@
 use super::{FlowInput, Rhs, basis};
 use crate::{
     models::capabilities::FlowModel,
-    nn::{Result, Tensor, host},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
+    probe::prelude::*,
+    telemetry::measurements::{FlowAlongArgs, FlowMotion},
 };
 
 /// The number of sampled depths: 0, 1/16, ... 1.

@@ -8,15 +8,11 @@ use super::{
 };
 use crate::{
     models::capabilities::{FlowControl, FlowModel, LanguageFlow},
-    nn::{Result, Tensor},
     ode::{self, Policy, SolverOptions, Trace},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{
-            self, FlowArgs, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt,
-            SolverTrace, SolverUse, SteeringClass, SteeringClasses, StepPolicy,
-        },
+    probe::prelude::*,
+    telemetry::measurements::{
+        FlowArgs, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt, SolverTrace,
+        SolverUse, SteeringClass, SteeringClasses, StepPolicy,
     },
 };
 
@@ -110,7 +106,7 @@ fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor])
     let shape = [places.len(), times.len(), basis.components.len()];
     Ok(FlowPaths {
         taus: times.to_vec().into(),
-        places: Array::new(shape, places.concat()).map_err(candle_core::Error::wrap)?,
+        places: Array::new(shape, places.concat())?,
         explained: basis.components.iter().map(|c| c.explained).collect(),
     })
 }

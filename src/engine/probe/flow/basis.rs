@@ -3,7 +3,10 @@
 
 use super::{FlowInput, SolveParams};
 use crate::{
-    analysis::pca::{self, PrincipalComponent},
+    analysis::{
+        pca::{self, PrincipalComponent},
+        statistics::{difference, mean_row},
+    },
     nn::{Result, Tensor},
     ode::{self, Method, SolverOptions},
 };
@@ -35,7 +38,7 @@ impl Basis {
             for (_, state) in &solution.states[1..] {
                 let rows = input.rows(state)?;
                 followed.push(rows[input.token].clone());
-                moved.extend(rows.iter().zip(&starts).map(|(h, s)| minus(h, s)));
+                moved.extend(rows.iter().zip(&starts).map(|(h, s)| difference(h, s)));
             }
         }
         let components = if input.planar_field().is_some() {
@@ -43,7 +46,7 @@ impl Basis {
         } else {
             let refs: Vec<Vec<f32>> = moved.iter().map(|r| r.iter().map(|v| *v as f32).collect()).collect();
             let mean = pca::mean(&refs.iter().map(Vec::as_slice).collect::<Vec<_>>(), dims);
-            let centred: Vec<Vec<f64>> = moved.iter().map(|r| minus(r, &mean)).collect();
+            let centred: Vec<Vec<f64>> = moved.iter().map(|r| difference(r, &mean)).collect();
             let mut found = pca::components(&centred, dims, 3);
             // a flow that does not move has no directions of its own
             for axis in axes(dims) {
@@ -56,7 +59,7 @@ impl Basis {
         let origin = vec![0.0; dims];
         let mut basis = Self { components, origin, reach: vec![] };
         if input.planar_field().is_none() {
-            basis.origin = mean_of(&starts);
+            basis.origin = mean_row(&starts);
         }
         let seen: Vec<Vec<f64>> = followed.iter().map(|h| basis.place(h)).collect();
         basis.reach = (0..basis.components.len())
@@ -67,7 +70,7 @@ impl Basis {
 
     /// Coordinates of a state of one token.
     pub fn place(&self, row: &[f64]) -> Vec<f64> {
-        let centred = minus(row, &self.origin);
+        let centred = difference(row, &self.origin);
         self.components.iter().map(|c| pca::project(&centred, &c.direction)).collect()
     }
 
@@ -96,18 +99,6 @@ fn axes(dims: usize) -> Vec<PrincipalComponent> {
             PrincipalComponent { direction, explained: 1.0 / dims as f64 }
         })
         .collect()
-}
-
-fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
-fn mean_of(rows: &[Vec<f64>]) -> Vec<f64> {
-    let mut mean = vec![0.0; rows.first().map_or(0, Vec::len)];
-    for row in rows {
-        mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows.len() as f64);
-    }
-    mean
 }
 
 /// The states of a solve at these depths, the first of which is 0.

@@ -8,14 +8,10 @@ use super::{
 };
 use crate::{
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
-    models::{
-        Trainable,
-        capabilities::{FlowModel, LanguageFlow, Steering},
-    },
-    nn::{Result, Tensor},
+    models::capabilities::{FlowModel, LanguageFlow, Steering},
     ode::{self, Method, SolverOptions},
-    probe::{Answer, FromModel, Probe, ProbeInputs},
-    telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
+    probe::prelude::*,
+    telemetry::measurements::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
 /// Makes a [`measurements::FlowClaims`], with the model's own Euler steps.

@@ -16,11 +16,10 @@ pub use claims::FlowClaims;
 pub use plane_field::FlowField;
 pub use sweep::FlowSweep;
 
-use super::ProbeInputs;
 use crate::{
     models::capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering},
-    nn::{Result, Tensor, host},
     ode::SolverOptions,
+    probe::prelude::*,
     telemetry::measurements::FlowArgs,
 };
 

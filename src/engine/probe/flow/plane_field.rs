@@ -6,12 +6,8 @@ use super::{
 };
 use crate::{
     models::capabilities::FlowModel,
-    nn::{Result, Tensor, host},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{self, FieldExtent, FlowFieldArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{FieldExtent, FlowFieldArgs},
 };
 
 /// The margin of the shown plane around the paths, as a share of their extent.
@@ -52,7 +48,7 @@ impl Probe for FlowField {
         let velocities = velocities(&input, &rhs, tau, &state, &offsets)?;
         let (dx, dy): (Vec<f32>, Vec<f32>) =
             velocities.iter().map(|v| basis.along(v)).map(|[x, y]| (x as f32, y as f32)).unzip();
-        let grid = |data| Array::new([n, n], data).map_err(candle_core::Error::wrap);
+        let grid = |data| Array::new([n, n], data);
         let field = measurements::FlowField { tau, at: [here[0], here[1]], extent, dx: grid(dx)?, dy: grid(dy)? };
         let about = format!("{}, token {}, τ = {tau}, {}", input.describe(), input.token, params.describe());
         Ok(vec![Answer::new(field, about, input.tokens)])

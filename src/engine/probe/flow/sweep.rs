@@ -17,9 +17,9 @@ use std::{
 use super::{FlowInput, SolveParams};
 use crate::{
     config::{Arguments, Choice},
-    models::{Trainable, capabilities::FlowModel},
-    nn::{Result, host, params},
-    probe::{Answer, FromModel, Probe, ProbeInputs},
+    models::capabilities::FlowModel,
+    nn::params,
+    probe::prelude::*,
     telemetry::{
         Measurement, Payload,
         measurements::{FlowSweepArgs, FlowSweepKind, SweepProgress},

@@ -3,11 +3,11 @@
 
 use super::{FlowInput, SolveParams};
 use crate::{
-    corpus::{Corpus, generated::steering::GOOD},
+    analysis::statistics::{largest, softmax},
+    corpus::generated::steering::GOOD,
     models::capabilities::LanguageFlow,
-    nn::{Result, Tensor, host},
     ode::{self, Method, SolverOptions},
-    probe::ProbeInputs,
+    probe::prelude::*,
 };
 
 /// Words of a continuation at most; a full stop ends it.
@@ -26,13 +26,6 @@ pub fn next_of_rows(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<Vec<f6
     let (_, t, v) = logits.dims3()?;
     let flat = host::to_f64(&logits.narrow(1, t - 1, 1)?)?;
     Ok(flat.chunks(v).map(softmax).collect())
-}
-
-fn softmax(logits: &[f64]) -> Vec<f64> {
-    let top = logits.iter().copied().fold(f64::MIN, f64::max);
-    let exp: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();
-    let total: f64 = exp.iter().sum();
-    exp.iter().map(|e| e / total).collect()
 }
 
 /// The probability of any of these ids.
@@ -55,10 +48,7 @@ pub fn single_token_ids(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
 
 /// The ids of highest probability, highest first.
 pub fn top(p: &[f64], count: usize) -> Vec<u32> {
-    let mut ids: Vec<u32> = (0..p.len() as u32).collect();
-    ids.sort_by(|a, b| p[*b as usize].total_cmp(&p[*a as usize]));
-    ids.truncate(count);
-    ids
+    largest(p, count).into_iter().map(|id| id as u32).collect()
 }
 
 /// Goes on from the prompt, whose next token is likeliest to be `first`, always with the likeliest

@@ -3,12 +3,8 @@
 use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
 };
 
 /// The number of simulated particles, and of those whose paths are in the measurement.
@@ -71,7 +67,7 @@ fn curves(of: &Relaxation) -> RelaxationCurves {
 
 fn distributions(flow: &Relaxation, n: usize) -> Result<Array> {
     let all: Vec<f32> = flow.states.iter().flatten().map(|p| *p as f32).collect();
-    Array::new([flow.states.len(), n], all).map_err(candle_core::Error::wrap)
+    Ok(Array::new([flow.states.len(), n], all)?)
 }
 
 /// The largest difference between the share of the particles in a state and its probability, by step.

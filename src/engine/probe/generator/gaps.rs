@@ -3,8 +3,7 @@
 use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
     models::capabilities::StationaryMap,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::measurements::{GapBySize, GapBySizeArgs, TopologyGaps},
 };
 

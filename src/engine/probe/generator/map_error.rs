@@ -7,12 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use super::control;
 use crate::{
     models::capabilities::StationaryMap,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{StationaryMapArgs, StationaryMapError},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{StationaryMapArgs, StationaryMapError},
 };
 
 /// The number of held-out controls.
@@ -54,8 +50,7 @@ impl Probe for StationaryMapProbe {
         let measured = StationaryMapError {
             range,
             reach,
-            error: Array::new([rows, cells], over_plane.iter().map(|e| e.sum as f32).collect())
-                .map_err(candle_core::Error::wrap)?,
+            error: Array::new([rows, cells], over_plane.iter().map(|e| e.sum as f32).collect())?,
             held_out: mean(within.iter().map(|e| e.sum)),
             held_out_largest: mean(within.iter().map(|e| e.largest)),
             outside: mean(errors(map, &outside, &stationary_distributions(map, &outside)?)?.iter().map(|e| e.sum)),
@@ -92,7 +87,7 @@ impl MapError {
 
 /// The stationary distribution at each control.
 fn stationary_distributions(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
-    ys.iter().map(|y| map.generator().uniform_limit(y).map_err(candle_core::Error::wrap)).collect()
+    ys.iter().map(|y| Ok(map.generator().uniform_limit(y)?)).collect()
 }
 
 fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>], wanted: &[Vec<f64>]) -> Result<Vec<MapError>> {

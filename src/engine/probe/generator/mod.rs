@@ -2,14 +2,14 @@
 //! network has learned of it. They ask for a [`StationaryMap`], or for a slow stream that is the control itself, and know no
 //! family.
 
-use super::{FromModel, ProbeInputs, prompt::Prompt, staircase::StreamsModel};
+use super::staircase::StreamsModel;
 use crate::{
     analysis::{
         generator::{Control, ControlledGenerator, Generator, GeneratorError, Topology, TopologySettings, read_edits},
         pca::standard_scores,
     },
-    models::{Trainable, capabilities::StationaryMap},
-    nn::{Result, Tap, host},
+    models::capabilities::StationaryMap,
+    probe::prelude::*,
     telemetry::measurements::GeneratorArgs,
 };
 
@@ -66,7 +66,7 @@ impl<'a> GeneratorQuery<'a> {
                 (Some(map), map.generator(), control(map, [args.y0, args.y1, args.y2, args.y3]), String::new())
             }
             ControlledModel::Streams(streams) => {
-                let base = OWN.draw(cx.seed).map_err(candle_core::Error::wrap)?;
+                let base = OWN.draw(cx.seed)?;
                 drawn = ControlledGenerator::new(base, OWN_CONTROL, cx.seed);
                 let (control, origin) = own_control(&streams, args, cx)?;
                 (None, &drawn, control, origin)
@@ -81,7 +81,7 @@ impl<'a> GeneratorQuery<'a> {
             let generator = if args.cut { generator.cut() } else { generator };
             Ok((generator, args.cut || !edits.is_empty()))
         };
-        let (generator, is_edited) = edited().map_err(candle_core::Error::wrap)?;
+        let (generator, is_edited) = edited()?;
         Ok(Self { map, control, origin, is_edited, generator })
     }
 
@@ -99,7 +99,7 @@ fn own_control(streams: &StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInput
     let path = streams.slow_tap(streams.rounds.saturating_sub(1));
     let mut tap = Tap::on(&[&path]);
     model.logits(&passage.tensor(cx.device)?, &mut tap)?;
-    let Some(found) = tap.get(&path) else { candle_core::bail!("the model offers no activation `{path}`") };
+    let found = tap.need(&path)?;
     let values = host::to_f32(found)?; // (1, T, D)
     let rows: Vec<&[f32]> = values.chunks(found.dim(2)?).collect();
     let token = args.token.min(rows.len().saturating_sub(1));
@@ -124,29 +124,23 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        corpus::{self, Corpus},
         models::{ModelSpec, fast_slow::FastSlowSpec},
-        probe::{AnyProbe, ProbeContext},
+        probe::{AnyProbe, testing},
         telemetry::{
-            Args, Measurement,
+            Measurement,
             measurements::{GeneratorFlow, GeneratorState},
         },
     };
 
     fn asked<M: Measurement>(probe: &dyn AnyProbe, token: i64, weights: f64) -> Result<M> {
-        let source = corpus::Source::Generated("harbour".into());
-        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
-        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let corpus = testing::prose()?;
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         for (_, var) in model.params().iter().filter(|(name, _)| name.starts_with("slow.1.mlp.down")) {
             let changed: Tensor = (var.as_tensor() * weights)?;
             var.set(&changed.detach())?;
         }
-        let args: Args = [("token".to_owned(), Value::Int(token))].into();
-        let found = probe.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        Ok(M::from_payload(&found[0].payload).cloned().expect("a measurement"))
+        testing::measured(probe, model.as_mut(), &corpus, &[("token", Value::Int(token))])
     }
 
     #[test]

@@ -3,12 +3,8 @@
 use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::{
-        Array,
-        measurements::{GeneratorArgs, GeneratorState, StateClass},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{GeneratorArgs, GeneratorState, StateClass},
 };
 
 /// Makes a [`GeneratorState`].
@@ -36,7 +32,7 @@ impl Probe for GeneratorProbe {
         let state = GeneratorState {
             control: asked.control.clone().into(),
             is_edited: asked.is_edited,
-            matrix: Array::new([n, n], matrix).map_err(candle_core::Error::wrap)?,
+            matrix: Array::new([n, n], matrix)?,
             step_bound: a.step_bound(),
             classes: classes
                 .into_iter()

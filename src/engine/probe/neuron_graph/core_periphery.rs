@@ -7,10 +7,8 @@ use crate::{
         cores::{coreness, rich_club},
         null_models,
     },
-    models::capabilities::SynapseModel,
-    nn::{Error, Result},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, CorePeripheryArgs},
+    probe::prelude::*,
+    telemetry::measurements::CorePeripheryArgs,
 };
 
 /// Makes a [`measurements::CorePeriphery`].
@@ -27,18 +25,18 @@ impl Probe for CorePeriphery {
         let factors = Factors::new(model, &question, cx)?;
         let found = factors.edges(&question, &factors.product()?.spread())?;
         let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
-        let (given, core_size) = Core::new(&compact, &compact.edges, args.share)?;
+        let given = Core::new(&compact, &compact.edges, args.share)?;
         let mut rewired = vec![];
         for k in 0..args.rewirings {
             cx.progress.at(k, args.rewirings)?;
             let edges = null_models::degree_preserving(&compact.edges, cx.seed ^ (k as u64 + 1));
-            rewired.push(Core::new(&compact, &edges, args.share)?.0);
+            rewired.push(Core::new(&compact, &edges, args.share)?);
         }
         let measured = measurements::CorePeriphery {
             edges: compact.edges.len(),
             carrying: compact.neurons.len(),
             core_k: given.k,
-            core_size,
+            core_size: given.size,
             core_k_rewired: rewired.iter().map(|c| c.k).collect(),
             rich_club: given.rich_club,
             rich_club_rewired: rewired.iter().map(|c| c.rich_club).collect(),
@@ -51,16 +49,16 @@ impl Probe for CorePeriphery {
 /// The numbers of one graph.
 struct Core {
     k: u32,
+    /// Neurons in the core.
+    size: usize,
     rich_club: f64,
 }
 
 impl Core {
-    /// With the number of neurons in the core.
-    fn new(compact: &CompactGraph, edges: &[Edge], share: f64) -> Result<(Self, usize)> {
-        let graph = Graph::new(compact.neurons.len(), edges, true).map_err(Error::wrap)?;
+    fn new(compact: &CompactGraph, edges: &[Edge], share: f64) -> Result<Self> {
+        let graph = Graph::new(compact.neurons.len(), edges, true)?;
         let all = coreness(&graph);
         let k = all.iter().copied().max().unwrap_or_default();
-        let size = all.iter().filter(|c| **c == k).count();
-        Ok((Self { k, rich_club: rich_club(&graph, share) }, size))
+        Ok(Self { k, size: all.iter().filter(|c| **c == k).count(), rich_club: rich_club(&graph, share) })
     }
 }

@@ -3,9 +3,7 @@
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::null_models,
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
 };
 
@@ -23,19 +21,23 @@ impl Probe for GraphCurve {
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(&args.graph);
-        let factors = Factors::new(model, &question, cx)?;
-        let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
-        let edges = weighed(&found.edges, question.weighted);
-        let model = CompactGraph::from_edges(&edges);
-        let other = CompactGraph::from_edges(&null_models::degree_preserving(&edges, cx.seed ^ 3));
-        let modularity = |c: &CompactGraph| c.communities(RESTARTS, Some(0), cx.seed).map(|found| found.modularity);
-        let measured = ModularityAtStep {
-            edges: edges.len(),
-            model: modularity(&model)?,
-            degree_preserving: modularity(&other)?,
-            carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
-        };
-        let about = format!("{}, best of {RESTARTS} searches", question.label());
-        Ok(vec![Answer::new(measured, about, vec![])])
+        answers(&Factors::new(model, &question, cx)?, &question, cx.seed)
     }
+}
+
+/// The answer about the graph of these factors.
+pub(super) fn answers(factors: &Factors, question: &GraphQuery, seed: u64) -> Result<Vec<Answer>> {
+    let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
+    let edges = weighed(&found.edges, question.weighted);
+    let model = CompactGraph::from_edges(&edges);
+    let other = CompactGraph::from_edges(&null_models::degree_preserving(&edges, seed ^ 3));
+    let modularity = |c: &CompactGraph| c.communities(RESTARTS, Some(0), seed).map(|found| found.modularity);
+    let measured = ModularityAtStep {
+        edges: edges.len(),
+        model: modularity(&model)?,
+        degree_preserving: modularity(&other)?,
+        carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
+    };
+    let about = format!("{}, best of {RESTARTS} searches", question.label());
+    Ok(vec![Answer::new(measured, about, vec![])])
 }

@@ -3,15 +3,15 @@
 
 use candle_core::bail;
 
-use super::{GraphQuery, synapses::SynapseFactors};
+use super::{GraphQuery, matrices::MatrixPair, synapses::SynapseFactors};
 use crate::{
     analysis::graph::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
-    models::capabilities::{SynapseModel, SynapseShape},
-    nn::{Result, Tensor, host},
-    probe::ProbeInputs,
+    models::capabilities::SynapseShape,
+    nn::fused::linear_attention::LinearAttentionSpec,
+    probe::prelude::*,
     telemetry::{measurements::Matrix, neuron_name},
 };
 
@@ -67,6 +67,17 @@ impl Factors {
         let (a, b) = (host::to_f32(&decoder)?, host::to_f32(&encoder.transpose(1, 2)?)?);
         let width = shape.d_model;
         Self { a, b, width, first: (0, 0), same: true, shape }.of_heads(question.heads)
+    }
+
+    /// The factors of any two matrices.
+    pub fn from_matrices(pair: &MatrixPair) -> Self {
+        let MatrixPair { from: a, to: b, width, .. } = pair;
+        let (rows, cols) = (a.len() / width, b.len() / width);
+        let same = rows == cols;
+        let (neurons, first) = if same { (rows, 0) } else { (rows + cols, rows) };
+        let attention = LinearAttentionSpec { rotary: false, ..LinearAttentionSpec::default() };
+        let shape = SynapseShape { d_model: *width, heads: 1, neurons, attention, ..SynapseShape::default() };
+        Self { a: a.clone(), b: b.clone(), width: *width, first: (0, first), same, shape }
     }
 
     fn of_heads(self, heads: Option<(usize, usize)>) -> Result<Self> {

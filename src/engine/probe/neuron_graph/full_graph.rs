@@ -10,11 +10,9 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::{
-        measurements::{self, GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
+        measurements::{GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
         number::Number,
     },
 };
@@ -29,16 +27,21 @@ impl Probe for NeuronGraph {
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(args);
-        let cut = CutGraph::new(Factors::new(model, &question, cx)?, question)?;
-        let neurons = cut.neurons(cx.seed)?;
-        let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
-        let degrees = degrees::measured(&cut.outgoing, &cut.incoming);
-        Ok(vec![
-            Answer::new(histogram, cut.label(), vec![]),
-            Answer::new(neurons, cut.label(), vec![]),
-            Answer::new(degrees, cut.label(), vec![]),
-        ])
+        answers(Factors::new(model, &question, cx)?, question, cx.seed)
     }
+}
+
+/// The answers about the graph of these factors.
+pub(super) fn answers(factors: Factors, question: GraphQuery, seed: u64) -> Result<Vec<Answer>> {
+    let cut = CutGraph::new(factors, question)?;
+    let neurons = cut.neurons(seed)?;
+    let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
+    let degrees = degrees::measured(&cut.outgoing, &cut.incoming);
+    Ok(vec![
+        Answer::new(histogram, cut.label(), vec![]),
+        Answer::new(neurons, cut.label(), vec![]),
+        Answer::new(degrees, cut.label(), vec![]),
+    ])
 }
 
 /// The graph of these arguments, and what it is in words, of a model's weights outside of any run.
@@ -84,7 +87,7 @@ impl CutGraph {
     fn neurons(&self, seed: u64) -> Result<measurements::NeuronGraph> {
         let Self { question, factors, entries, found, compact, .. } = self;
         let communities = compact.communities(question.restarts, None, seed)?;
-        let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
+        let csr = Csr::new(compact.neurons.len(), &compact.edges, true)?;
         let core = coreness(&csr);
         let ids = || compact.neurons.iter().map(|v| *v as usize);
         let heads: Vec<u32> = ids().map(|v| factors.head(v) as u32).collect();

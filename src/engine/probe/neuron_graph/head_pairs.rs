@@ -3,10 +3,8 @@
 use super::{Factors, GraphQuery};
 use crate::{
     analysis::graph::product::{Sign, Spread},
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, HeadPair, HeadPairsArgs, HeavyTail, NeuronGraphArgs},
+    probe::prelude::*,
+    telemetry::measurements::{HeadPair, HeadPairsArgs, HeavyTail, NeuronGraphArgs},
 };
 
 /// Makes a [`measurements::HeadPairs`].

@@ -9,6 +9,7 @@ mod degrees;
 mod factors;
 mod full_graph;
 mod head_pairs;
+mod matrices;
 mod neuron;
 mod null_models;
 mod spread;
@@ -20,6 +21,7 @@ pub use core_periphery::CorePeriphery;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
 pub use head_pairs::HeadPairs;
+pub use matrices::{MATRIX_PROBES, MatrixPair, of_matrices};
 pub use neuron::GraphNeuron;
 pub use null_models::GraphModularity;
 pub use write_intervals::WriteIntervals;
@@ -41,6 +43,8 @@ use crate::{
 struct GraphQuery {
     /// The matrix: a product of weights, or the synapses after a text.
     through: Matrix,
+    /// The product in words, where it is of matrices that were named and of no model's own.
+    product: Option<String>,
     /// The layer of x and the length of the text, for synapses.
     layer: Option<usize>,
     tokens: usize,
@@ -61,14 +65,25 @@ impl From<&NeuronGraphArgs> for GraphQuery {
         let NeuronGraphArgs { matrix, layer, tokens, from_head, to_head, sign, edges, beta, weighted, restarts } =
             *args;
         let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
-        Self { through: matrix, layer, tokens, heads, sign, edges, beta: beta as f32, weighted, restarts }
+        Self {
+            through: matrix,
+            product: None,
+            layer,
+            tokens,
+            heads,
+            sign,
+            edges,
+            beta: beta as f32,
+            weighted,
+            restarts,
+        }
     }
 }
 
 impl GraphQuery {
     /// A description for `about`.
     fn label(&self) -> String {
-        let what = self.through.sentence(self.tokens);
+        let what = self.product.clone().unwrap_or_else(|| self.through.sentence(self.tokens));
         let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
         let sign = match self.sign {
             Sign::Excitatory => "excitatory",
@@ -98,7 +113,7 @@ impl CompactGraph {
 
     /// Best of `restarts` searches, each perturbed so often; neurons without edges would change nothing.
     fn communities(&self, restarts: usize, perturbations: Option<usize>, seed: u64) -> Result<Communities> {
-        let graph = Graph::new(self.neurons.len(), &self.edges, true).map_err(candle_core::Error::wrap)?;
+        let graph = Graph::new(self.neurons.len(), &self.edges, true)?;
         Ok(communities(&graph, Search { seed, restarts, perturbations, ..Search::default() }))
     }
 }

@@ -5,11 +5,9 @@ use candle_core::bail;
 
 use super::{Factors, GraphQuery};
 use crate::{
-    corpus::Corpus,
-    models::capabilities::SynapseModel,
-    nn::{Result, host},
-    probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, GraphNeuronArgs, Partner, TokenScore},
+    analysis::statistics,
+    probe::prelude::*,
+    telemetry::measurements::{GraphNeuronArgs, Partner, TokenScore},
 };
 
 /// Partners and tokens listed of each kind.
@@ -88,9 +86,6 @@ fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<
 
 /// The highest scores with their tokens.
 fn ranked(scores: &[f32], corpus: &Corpus) -> Vec<TokenScore> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-    order.truncate(TOKENS);
-    let scored = |t: &usize| TokenScore { token: corpus.token_text(*t as u32), score: f64::from(scores[*t]) };
-    order.iter().map(scored).collect()
+    let scored = |t: usize| TokenScore { token: corpus.token_text(t as u32), score: f64::from(scores[t]) };
+    statistics::largest(scores, TOKENS).into_iter().map(scored).collect()
 }

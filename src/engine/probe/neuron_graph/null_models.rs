@@ -5,10 +5,8 @@ use std::cell::Cell;
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
-    models::capabilities::SynapseModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs, Progress},
-    telemetry::measurements::{self, GraphModularityArgs},
+    probe::prelude::*,
+    telemetry::measurements::GraphModularityArgs,
 };
 
 /// Makes a [`measurements::GraphModularity`].
@@ -21,14 +19,26 @@ impl Probe for GraphModularity {
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let restarts = args.searches.unwrap_or(args.graph.restarts);
-        let question = GraphQuery { restarts, ..GraphQuery::from(&args.graph) };
+        let question = GraphQuery::from(&args.graph);
         let factors = Factors::new(model, &question, cx)?;
-        let measured = measured(&factors, &question, args.most, cx.seed, cx.progress)?;
-        let edges = if question.weighted { "weighted" } else { "each edge as 1" };
-        let about = format!("{}, {edges}, best of {restarts} searches", question.label());
-        Ok(vec![Answer::new(measured, about, vec![])])
+        answers(&factors, question, args, cx.seed, cx.progress)
     }
+}
+
+/// The answer about the graph of these factors.
+pub(super) fn answers(
+    factors: &Factors,
+    question: GraphQuery,
+    args: &GraphModularityArgs,
+    seed: u64,
+    progress: Progress<'_>,
+) -> Result<Vec<Answer>> {
+    let restarts = args.searches.unwrap_or(args.graph.restarts);
+    let question = GraphQuery { restarts, ..question };
+    let measured = measured(factors, &question, args.most, seed, progress)?;
+    let edges = if question.weighted { "weighted" } else { "each edge as 1" };
+    let about = format!("{}, {edges}, best of {restarts} searches", question.label());
+    Ok(vec![Answer::new(measured, about, vec![])])
 }
 
 /// A graph at every size: the first so many of its edges by falling strength.

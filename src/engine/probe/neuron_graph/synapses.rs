@@ -3,11 +3,9 @@
 
 use super::GraphQuery;
 use crate::{
-    models::capabilities::{Rotation, SynapseModel},
-    nn::Result,
+    models::capabilities::Rotation,
     probe::{
-        ProbeInputs,
-        prompt::Prompt,
+        prelude::*,
         synapses::firing::{self, Activation},
     },
 };

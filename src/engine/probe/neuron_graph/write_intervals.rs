@@ -6,14 +6,11 @@ use rand_chacha::ChaCha8Rng;
 use super::degrees;
 use crate::{
     analysis::graph::null_models,
-    models::{Trainable, capabilities::SynapseModel},
-    nn::Result,
     probe::{
-        Answer, Probe, ProbeInputs,
-        prompt::Prompt,
+        prelude::*,
         synapses::firing::{self, Activation},
     },
-    telemetry::measurements::{self, IntervalDistribution, WriteIntervalsArgs},
+    telemetry::measurements::{IntervalDistribution, WriteIntervalsArgs},
 };
 
 /// Makes a [`measurements::WriteIntervals`].

@@ -2,17 +2,13 @@
 //! and what remains of the model without the trained weights.
 
 use super::{
-    reading::{StreamReader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts},
     texts::StreamTexts,
 };
 use crate::{
-    analysis::statistics::t_interval,
-    models::{
-        Trainable,
-        capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
-    },
-    nn::Result,
-    probe::{Answer, FromModel, Probe, ProbeInputs, Progress},
+    analysis::statistics::{mean, t_interval},
+    models::capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
+    probe::prelude::*,
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
@@ -82,7 +78,7 @@ impl Probe for FastWeightSweep {
 }
 
 /// Positive numbers of an argument, ascending; the usual ones where it is blank.
-fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
     if given.trim().is_empty() {
         return Ok(usual.to_vec());
     }

@@ -1,12 +1,14 @@
 //! Measures the effect of continued reading on a model whose weights stay as they are, or that goes on learning while
 //! it reads: texts that are streamed side by side, the run's own and foreign ones.
 
+mod adaptation;
 mod fast_weights;
 mod reading;
 mod texts;
 mod uncertainty;
 mod warm_up;
 
+pub use adaptation::AdaptationProbe;
 pub use fast_weights::FastWeightSweep;
 pub use uncertainty::UncertaintyProbe;
 pub use warm_up::WarmUpProbe;

@@ -3,11 +3,7 @@
 use candle_core::D;
 
 use super::texts::StreamTexts;
-use crate::{
-    models::capabilities::TextStream,
-    nn::{Device, Result, Tensor, host},
-    probe::Progress,
-};
+use crate::{analysis::statistics::mean, models::capabilities::TextStream, probe::prelude::*};
 
 /// Tokens of each stream that are read at once.
 const AT_ONCE: usize = 100;
@@ -31,11 +27,6 @@ impl TokenCosts {
     pub fn perplexity(&self) -> f64 {
         mean(&self.nats).exp()
     }
-}
-
-/// The mean; NaN for an empty slice.
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The texts that are read, and the device.
@@ -81,7 +72,7 @@ impl StreamReader<'_> {
     }
 
     /// The same stretch of all streams, row by row.
-    fn part(&self, text: usize, begin: usize, end: usize, is_input: bool) -> Vec<u32> {
+    pub fn part(&self, text: usize, begin: usize, end: usize, is_input: bool) -> Vec<u32> {
         let text = &self.texts.texts[text];
         let ids = if is_input { &text.inputs } else { &text.targets };
         ids.chunks(self.texts.len).flat_map(|row| &row[begin..end]).copied().collect()
@@ -89,7 +80,7 @@ impl StreamReader<'_> {
 }
 
 /// -log softmax(logits)[target] of every token; logits `(B, T, V)`.
-fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
+pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(D::Minus1)?;
     let log_probs = candle_nn::ops::log_softmax(&logits.reshape((targets.len(), vocab))?, D::Minus1)?;
     let at = Tensor::from_slice(targets, (targets.len(), 1), logits.device())?;

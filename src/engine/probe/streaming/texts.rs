@@ -1,9 +1,6 @@
 //! The texts that are streamed: the run's own held-out text, and generated domains that it has nothing of.
 
-use crate::{
-    corpus::{Corpus, generated::domains},
-    nn::{Error, Result},
-};
+use crate::{corpus::generated::domains, probe::prelude::*};
 
 /// The order in which generated domains are taken: those least like prose come first.
 const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];

@@ -2,14 +2,16 @@
 //! beside the model's own surprise.
 
 use super::{
-    reading::{StreamReader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts},
     texts::StreamTexts,
 };
 use crate::{
-    analysis::roc::{self, auroc},
+    analysis::{
+        roc::{self, auroc},
+        statistics::mean,
+    },
     models::capabilities::{FastWeightModel, FastWeightRule},
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs},
+    probe::prelude::*,
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
 };
 

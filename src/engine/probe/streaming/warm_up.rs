@@ -2,14 +2,13 @@
 //! read with empty traces. What is merely easier text is easier for both.
 
 use super::{
-    reading::{StreamReader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts},
     texts::StreamTexts,
 };
 use crate::{
-    analysis::statistics::t_interval,
+    analysis::statistics::{mean, t_interval},
     models::capabilities::StreamingModel,
-    nn::Result,
-    probe::{Answer, Probe, ProbeInputs, Progress},
+    probe::prelude::*,
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 

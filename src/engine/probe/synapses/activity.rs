@@ -1,15 +1,13 @@
 //! How sparse a BDH is: the share of x and of y that fires, by layer, beside the same model with random
-//! weights.
+//! weights; and how large their values are.
 
 use super::{
-    super::{Answer, Probe, ProbeInputs},
     firing::{self, Activation},
     random, synapses_of,
 };
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::Result,
-    telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
+    probe::prelude::*,
+    telemetry::measurements::{ActivityArgs, ActivitySize, FiringShare, LayerActivity},
 };
 
 /// Makes a [`measurements::Activity`]; position 0 of a window, where y is zero by construction, is left out.
@@ -20,22 +18,33 @@ impl Probe for Activity {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows =
-            cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let trained = shares(model, &windows.inputs, windows.len, cx)?;
+        let windows = cx.corpus.held_out(args.windows, args.window)?;
+        let trained = read(model, &windows.inputs, windows.len, cx)?;
         let random = random(model, cx)?;
-        let random_weights = shares(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
-        let layers = trained.into_iter().zip(random_weights);
-        let layers = layers.map(|(trained, random_weights)| LayerActivity { trained, random_weights }).collect();
+        let random_weights = read(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
+        let layers = trained.into_iter().zip(random_weights).map(|(trained, random)| LayerActivity {
+            trained: trained.share,
+            random_weights: random.share,
+            size: Some(trained.size),
+        });
         let about =
             format!("{} held-out windows of {} tokens, the first token of each left out", windows.rows, windows.len);
-        Ok(vec![Answer::new(measurements::Activity { layers }, about, vec![])])
+        Ok(vec![Answer::new(measurements::Activity { layers: layers.collect() }, about, vec![])])
     }
 }
 
-/// Mean shares of x and of y above zero, one entry a layer. `ids`: windows of `len` tokens.
-fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_>) -> Result<Vec<FiringShare>> {
-    let mut sums = vec![FiringShare { x: 0.0, y: 0.0 }; model.shape().layers];
+/// The share that fires in a layer, and how strongly.
+struct LayerReading {
+    share: FiringShare,
+    size: ActivitySize,
+}
+
+/// Means over tokens of the shares of x and of y above zero and their root mean squares, one entry a layer. `ids`: windows
+/// of `len` tokens.
+fn read(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_>) -> Result<Vec<LayerReading>> {
+    let shape = model.shape();
+    // shares, and sums of squares, of x and of y
+    let mut sums = vec![([0.0; 2], [0.0; 2]); shape.layers];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
         firing::read(model, row, cx.device, |chunk| {
@@ -44,14 +53,21 @@ fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_
                     continue;
                 }
                 counted += 1;
-                for (sum, layer) in sums.iter_mut().zip(&chunk.layers) {
-                    sum.x += layer.active(Activation::X, token);
-                    sum.y += layer.active(Activation::Y, token);
+                for ((shares, squares), layer) in sums.iter_mut().zip(&chunk.layers) {
+                    for (i, which) in [Activation::X, Activation::Y].into_iter().enumerate() {
+                        shares[i] += layer.active(which, token);
+                        squares[i] += layer.row(which, token).map(|v| f64::from(v).powi(2)).sum::<f64>();
+                    }
                 }
             }
             Ok(())
         })?;
     }
     let tokens = counted.max(1) as f64;
-    Ok(sums.into_iter().map(|s| FiringShare { x: s.x / tokens, y: s.y / tokens }).collect())
+    let rms = |sum: f64| (sum / (tokens * shape.neurons as f64)).sqrt();
+    let reading = |([x, y], [x_squares, y_squares]): ([f64; 2], [f64; 2])| LayerReading {
+        share: FiringShare { x: x / tokens, y: y / tokens },
+        size: ActivitySize { x: rms(x_squares), y: rms(y_squares) },
+    };
+    Ok(sums.into_iter().map(reading).collect())
 }

@@ -2,17 +2,9 @@
 
 use candle_core::{D, bail};
 
-use super::super::{
-    Answer, Probe, ProbeInputs,
-    prompt::{Prompt, likely_tokens},
-};
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Result, Tap, Tensor, host},
-    telemetry::{
-        Array,
-        measurements::{LogitLens, LogitLensArgs},
-    },
+    probe::prelude::*,
+    telemetry::measurements::{LogitLens, LogitLensArgs},
 };
 
 /// Makes a [`LogitLens`].
@@ -54,7 +46,7 @@ impl Probe for LogitLensProbe {
                 likely.push(tokens);
             }
         }
-        let array = |values: Vec<f32>| Array::new([layers + 1, positions], values).map_err(candle_core::Error::wrap);
+        let array = |values: Vec<f32>| Array::new([layers + 1, positions], values);
         let measured = LogitLens {
             is_typed: !args.text.is_empty(),
             layers,

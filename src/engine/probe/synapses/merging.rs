@@ -3,18 +3,12 @@
 
 use std::path::Path;
 
-use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{BYTES, Corpus, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
-    models::{
-        Trainable,
-        capabilities::{MergedModels, SynapseModel},
-    },
-    nn::{Batch, Device, Result, host},
-    telemetry::{
-        Array,
-        measurements::{self, MergingArgs, ModelLosses},
-    },
+    corpus::{BYTES, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
+    models::capabilities::MergedModels,
+    nn::Batch,
+    probe::prelude::*,
+    telemetry::measurements::{MergingArgs, ModelLosses},
 };
 
 /// Generated texts on which losses are measured beside the run's own, where tokens are bytes.
@@ -36,7 +30,7 @@ impl Probe for Merging {
         }
         let (count, len) = (args.windows, args.window);
         let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
-        let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let texts = texts(cx.corpus, count, len)?;
         let losses = |name: &str, model: &dyn SynapseModel| -> Result<ModelLosses> {
             let neurons = model.shape().neurons;
             Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
@@ -56,7 +50,7 @@ impl Probe for Merging {
 /// The loss of each text, nats a token. `texts`: names and windows.
 fn losses(model: &dyn Trainable, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
-    Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)
+    Ok(losses.collect::<Result<Vec<_>>>()?.into())
 }
 
 /// Names and held-out windows of the texts; the run's own comes first.

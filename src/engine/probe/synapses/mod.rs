@@ -24,11 +24,7 @@ pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;
 
-use super::ProbeInputs;
-use crate::{
-    models::{Trainable, capabilities::SynapseModel},
-    nn::{Result, params::hash},
-};
+use crate::{nn::params::hash, probe::prelude::*};
 
 fn synapses_of(model: &dyn Trainable) -> Result<&dyn SynapseModel> {
     match model.capabilities().synapses {

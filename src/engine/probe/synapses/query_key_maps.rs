@@ -1,17 +1,9 @@
 //! The products of queries and keys of every layer and head along a text.
 
-use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::{
-        Error, Result, Tap, Tensor,
-        fused::linear_attention::{LinearAttentionSpec, query_key_products},
-        host,
-    },
-    telemetry::{
-        Array,
-        measurements::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs},
-    },
+    nn::fused::linear_attention::{LinearAttentionSpec, query_key_products},
+    probe::prelude::*,
+    telemetry::measurements::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs},
 };
 
 /// Makes a [`QueryKeyMaps`].
@@ -36,8 +28,7 @@ impl Probe for QueryKeyMapsProbe {
         let mut all = vec![];
         for (layer, path) in paths.iter().enumerate() {
             cx.progress.at(layer, layers)?;
-            let Some(x) = tap.get(path) else { candle_core::bail!("the model offers no `{path}`") };
-            all.push(query_key_layer(&query_key_products(x, &spec)?)?);
+            all.push(query_key_layer(&query_key_products(tap.need(path)?, &spec)?)?);
         }
         let how = if is_rotated { "as the model sees them" } else { "without rotation" };
         let about = format!("{}, {how}", prompt.about);
@@ -53,7 +44,7 @@ fn query_key_layer(products: &Tensor) -> Result<QueryKeyLayer> {
     let most = |map: &[f32]| map.iter().fold(0f32, |most, v| most.max(v.abs()));
     let greatest: Vec<f32> = values.chunks((t * t).max(1)).map(most).collect();
     let fits = greatest.iter().all(|g| *g < MAX_HALF);
-    let products = Array::new([heads, t, t], values).map_err(Error::wrap)?;
+    let products = Array::new([heads, t, t], values)?;
     Ok(QueryKeyLayer {
         products: if fits { products.half_precision() } else { products },
         greatest: greatest.into_iter().map(f64::from).collect(),

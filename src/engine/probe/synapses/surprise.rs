@@ -2,16 +2,14 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    super::{Answer, Probe, ProbeInputs},
     firing::{self, Activation, Chunk},
     random, synapses_of,
 };
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::capabilities::SynapseModel,
-    nn::Result,
-    telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
+    probe::prelude::*,
+    telemetry::measurements::{LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
 
 /// Makes a [`measurements::Surprise`].
@@ -109,10 +107,8 @@ impl PeriodMeans {
 
 /// The group of each pair of neurons by how fast it turns, 0 the fastest; equally many in each.
 fn speeds(turns: &[f32]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..turns.len()).collect();
-    order.sort_by(|&a, &b| turns[b].total_cmp(&turns[a]).then(a.cmp(&b)));
     let mut groups = vec![0; turns.len()];
-    for (rank, pair) in order.into_iter().enumerate() {
+    for (rank, pair) in statistics::largest(turns, turns.len()).into_iter().enumerate() {
         groups[pair] = rank * OCTAVES / turns.len();
     }
     groups

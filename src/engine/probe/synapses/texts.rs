@@ -5,11 +5,11 @@ mod directions;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::Windows,
-    models::capabilities::{State, SynapseModel},
-    nn::{Batch, Device, Error, Result, Tap, Tensor, host},
+    models::capabilities::State,
+    nn::Batch,
+    probe::prelude::*,
     telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
 };
 
@@ -34,7 +34,7 @@ impl Probe for Texts {
         let mut texts = vec![];
         for (i, corpus) in corpora.iter().enumerate() {
             cx.progress.at(i, corpora.len())?;
-            let windows = corpus.held_out(count, len).map_err(|e| Error::Msg(e.to_string()))?;
+            let windows = corpus.held_out(count, len)?;
             let prompt = corpus.passage(1, PROMPT);
             texts.push(TextLoss {
                 name: corpus.name().split(" (").next().unwrap_or_default().to_owned(),

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::{Batch, Result, host},
+    nn::Batch,
+    probe::prelude::*,
     telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
 };
 
@@ -17,8 +16,7 @@ impl Probe for TrainedBdhProbe {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let windows =
-            cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let windows = cx.corpus.held_out(args.windows, args.window)?;
         let mut loss = 0.0;
         for row in 0..windows.rows {
             cx.progress.at(row, windows.rows)?;

@@ -1,37 +1,42 @@
 //! How sparse the neurons of a BDH are, layer by layer.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Float;
+measurement! {
+    /// Shares of neurons above zero on held-out text, beside the same model with random weights, and the sizes of their values.
+    pub struct Activity in "synapses.activity" answers ActivityArgs {
+        /// One a layer, from the first.
+        pub layers: Vec<LayerActivity>,
+    }
 
-/// Shares of neurons above zero on held-out text, beside the same model with random weights.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Activity {
-    /// One a layer, from the first.
-    pub layers: Vec<LayerActivity>,
-}
+    /// One layer.
+    pub struct LayerActivity {
+        /// Activity of the model at this step.
+        pub trained: FiringShare,
+        /// Activity of a model of the same sizes with random weights.
+        pub random_weights: FiringShare,
+        /// Sizes of the values of the model at this step; records of earlier versions lack them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub size: Option<ActivitySize>,
+    }
 
-/// One layer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LayerActivity {
-    /// Activity of the model at this step.
-    pub trained: FiringShare,
-    /// Activity of a model of the same sizes with random weights.
-    pub random_weights: FiringShare,
-}
+    /// Root mean square over neurons and tokens. 0 is a layer whose values are all zero, NaN one that is no number.
+    #[derive(Copy)]
+    pub struct ActivitySize {
+        /// Root mean square of x.
+        pub x: f64,
+        /// Root mean square of y.
+        pub y: f64,
+    }
 
-/// Mean share of neurons above zero, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FiringShare {
-    /// Share of x, the first sparse vector of a layer.
-    #[serde(with = "Float")]
-    pub x: f64,
-    /// Share of y, the second sparse vector of a layer.
-    #[serde(with = "Float")]
-    pub y: f64,
+    /// Mean share of neurons above zero, 0 to 1.
+    #[derive(Copy)]
+    pub struct FiringShare {
+        /// Share of x, the first sparse vector of a layer.
+        pub x: f64,
+        /// Share of y, the second sparse vector of a layer.
+        pub y: f64,
+    }
 }
 
 arguments! {
@@ -45,5 +50,3 @@ arguments! {
         window: usize = 128,
     }
 }
-
-measurement!(Activity, channel: "synapses.activity", asked: ActivityArgs);

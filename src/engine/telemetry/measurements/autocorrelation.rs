@@ -1,35 +1,29 @@
 //! How much a block's input has to do with its own past, beside what its traces keep of that past.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// By lag of k = 0, 1, 2, … tokens, over held-out text.
+    pub struct Autocorrelation in "traces.autocorrelation" answers AutocorrelationArgs {
+        /// Half the width of the 95% interval of white noise around zero.
+        pub noise: f64,
+        /// Tokens that were read.
+        pub tokens: usize,
+        /// In the order of a forward pass.
+        pub blocks: Vec<BlockAutocorrelation>,
+    }
 
-/// By lag of k = 0, 1, 2, … tokens, over held-out text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Autocorrelation {
-    /// Half the width of the 95% interval of white noise around zero.
-    #[serde(with = "Float")]
-    pub noise: f64,
-    /// Tokens that were read.
-    pub tokens: usize,
-    /// In the order of a forward pass.
-    pub blocks: Vec<BlockAutocorrelation>,
-}
-
-/// The autocorrelation in one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BlockAutocorrelation {
-    /// Path of the block, such as `blocks.0`.
-    pub path: String,
-    /// By lag: correlation of a channel of the input with itself so many tokens before, mean over channels weighted by
-    /// their variance.
-    pub input: Numbers,
-    /// By trace, fast to slow, and by lag: what is left of a token after so many more, the mean of the product of 1 - a
-    /// over channels and places.
-    pub retention: [Numbers; 3],
+    /// The autocorrelation in one block.
+    pub struct BlockAutocorrelation {
+        /// Path of the block, such as `blocks.0`.
+        pub path: String,
+        /// By lag: correlation of a channel of the input with itself so many tokens before, mean over channels weighted by
+        /// their variance.
+        pub input: Numbers,
+        /// By trace, fast to slow, and by lag: what is left of a token after so many more, the mean of the product of 1 - a
+        /// over channels and places.
+        pub retention: [Numbers; 3],
+    }
 }
 
 arguments! {
@@ -46,5 +40,3 @@ arguments! {
         lags: usize = 64,
     }
 }
-
-measurement!(Autocorrelation, channel: "traces.autocorrelation", asked: AutocorrelationArgs);

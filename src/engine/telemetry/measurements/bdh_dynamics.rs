@@ -1,46 +1,37 @@
 //! A small BDH as a physical system: weights for its local rules to run on, and checks of the paper's
 //! equivalences (arXiv 2509.26507).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::causality::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{causality::LikelyToken, measurement};
-use crate::config::{arguments, choices};
-use crate::telemetry::{
-    Array,
-    number::{Float, Numbers},
-};
-
-/// Weights of a BDH of one head, and a text as pulses on its neurons.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BdhDynamicsWeights {
-    /// E, `(D, n)`.
-    pub e: Array,
-    /// D_x, `(n, D)`.
-    pub d_x: Array,
-    /// D_y, `(n, D)`.
-    pub d_y: Array,
-    /// `(T, n)`: the pulse Y with which each token arrives, at least 0.
-    pub pulses: Array,
-    /// Layers of the model.
-    pub layers: usize,
-    /// The factor of D_y in place of all LayerNorms; NaN where no number would do.
-    #[serde(with = "Float")]
-    pub gain: f64,
-    /// The share of a synapse that damping leaves after one token, 0 to 1.
-    #[serde(with = "Float")]
-    pub keep: f64,
-    /// True if synapses turn (RoPE).
-    pub rotates: bool,
-    /// Share of the embeddings' length that no pulse reaches, 0 to 1.
-    #[serde(with = "Float")]
-    pub unreached: f64,
-    /// Tokens after which model and rules agree on the likeliest next one.
-    pub agreements: usize,
-    /// After each token, the model's likeliest next ones.
-    pub model_predictions: Vec<Vec<LikelyToken>>,
-    /// After each token, those of the rules without LayerNorms.
-    pub rule_predictions: Vec<Vec<LikelyToken>>,
+measurement! {
+    /// Weights of a BDH of one head, and a text as pulses on its neurons.
+    pub struct BdhDynamicsWeights in "bdh_dynamics.weights" answers BdhDynamicsArgs {
+        /// E, `(D, n)`.
+        pub e: Array,
+        /// D_x, `(n, D)`.
+        pub d_x: Array,
+        /// D_y, `(n, D)`.
+        pub d_y: Array,
+        /// `(T, n)`: the pulse Y with which each token arrives, at least 0.
+        pub pulses: Array,
+        /// Layers of the model.
+        pub layers: usize,
+        /// The factor of D_y in place of all LayerNorms; NaN where no number would do.
+        pub gain: f64,
+        /// The share of a synapse that damping leaves after one token, 0 to 1.
+        pub keep: f64,
+        /// True if synapses turn (RoPE).
+        pub rotates: bool,
+        /// Share of the embeddings' length that no pulse reaches, 0 to 1.
+        pub unreached: f64,
+        /// Tokens after which model and rules agree on the likeliest next one.
+        pub agreements: usize,
+        /// After each token, the model's likeliest next ones.
+        pub model_predictions: Vec<Vec<LikelyToken>>,
+        /// After each token, those of the rules without LayerNorms.
+        pub rule_predictions: Vec<Vec<LikelyToken>>,
+    }
 }
 
 choices! {
@@ -74,56 +65,48 @@ arguments! {
     }
 }
 
-measurement!(BdhDynamicsWeights, channel: "bdh_dynamics.weights", asked: BdhDynamicsArgs);
+measurement! {
+    /// How far the two sides of each equivalence are apart on these weights.
+    pub struct BdhDynamicsChecks in "bdh_dynamics.checks" answers BdhDynamicsArgs {
+        /// The four rounds of local rules against equation (6).
+        pub rules: CheckByToken,
+        /// BDH-Normfree (7) against equation (6) with G = DE.
+        pub normfree: CheckByToken,
+        /// The state that is updated against linear attention over all past tokens.
+        pub attention: CheckByToken,
+        /// Two steps of the sparse circuits H against one of G.
+        pub two_steps: CheckByToken,
+        /// Claim 3, H_e^2 - H_i^2 = DE, for the wires G_x.
+        pub wires: ConstructionCheck,
+        /// The same for the prods G_y.
+        pub prods: ConstructionCheck,
+    }
 
-/// How far the two sides of each equivalence are apart on these weights.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BdhDynamicsChecks {
-    /// The four rounds of local rules against equation (6).
-    pub rules: CheckByToken,
-    /// BDH-Normfree (7) against equation (6) with G = DE.
-    pub normfree: CheckByToken,
-    /// The state that is updated against linear attention over all past tokens.
-    pub attention: CheckByToken,
-    /// Two steps of the sparse circuits H against one of G.
-    pub two_steps: CheckByToken,
-    /// Claim 3, H_e^2 - H_i^2 = DE, for the wires G_x.
-    pub wires: ConstructionCheck,
-    /// The same for the prods G_y.
-    pub prods: ConstructionCheck,
+    /// One entry a token, each a share of the largest value compared.
+    pub struct CheckByToken {
+        /// Largest difference.
+        pub error: Numbers,
+        /// How far rounding alone could bring them apart.
+        pub bound: Numbers,
+        /// Error over bound; at most 1 if the equivalence holds.
+        pub share: Numbers,
+    }
+
+    /// Claim 3 for one square matrix.
+    pub struct ConstructionCheck {
+        /// Largest difference over the largest value.
+        pub error: f64,
+        /// How far rounding alone could bring it.
+        pub bound: f64,
+        /// Error over bound.
+        pub share: f64,
+        /// Edges of the excitatory circuit.
+        pub excitatory_edges: usize,
+        /// Edges of the inhibitory circuit.
+        pub inhibitory_edges: usize,
+        /// Edges that the claim allows each circuit.
+        pub allowed_edges: usize,
+        /// n^2.
+        pub pairs: usize,
+    }
 }
-
-/// One entry a token, each a share of the largest value compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CheckByToken {
-    /// Largest difference.
-    pub error: Numbers,
-    /// How far rounding alone could bring them apart.
-    pub bound: Numbers,
-    /// Error over bound; at most 1 if the equivalence holds.
-    pub share: Numbers,
-}
-
-/// Claim 3 for one square matrix.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ConstructionCheck {
-    /// Largest difference over the largest value.
-    #[serde(with = "Float")]
-    pub error: f64,
-    /// How far rounding alone could bring it.
-    #[serde(with = "Float")]
-    pub bound: f64,
-    /// Error over bound.
-    #[serde(with = "Float")]
-    pub share: f64,
-    /// Edges of the excitatory circuit.
-    pub excitatory_edges: usize,
-    /// Edges of the inhibitory circuit.
-    pub inhibitory_edges: usize,
-    /// Edges that the claim allows each circuit.
-    pub allowed_edges: usize,
-    /// n^2.
-    pub pairs: usize,
-}
-
-measurement!(BdhDynamicsChecks, channel: "bdh_dynamics.checks", asked: BdhDynamicsArgs);

@@ -1,55 +1,48 @@
 //! Measures the use of a neuron or a synapse that tells a concept: the effect of an intervention on the tokens that
 //! follow sentences with the concept, and on those that follow others.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::ChangeArgs;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{ChangeArgs, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// The change of the loss of what follows each sentence while neurons or synapses are changed, nats a token, and the same
+    /// while random ones that are as active are.
+    pub struct ConceptEffect in "synapses.concept_effect" answers ConceptEffectArgs {
+        /// "currency", "own sentences".
+        pub concept: String,
+        /// The changed neurons or synapses, by name.
+        pub names: Vec<String>,
+        /// The change that is made to them, in words.
+        pub action: String,
+        /// The text that follows a sentence, in words: the corpus's own follow-up, or the model's own words.
+        pub follows: String,
+        /// Sentences with the concept, and what follows each.
+        pub with: ConceptSide,
+        /// Sentences without it.
+        pub without: ConceptSide,
+        /// Share of random targets that raise the loss after sentences with the concept at least as much, (1 + hits) / (1 + draws).
+        pub p_with: f64,
+        /// Share of random targets that change the loss after sentences without it at least as much, either way.
+        pub p_without: f64,
+        /// Share of random targets whose difference of the two is at least as large.
+        pub p_difference: f64,
+        /// The finding in a sentence or two.
+        pub verdict: String,
+        /// It raises the loss after sentences with the concept, more than after others, and no more than chance after those.
+        pub confirmed: bool,
+    }
 
-/// The change of the loss of what follows each sentence while neurons or synapses are changed, nats a token, and the same
-/// while random ones that are as active are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ConceptEffect {
-    /// "currency", "own sentences".
-    pub concept: String,
-    /// The changed neurons or synapses, by name.
-    pub names: Vec<String>,
-    /// The change that is made to them, in words.
-    pub action: String,
-    /// The text that follows a sentence, in words: the corpus's own follow-up, or the model's own words.
-    pub follows: String,
-    /// Sentences with the concept, and what follows each.
-    pub with: ConceptSide,
-    /// Sentences without it.
-    pub without: ConceptSide,
-    /// Share of random targets that raise the loss after sentences with the concept at least as much, (1 + hits) / (1 + draws).
-    #[serde(with = "Float")]
-    pub p_with: f64,
-    /// Share of random targets that change the loss after sentences without it at least as much, either way.
-    #[serde(with = "Float")]
-    pub p_without: f64,
-    /// Share of random targets whose difference of the two is at least as large.
-    #[serde(with = "Float")]
-    pub p_difference: f64,
-    /// The finding in a sentence or two.
-    pub verdict: String,
-    /// It raises the loss after sentences with the concept, more than after others, and no more than chance after those.
-    pub confirmed: bool,
-}
-
-/// The sentences of one side; lists have an entry a sentence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ConceptSide {
-    /// Each sentence and what follows, parted by ` | `.
-    pub sentences: Vec<String>,
-    /// Loss of what follows as the model is, nats a token.
-    pub loss: Numbers,
-    /// The loss that the change adds, nats a token.
-    pub change: Numbers,
-    /// Mean of what each random target adds, an entry a draw.
-    pub null_draws: Numbers,
+    /// The sentences of one side; lists have an entry a sentence.
+    pub struct ConceptSide {
+        /// Each sentence and what follows, parted by ` | `.
+        pub sentences: Vec<String>,
+        /// Loss of what follows as the model is, nats a token.
+        pub loss: Numbers,
+        /// The loss that the change adds, nats a token.
+        pub change: Numbers,
+        /// Mean of what each random target adds, an entry a draw.
+        pub null_draws: Numbers,
+    }
 }
 
 impl ConceptSide {
@@ -79,5 +72,3 @@ arguments! {
         length: usize = 16,
     }
 }
-
-measurement!(ConceptEffect, channel: "synapses.concept_effect", asked: ConceptEffectArgs);

@@ -1,31 +1,27 @@
 //! Core and periphery of a BDH model's neuron graph, beside graphs with the same degrees.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::NeuronGraphArgs;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{NeuronGraphArgs, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
-
-/// How far the graph has a core. Each number stands beside those of rewired graphs, in which every neuron keeps its
-/// edges in and out; one above all of theirs is more of a core than the degrees bring with them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CorePeriphery {
-    /// Edges of the graph.
-    pub edges: usize,
-    /// Neurons that have an edge.
-    pub carrying: usize,
-    /// Largest k of a k-core.
-    pub core_k: u32,
-    /// Neurons in that core.
-    pub core_size: usize,
-    /// Largest k of a k-core of each rewired graph.
-    pub core_k_rewired: Vec<u32>,
-    /// Density of edges among the neurons that have most edges, 0 to 1.
-    #[serde(with = "Float")]
-    pub rich_club: f64,
-    /// The same of each rewired graph.
-    pub rich_club_rewired: Numbers,
+measurement! {
+    /// How far the graph has a core. Each number stands beside those of rewired graphs, in which every neuron keeps its
+    /// edges in and out; one above all of theirs is more of a core than the degrees bring with them.
+    pub struct CorePeriphery in "graph.core" answers CorePeripheryArgs {
+        /// Edges of the graph.
+        pub edges: usize,
+        /// Neurons that have an edge.
+        pub carrying: usize,
+        /// Largest k of a k-core.
+        pub core_k: u32,
+        /// Neurons in that core.
+        pub core_size: usize,
+        /// Largest k of a k-core of each rewired graph.
+        pub core_k_rewired: Vec<u32>,
+        /// Density of edges among the neurons that have most edges, 0 to 1.
+        pub rich_club: f64,
+        /// The same of each rewired graph.
+        pub rich_club_rewired: Numbers,
+    }
 }
 
 arguments! {
@@ -39,8 +35,6 @@ arguments! {
         share: f64 = 0.1,
     }
 }
-
-measurement!(CorePeriphery, channel: "graph.core", asked: CorePeripheryArgs);
 
 impl CorePeriphery {
     /// The density among the neurons with most edges over the mean of the rewired graphs.

@@ -1,24 +1,20 @@
 //! How much the domain of a passage tells about its tokens.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
-
-/// Losses of mixtures of unigrams, each window drawn from one of K distributions of tokens: fitted to one half of the windows
-/// and judged on the other, both ways. A text of one domain gains nothing from more than one distribution.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DomainCoherence {
-    /// K.
-    pub components: Vec<usize>,
-    /// Loss with so many, nats a token.
-    pub loss: Numbers,
-    /// The same where tokens are exchanged between windows, so that no window has a domain.
-    pub exchanged: Numbers,
-    /// Windows in both halves.
-    pub windows: usize,
+measurement! {
+    /// Losses of mixtures of unigrams, each window drawn from one of K distributions of tokens: fitted to one half of the windows
+    /// and judged on the other, both ways. A text of one domain gains nothing from more than one distribution.
+    pub struct DomainCoherence in "text.domains" answers DomainCoherenceArgs {
+        /// K.
+        pub components: Vec<usize>,
+        /// Loss with so many, nats a token.
+        pub loss: Numbers,
+        /// The same where tokens are exchanged between windows, so that no window has a domain.
+        pub exchanged: Numbers,
+        /// Windows in both halves.
+        pub windows: usize,
+    }
 }
 
 impl DomainCoherence {
@@ -48,5 +44,3 @@ arguments! {
         windows: usize = 400,
     }
 }
-
-measurement!(DomainCoherence, channel: "text.domains", asked: DomainCoherenceArgs);

@@ -1,36 +1,32 @@
 //! The sharpness of attention behind an open gate, beside that behind a shut one.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::RankCorrelation;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{RankCorrelation, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
-
-/// The entropy of the attention that follows the last injection, by token, with the gate as it is and shut: held-out tokens
-/// whose next token the training asks for, without the first block of each window, where the slow path says nothing yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GateEntropy {
-    /// s tanh(gamma).
-    #[serde(with = "Float")]
-    pub gate: f64,
-    /// The attention layers whose rows were taken: those of the fast path in the last round.
-    pub layers: Vec<String>,
-    /// Held-out windows that were read.
-    pub windows: usize,
-    /// Entropy of a token's attention with the gate as it is, nats, mean over layers and heads; window after window.
-    pub entropy: Numbers,
-    /// The same with the gate shut.
-    pub shut: Numbers,
-    /// |u_t| / |x_t| of the same tokens: the size of what the gate lets into the last round beside the state that it meets.
-    pub push: Numbers,
-    /// Loss of the next token with the gate as it is less the loss with the gate shut, nats: negative where the open gate
-    /// helps.
-    pub loss_change: Numbers,
-    /// The change of entropy beside the size of what was let in: negative if attention is sharper where more was.
-    pub with_push: RankCorrelation,
-    /// The change of entropy beside that of the loss: positive if the loss falls where attention is sharper.
-    pub with_loss: RankCorrelation,
+measurement! {
+    /// The entropy of the attention that follows the last injection, by token, with the gate as it is and shut: held-out tokens
+    /// whose next token the training asks for, without the first block of each window, where the slow path says nothing yet.
+    pub struct GateEntropy in "fast_slow.gate_entropy" answers GateEntropyArgs {
+        /// s tanh(gamma).
+        pub gate: f64,
+        /// The attention layers whose rows were taken: those of the fast path in the last round.
+        pub layers: Vec<String>,
+        /// Held-out windows that were read.
+        pub windows: usize,
+        /// Entropy of a token's attention with the gate as it is, nats, mean over layers and heads; window after window.
+        pub entropy: Numbers,
+        /// The same with the gate shut.
+        pub shut: Numbers,
+        /// |u_t| / |x_t| of the same tokens: the size of what the gate lets into the last round beside the state that it meets.
+        pub push: Numbers,
+        /// Loss of the next token with the gate as it is less the loss with the gate shut, nats: negative where the open gate
+        /// helps.
+        pub loss_change: Numbers,
+        /// The change of entropy beside the size of what was let in: negative if attention is sharper where more was.
+        pub with_push: RankCorrelation,
+        /// The change of entropy beside that of the loss: positive if the loss falls where attention is sharper.
+        pub with_loss: RankCorrelation,
+    }
 }
 
 impl GateEntropy {
@@ -52,5 +48,3 @@ arguments! {
         window: usize = 64,
     }
 }
-
-measurement!(GateEntropy, channel: "fast_slow.gate_entropy", asked: GateEntropyArgs);

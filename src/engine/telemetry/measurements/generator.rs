@@ -1,50 +1,39 @@
 //! A generator at a value of its slow control: rates, stationary distributions, spectrum; how distributions relax under it;
 //! and what a network has learned of it.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{
-    Array,
-    number::{Float, Numbers},
-};
+measurement! {
+    /// Rates between n states, as a person has set them, and what follows from them.
+    pub struct GeneratorState in "equilibrium.generator" answers GeneratorArgs {
+        /// The slow control y.
+        pub control: Numbers,
+        /// True if rates were changed by hand, so that this is not the generator that the network learns.
+        pub is_edited: bool,
+        /// A, n x n: row i, column j is the rate from state j to state i.
+        pub matrix: Array,
+        /// 1 / max |A_jj|, the bound on the step of forward Euler.
+        pub step_bound: f64,
+        /// States that can all be reached from each other, by their smallest state; one class where A is irreducible.
+        pub classes: Vec<StateClass>,
+        /// The 2 n numbers of the eigenvalues: real part, imaginary part, ...; those of the kernel first, then by falling real
+        /// part.
+        pub eigenvalues: Numbers,
+        /// -Re of the slowest eigenvalue outside of the kernel; NaN where there is none.
+        pub gap: f64,
+        /// The answer of the network at this control, n; empty where rates were changed by hand, and where no network learns it.
+        pub predicted: Numbers,
+        /// The network was trained on controls from minus this to this; NaN where there is none.
+        pub range: f64,
+    }
 
-/// Rates between n states, as a person has set them, and what follows from them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GeneratorState {
-    /// The slow control y.
-    pub control: Numbers,
-    /// True if rates were changed by hand, so that this is not the generator that the network learns.
-    pub is_edited: bool,
-    /// A, n x n: row i, column j is the rate from state j to state i.
-    pub matrix: Array,
-    /// 1 / max |A_jj|, the bound on the step of forward Euler.
-    #[serde(with = "Float")]
-    pub step_bound: f64,
-    /// States that can all be reached from each other, by their smallest state; one class where A is irreducible.
-    pub classes: Vec<StateClass>,
-    /// The 2 n numbers of the eigenvalues: real part, imaginary part, ...; those of the kernel first, then by falling real
-    /// part.
-    pub eigenvalues: Numbers,
-    /// -Re of the slowest eigenvalue outside of the kernel; NaN where there is none.
-    #[serde(with = "Float")]
-    pub gap: f64,
-    /// The answer of the network at this control, n; empty where rates were changed by hand, and where no network learns it.
-    pub predicted: Numbers,
-    /// The network was trained on controls from minus this to this; NaN where there is none.
-    #[serde(with = "Float")]
-    pub range: f64,
-}
-
-/// A communicating class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StateClass {
-    /// States, counted from 0.
-    pub states: Vec<usize>,
-    /// The stationary distribution over all n states; empty where the class can be left.
-    pub stationary: Numbers,
+    /// A communicating class.
+    pub struct StateClass {
+        /// States, counted from 0.
+        pub states: Vec<usize>,
+        /// The stationary distribution over all n states; empty where the class can be left.
+        pub stationary: Numbers,
+    }
 }
 
 impl StateClass {
@@ -66,96 +55,83 @@ impl GeneratorState {
     }
 }
 
-/// How a distribution relaxes: forward Euler, the exact flow, and single particles.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GeneratorFlow {
-    /// Step of forward Euler, in units of time.
-    #[serde(with = "Float")]
-    pub dt: f64,
-    /// 1 / max |A_jj|.
-    #[serde(with = "Float")]
-    pub step_bound: f64,
-    /// The state that all mass starts in, counted from 0; `None`: every state has the same.
-    pub start: Option<usize>,
-    /// Dimension of the kernel; where it is not 1, the limit is that of this start.
-    pub kernel: usize,
-    /// Where the exact flow leads, n.
-    pub limit: Numbers,
-    /// log of the largest |1 + dt lambda| outside of the kernel: the slope of Euler's log error a step.
-    #[serde(with = "Float")]
-    pub euler_slope: f64,
-    /// -gap dt: the slope of the exact flow's log error a step.
-    #[serde(with = "Float")]
-    pub exact_slope: f64,
-    /// The relaxation by forward Euler steps.
-    pub euler: RelaxationCurves,
-    /// The relaxation by the exact flow.
-    pub exact: RelaxationCurves,
-    /// The exact flow's distributions, (steps + 1) x n.
-    pub distributions: Array,
-    /// Particles that were followed (Gillespie's algorithm).
-    pub particles: usize,
-    /// max |share of the particles - exact distribution| by step: sampling noise.
-    pub sampling_error: Numbers,
-    /// The states of a few of the particles by step, counted from 0.
-    pub paths: Vec<Vec<usize>>,
-}
+measurement! {
+    /// How a distribution relaxes: forward Euler, the exact flow, and single particles.
+    pub struct GeneratorFlow in "equilibrium.flow" answers GeneratorFlowArgs {
+        /// Step of forward Euler, in units of time.
+        pub dt: f64,
+        /// 1 / max |A_jj|.
+        pub step_bound: f64,
+        /// The state that all mass starts in, counted from 0; `None`: every state has the same.
+        pub start: Option<usize>,
+        /// Dimension of the kernel; where it is not 1, the limit is that of this start.
+        pub kernel: usize,
+        /// Where the exact flow leads, n.
+        pub limit: Numbers,
+        /// log of the largest |1 + dt lambda| outside of the kernel: the slope of Euler's log error a step.
+        pub euler_slope: f64,
+        /// -gap dt: the slope of the exact flow's log error a step.
+        pub exact_slope: f64,
+        /// The relaxation by forward Euler steps.
+        pub euler: RelaxationCurves,
+        /// The relaxation by the exact flow.
+        pub exact: RelaxationCurves,
+        /// The exact flow's distributions, (steps + 1) x n.
+        pub distributions: Array,
+        /// Particles that were followed (Gillespie's algorithm).
+        pub particles: usize,
+        /// max |share of the particles - exact distribution| by step: sampling noise.
+        pub sampling_error: Numbers,
+        /// The states of a few of the particles by step, counted from 0.
+        pub paths: Vec<Vec<usize>>,
+    }
 
-/// One value for each step, the start first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RelaxationCurves {
-    /// max |x - limit|.
-    pub error: Numbers,
-    /// max |A x|.
-    pub residual: Numbers,
-    /// Relative entropy to the limit, nats; NaN where an entry is negative.
-    pub entropy: Numbers,
-    /// Sum of the entries less 1.
-    pub excess_mass: Numbers,
-}
+    /// One value for each step, the start first.
+    pub struct RelaxationCurves {
+        /// max |x - limit|.
+        pub error: Numbers,
+        /// max |A x|.
+        pub residual: Numbers,
+        /// Relative entropy to the limit, nats; NaN where an entry is negative.
+        pub entropy: Numbers,
+        /// Sum of the entries less 1.
+        pub excess_mass: Numbers,
+    }
 
-/// Where a network's answer is wrong, over two numbers of the control.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StationaryMapError {
-    /// Trained from minus this to this.
-    #[serde(with = "Float")]
-    pub range: f64,
-    /// The map reaches from minus this to this in the first two numbers of y; the others are held.
-    #[serde(with = "Float")]
-    pub reach: f64,
-    /// sum_i |phi_i(y) - p_i(y)|, rows x columns: the second number of y, from -reach, by the first. One row for a control of
-    /// one number.
-    pub error: Array,
-    /// Mean of that error over controls inside of the range that no update drew.
-    #[serde(with = "Float")]
-    pub held_out: f64,
-    /// Like `held_out`, the mean of max_i |phi_i(y) - p_i(y)|.
-    #[serde(with = "Float")]
-    pub held_out_largest: f64,
-    /// Like `held_out`, over controls between the range and the reach: extrapolation.
-    #[serde(with = "Float")]
-    pub outside: f64,
-    /// Like `held_out`, with the stationary distribution at y = 0 in the network's place: it ignores y.
-    #[serde(with = "Float")]
-    pub ignoring: f64,
-}
+    /// Where a network's answer is wrong, over two numbers of the control.
+    pub struct StationaryMapError in "equilibrium.stationary_map" answers StationaryMapArgs {
+        /// Trained from minus this to this.
+        pub range: f64,
+        /// The map reaches from minus this to this in the first two numbers of y; the others are held.
+        pub reach: f64,
+        /// sum_i |phi_i(y) - p_i(y)|, rows x columns: the second number of y, from -reach, by the first. One row for a control of
+        /// one number.
+        pub error: Array,
+        /// Mean of that error over controls inside of the range that no update drew.
+        pub held_out: f64,
+        /// Like `held_out`, the mean of max_i |phi_i(y) - p_i(y)|.
+        pub held_out_largest: f64,
+        /// Like `held_out`, over controls between the range and the reach: extrapolation.
+        pub outside: f64,
+        /// Like `held_out`, with the stationary distribution at y = 0 in the network's place: it ignores y.
+        pub ignoring: f64,
+    }
 
-/// The spectral gap of each topology by the number of states.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GapBySize {
-    /// Numbers of states.
-    pub sizes: Vec<usize>,
-    /// One entry a topology.
-    pub topologies: Vec<TopologyGaps>,
-}
+    /// The spectral gap of each topology by the number of states.
+    pub struct GapBySize in "equilibrium.gap_by_size" answers GapBySizeArgs {
+        /// Numbers of states.
+        pub sizes: Vec<usize>,
+        /// One entry a topology.
+        pub topologies: Vec<TopologyGaps>,
+    }
 
-/// The results for one topology.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TopologyGaps {
-    /// The name of the topology.
-    pub name: String,
-    /// By the number of states, the mean over draws; NaN where a draw is reducible.
-    pub gaps: Numbers,
+    /// The results for one topology.
+    pub struct TopologyGaps {
+        /// The name of the topology.
+        pub name: String,
+        /// By the number of states, the mean over draws; NaN where a draw is reducible.
+        pub gaps: Numbers,
+    }
 }
 
 arguments! {
@@ -211,8 +187,3 @@ arguments! {
     /// The spectral gap of each topology by the number of states.
     pub struct GapBySizeArgs asks "gap_by_size" {}
 }
-
-measurement!(GeneratorState, channel: "equilibrium.generator", asked: GeneratorArgs);
-measurement!(GeneratorFlow, channel: "equilibrium.flow", asked: GeneratorFlowArgs);
-measurement!(StationaryMapError, channel: "equilibrium.stationary_map", asked: StationaryMapArgs);
-measurement!(GapBySize, channel: "equilibrium.gap_by_size", asked: GapBySizeArgs);

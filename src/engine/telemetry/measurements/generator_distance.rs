@@ -1,72 +1,58 @@
 //! How far a model's refining map is from a step of a Markov chain in continuous time.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// The Jacobian J `(D, D)` of Post(x) - x at one token, with respect to that token's own state, against generators: no
+    /// negative entry off the diagonal, columns that sum to 0 (arXiv 2606.16730, remark 30).
+    pub struct GeneratorDistance in "fast_slow.generator_distance" answers GeneratorDistanceArgs {
+        /// Position of the token in the text.
+        pub position: usize,
+        /// Which repetition of pooling, slow path and injection, from 0.
+        pub round: usize,
+        /// Column sums of I + J, the map's one-step matrix, one a channel; 1 for a generator. J^T 1 says the same.
+        pub column_sums: Numbers,
+        /// Share of the entries off the diagonal that are negative.
+        pub negative_share: f64,
+        /// |J - A| / |J| in Frobenius's norm, A the generator nearest to J; 0 for a generator, 1 where the nearest is 0.
+        pub distance: f64,
+        /// |J| in Frobenius's norm.
+        pub norm: f64,
+        /// The same entries in other places.
+        pub permuted: NullDistance,
+        /// Random maps I + dt W as small as the paper's.
+        pub random_map: ColumnSums,
+    }
 
-/// The Jacobian J `(D, D)` of Post(x) - x at one token, with respect to that token's own state, against generators: no
-/// negative entry off the diagonal, columns that sum to 0 (arXiv 2606.16730, remark 30).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GeneratorDistance {
-    /// Position of the token in the text.
-    pub position: usize,
-    /// Which repetition of pooling, slow path and injection, from 0.
-    pub round: usize,
-    /// Column sums of I + J, the map's one-step matrix, one a channel; 1 for a generator. J^T 1 says the same.
-    pub column_sums: Numbers,
-    /// Share of the entries off the diagonal that are negative.
-    #[serde(with = "Float")]
-    pub negative_share: f64,
-    /// |J - A| / |J| in Frobenius's norm, A the generator nearest to J; 0 for a generator, 1 where the nearest is 0.
-    #[serde(with = "Float")]
-    pub distance: f64,
-    /// |J| in Frobenius's norm.
-    #[serde(with = "Float")]
-    pub norm: f64,
-    /// The same entries in other places.
-    pub permuted: NullDistance,
-    /// Random maps I + dt W as small as the paper's.
-    pub random_map: ColumnSums,
-}
+    /// The distances of matrices with the same entries in random places.
+    #[derive(Copy)]
+    pub struct NullDistance {
+        /// How many were drawn.
+        pub draws: usize,
+        /// Mean over draws of |J - A| / |J|, A the nearest generator.
+        pub distance: f64,
+        /// Standard deviation over draws.
+        pub distance_sd: f64,
+        /// Mean over draws of the smallest and of the largest column sum.
+        pub smallest: f64,
+        /// Mean over draws of the largest column sum.
+        pub largest: f64,
+    }
 
-/// The distances of matrices with the same entries in random places.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NullDistance {
-    /// How many were drawn.
-    pub draws: usize,
-    /// Mean over draws of |J - A| / |J|, A the nearest generator.
-    #[serde(with = "Float")]
-    pub distance: f64,
-    /// Standard deviation over draws.
-    #[serde(with = "Float")]
-    pub distance_sd: f64,
-    /// Mean over draws of the smallest and of the largest column sum.
-    #[serde(with = "Float")]
-    pub smallest: f64,
-    /// Mean over draws of the largest column sum.
-    #[serde(with = "Float")]
-    pub largest: f64,
-}
-
-/// Column sums of I + dt W, W `(states, states)` with independent standard normal entries.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ColumnSums {
-    /// Rows and columns of W.
-    pub states: usize,
-    /// The step dt.
-    #[serde(with = "Float")]
-    pub dt: f64,
-    /// How many were drawn.
-    pub draws: usize,
-    /// Mean over draws of the smallest and of the largest column sum.
-    #[serde(with = "Float")]
-    pub smallest: f64,
-    /// Mean over draws of the largest column sum.
-    #[serde(with = "Float")]
-    pub largest: f64,
+    /// Column sums of I + dt W, W `(states, states)` with independent standard normal entries.
+    #[derive(Copy)]
+    pub struct ColumnSums {
+        /// Rows and columns of W.
+        pub states: usize,
+        /// The step dt.
+        pub dt: f64,
+        /// How many were drawn.
+        pub draws: usize,
+        /// Mean over draws of the smallest and of the largest column sum.
+        pub smallest: f64,
+        /// Mean over draws of the largest column sum.
+        pub largest: f64,
+    }
 }
 
 arguments! {
@@ -82,5 +68,3 @@ arguments! {
         round: usize = 0,
     }
 }
-
-measurement!(GeneratorDistance, channel: "fast_slow.generator_distance", asked: GeneratorDistanceArgs);

@@ -1,29 +1,26 @@
 //! Modularity of a BDH model's neuron graph beside null models, and over training.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{NeuronGraphArgs, neuron_graph::MAX_EDGES};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{NeuronGraphArgs, measurement, neuron_graph::MAX_EDGES};
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
-
-/// Modularity Q against the number of edges; every list has one entry a number of edges.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GraphModularity {
-    /// The strongest so many entries of G are edges.
-    pub edges: Vec<usize>,
-    /// Q of the model's graph.
-    pub model: Numbers,
-    /// Q of the same graph with its edges rewired, every degree as it was.
-    pub degree_preserving: Numbers,
-    /// Q of a product of random factors whose rows are as long as the model's.
-    pub low_rank_same_norms: Numbers,
-    /// Q of a product of random factors.
-    pub low_rank: Numbers,
-    /// Q of edges drawn uniformly: G(n, m).
-    pub uniform: Numbers,
-    /// Share of the neurons that have an edge, 0 to 1.
-    pub carrying: Numbers,
+measurement! {
+    /// Modularity Q against the number of edges; every list has one entry a number of edges.
+    pub struct GraphModularity in "graph.modularity" answers GraphModularityArgs {
+        /// The strongest so many entries of G are edges.
+        pub edges: Vec<usize>,
+        /// Q of the model's graph.
+        pub model: Numbers,
+        /// Q of the same graph with its edges rewired, every degree as it was.
+        pub degree_preserving: Numbers,
+        /// Q of a product of random factors whose rows are as long as the model's.
+        pub low_rank_same_norms: Numbers,
+        /// Q of a product of random factors.
+        pub low_rank: Numbers,
+        /// Q of edges drawn uniformly: G(n, m).
+        pub uniform: Numbers,
+        /// Share of the neurons that have an edge, 0 to 1.
+        pub carrying: Numbers,
+    }
 }
 
 arguments! {
@@ -38,27 +35,21 @@ arguments! {
     }
 }
 
-measurement!(GraphModularity, channel: "graph.modularity", asked: GraphModularityArgs);
-
-/// Modularity at one number of edges, cheap enough to be measured every few steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModularityAtStep {
-    /// The strongest so many entries of G are edges.
-    pub edges: usize,
-    /// Q of the model's graph.
-    #[serde(with = "Float")]
-    pub model: f64,
-    /// Q of the same graph with its edges rewired, every degree as it was.
-    #[serde(with = "Float")]
-    pub degree_preserving: f64,
-    /// Share of the neurons that have an edge, 0 to 1.
-    #[serde(with = "Float")]
-    pub carrying: f64,
+measurement! {
+    /// Modularity at one number of edges, cheap enough to be measured every few steps.
+    pub struct ModularityAtStep in "graph.curve" answers GraphCurveArgs {
+        /// The strongest so many entries of G are edges.
+        pub edges: usize,
+        /// Q of the model's graph.
+        pub model: f64,
+        /// Q of the same graph with its edges rewired, every degree as it was.
+        pub degree_preserving: f64,
+        /// Share of the neurons that have an edge, 0 to 1.
+        pub carrying: f64,
+    }
 }
 
 arguments! {
     /// Modularity at the given number of edges, from two searches; `beta` and `restarts` make no difference.
     pub struct GraphCurveArgs asks "graph_curve" with graph: NeuronGraphArgs {}
 }
-
-measurement!(ModularityAtStep, channel: "graph.curve", asked: GraphCurveArgs);

@@ -3,49 +3,41 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Matrix, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Float;
+use super::Matrix;
+use crate::telemetry::measurements::prelude::*;
 
-/// How the entries of G are spread between every two heads (section 5.5 of the paper).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HeadPairs {
-    /// Attention heads of the model.
-    pub heads: usize,
-    /// Every pair, by the head that acts and then by the head that is acted on.
-    pub pairs: Vec<HeadPair>,
-}
+measurement! {
+    /// How the entries of G are spread between every two heads (section 5.5 of the paper).
+    pub struct HeadPairs in "graph.head_pairs" answers HeadPairsArgs {
+        /// Attention heads of the model.
+        pub heads: usize,
+        /// Every pair, by the head that acts and then by the head that is acted on.
+        pub pairs: Vec<HeadPair>,
+    }
 
-/// The entries of G from the neurons of one head to those of another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HeadPair {
-    /// Head of the neurons that act, from 1.
-    pub from_head: usize,
-    /// Head of the neurons that are acted on, from 1.
-    pub to_head: usize,
-    /// Mean of the entries.
-    #[serde(with = "Float")]
-    pub mean: f64,
-    /// Standard deviation of the entries.
-    #[serde(with = "Float")]
-    pub standard_deviation: f64,
-    /// Third standardised moment.
-    #[serde(with = "Float")]
-    pub skewness: f64,
-    /// Fourth standardised moment; a normal distribution has 3.
-    #[serde(with = "Float")]
-    pub kurtosis: f64,
-    /// Share of the entries above so many standard deviations.
-    #[serde(with = "Float")]
-    pub positive_tail: f64,
-    /// Share of the entries below as many negative ones.
-    #[serde(with = "Float")]
-    pub negative_tail: f64,
-    /// The largest such share on either side of random products whose rows are as long as the model's.
-    #[serde(with = "Float")]
-    pub random_tail: f64,
-    /// The sides whose share is above that of every random product.
-    pub heavy_tail: HeavyTail,
+    /// The entries of G from the neurons of one head to those of another.
+    pub struct HeadPair {
+        /// Head of the neurons that act, from 1.
+        pub from_head: usize,
+        /// Head of the neurons that are acted on, from 1.
+        pub to_head: usize,
+        /// Mean of the entries.
+        pub mean: f64,
+        /// Standard deviation of the entries.
+        pub standard_deviation: f64,
+        /// Third standardised moment.
+        pub skewness: f64,
+        /// Fourth standardised moment; a normal distribution has 3.
+        pub kurtosis: f64,
+        /// Share of the entries above so many standard deviations.
+        pub positive_tail: f64,
+        /// Share of the entries below as many negative ones.
+        pub negative_tail: f64,
+        /// The largest such share on either side of random products whose rows are as long as the model's.
+        pub random_tail: f64,
+        /// The sides whose share is above that of every random product.
+        pub heavy_tail: HeavyTail,
+    }
 }
 
 /// The sides of a distribution that are heavier than chance.
@@ -92,8 +84,6 @@ arguments! {
         draws: usize = 3,
     }
 }
-
-measurement!(HeadPairs, channel: "graph.head_pairs", asked: HeadPairsArgs);
 
 impl HeadPairs {
     /// Pairs with a heavy positive tail.

@@ -1,56 +1,51 @@
 //! The effect of an intervention on neurons or synapses on a model's predictions.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{LikelyToken, measurement};
-use crate::config::{arguments, choices};
-use crate::telemetry::number::{Float, Number, Numbers};
-
-/// A text read twice, as the model is and while chosen neurons or synapses are silenced, scaled or held at a value; and the
-/// same done to random ones that are as active.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct InterventionEffect {
-    /// Somebody typed the text; else it is a held-out passage.
-    pub is_typed: bool,
-    /// The changed neurons, `head:index`, counted from 0; none where synapses are changed.
-    pub neurons: Vec<String>,
-    /// The changed synapses, `layer y>x`: from a neuron of y in the layer before to one of x in this layer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub synapses: Vec<String>,
-    /// The change that is made to them, in words.
-    pub action: String,
-    /// How often the neurons fire as the model is: the share of tokens and layers where y of a neuron is above 0; NaN for
-    /// synapses.
-    #[serde(with = "Float")]
-    pub firing: f64,
-    /// The same of the random neurons.
-    #[serde(with = "Float")]
-    pub null_firing: f64,
-    /// Mean sigma of the synapses after the text, the sum of y(i) x(j) over its tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sigma: Option<Number<f64>>,
-    /// The same of the random synapses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub null_sigma: Option<Number<f64>>,
-    /// -ln p of each token as the model is, nats, `(T)`; NaN at the first.
-    pub loss_before: Numbers,
-    /// The same with the change, `(T)`.
-    pub loss_after: Numbers,
-    /// Relative entropy of the next token's distribution as the model is to that with the change, nats, `(T)`.
-    pub divergence: Numbers,
-    /// The same for random neurons or synapses, mean over draws, `(T)`.
-    pub null_divergence: Numbers,
-    /// Mean over the text of each draw of random ones, nats.
-    pub null_draws: Numbers,
-    /// The likeliest tokens after the text as the model is.
-    pub before: Vec<LikelyToken>,
-    /// The likeliest with the change.
-    pub after: Vec<LikelyToken>,
-    /// How the text goes on as the model is, each token the likeliest.
-    pub continuation_before: String,
-    /// The same with the change.
-    pub continuation_after: String,
+measurement! {
+    /// A text read twice, as the model is and while chosen neurons or synapses are silenced, scaled or held at a value; and the
+    /// same done to random ones that are as active.
+    pub struct InterventionEffect in "synapses.intervention" answers InterventionArgs {
+        /// Somebody typed the text; else it is a held-out passage.
+        pub is_typed: bool,
+        /// The changed neurons, `head:index`, counted from 0; none where synapses are changed.
+        pub neurons: Vec<String>,
+        /// The changed synapses, `layer y>x`: from a neuron of y in the layer before to one of x in this layer.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub synapses: Vec<String>,
+        /// The change that is made to them, in words.
+        pub action: String,
+        /// How often the neurons fire as the model is: the share of tokens and layers where y of a neuron is above 0; NaN for
+        /// synapses.
+        pub firing: f64,
+        /// The same of the random neurons.
+        pub null_firing: f64,
+        /// Mean sigma of the synapses after the text, the sum of y(i) x(j) over its tokens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub sigma: Option<Number<f64>>,
+        /// The same of the random synapses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub null_sigma: Option<Number<f64>>,
+        /// -ln p of each token as the model is, nats, `(T)`; NaN at the first.
+        pub loss_before: Numbers,
+        /// The same with the change, `(T)`.
+        pub loss_after: Numbers,
+        /// Relative entropy of the next token's distribution as the model is to that with the change, nats, `(T)`.
+        pub divergence: Numbers,
+        /// The same for random neurons or synapses, mean over draws, `(T)`.
+        pub null_divergence: Numbers,
+        /// Mean over the text of each draw of random ones, nats.
+        pub null_draws: Numbers,
+        /// The likeliest tokens after the text as the model is.
+        pub before: Vec<LikelyToken>,
+        /// The likeliest with the change.
+        pub after: Vec<LikelyToken>,
+        /// How the text goes on as the model is, each token the likeliest.
+        pub continuation_before: String,
+        /// The same with the change.
+        pub continuation_after: String,
+    }
 }
 
 /// Names that are written out.
@@ -153,5 +148,3 @@ arguments! {
         length: usize = 24,
     }
 }
-
-measurement!(InterventionEffect, channel: "synapses.intervention", asked: InterventionArgs);

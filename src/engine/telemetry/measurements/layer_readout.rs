@@ -1,26 +1,22 @@
 //! The trace of a layer in the states that later layers read.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
-
-/// R^2, on held-out tokens, of a linear map from the state that a layer reads to what one earlier layer had added: 1 where that
-/// can be read out whole, 0 where nothing is left of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LayerReadout {
-    /// The layer that is looked for, from 1.
-    pub layer: usize,
-    /// The layers that read, from 1: those after it, then one more for the last norm.
-    pub readers: Vec<usize>,
-    /// One a reader.
-    pub explained: Numbers,
-    /// The same where what the layer added is exchanged between tokens: at most about 0. Mean over permutations.
-    pub permuted: Numbers,
-    /// Tokens that the map is fitted to; as many others judge it.
-    pub tokens: usize,
+measurement! {
+    /// R^2, on held-out tokens, of a linear map from the state that a layer reads to what one earlier layer had added: 1 where that
+    /// can be read out whole, 0 where nothing is left of it.
+    pub struct LayerReadout in "layers.readout" answers LayerReadoutArgs {
+        /// The layer that is looked for, from 1.
+        pub layer: usize,
+        /// The layers that read, from 1: those after it, then one more for the last norm.
+        pub readers: Vec<usize>,
+        /// One a reader.
+        pub explained: Numbers,
+        /// The same where what the layer added is exchanged between tokens: at most about 0. Mean over permutations.
+        pub permuted: Numbers,
+        /// Tokens that the map is fitted to; as many others judge it.
+        pub tokens: usize,
+    }
 }
 
 arguments! {
@@ -37,5 +33,3 @@ arguments! {
         window: usize = 64,
     }
 }
-
-measurement!(LayerReadout, channel: "layers.readout", asked: LayerReadoutArgs);

@@ -1,30 +1,27 @@
 //! The predictions of a model if it ended at an earlier layer.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{LikelyToken, measurement};
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
-
-/// The next token's distribution that the head reads off the state v after each layer, and before the first (the logit
-/// lens). Of a model whose layers share their weights, the row after l layers is what the model of l layers says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LogitLens {
-    /// Somebody typed the text; else it is a held-out passage.
-    pub is_typed: bool,
-    /// Layers L of the model; rows of the arrays are 0 layers, 1 layer, .., L layers.
-    pub layers: usize,
-    /// Probability of the likeliest token, `(L + 1, T)`.
-    pub top: Array,
-    /// Probability of the token that the text has next, `(L + 1, T)`; NaN at the last.
-    pub next: Array,
-    /// Entropy of the distribution, nats, `(L + 1, T)`.
-    pub entropy: Array,
-    /// The likeliest tokens, row by row, `(L + 1) T` lists.
-    pub likely: Vec<Vec<LikelyToken>>,
-    /// Mean of -ln p of the next token by row, nats, `(L + 1)`.
-    pub loss: Numbers,
+measurement! {
+    /// The next token's distribution that the head reads off the state v after each layer, and before the first (the logit
+    /// lens). Of a model whose layers share their weights, the row after l layers is what the model of l layers says.
+    pub struct LogitLens in "synapses.logit_lens" answers LogitLensArgs {
+        /// Somebody typed the text; else it is a held-out passage.
+        pub is_typed: bool,
+        /// Layers L of the model; rows of the arrays are 0 layers, 1 layer, .., L layers.
+        pub layers: usize,
+        /// Probability of the likeliest token, `(L + 1, T)`.
+        pub top: Array,
+        /// Probability of the token that the text has next, `(L + 1, T)`; NaN at the last.
+        pub next: Array,
+        /// Entropy of the distribution, nats, `(L + 1, T)`.
+        pub entropy: Array,
+        /// The likeliest tokens, row by row, `(L + 1) T` lists.
+        pub likely: Vec<Vec<LikelyToken>>,
+        /// Mean of -ln p of the next token by row, nats, `(L + 1)`.
+        pub loss: Numbers,
+    }
 }
 
 impl LogitLens {
@@ -53,5 +50,3 @@ arguments! {
         count: usize = 6,
     }
 }
-
-measurement!(LogitLens, channel: "synapses.logit_lens", asked: LogitLensArgs);

@@ -1,36 +1,31 @@
 //! The effect of merging two models: held-out losses of both and of the merged one.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::Array;
+measurement! {
+    /// Two BDHs and the one that has the neurons of both, on every text at hand.
+    pub struct Merging in "synapses.merging" answers MergingArgs {
+        /// Names of the texts; the run's own comes first.
+        pub texts: Vec<String>,
+        /// The model that was asked.
+        pub this: ModelLosses,
+        /// The model that it is merged with.
+        pub other: ModelLosses,
+        /// Both side by side.
+        pub merged: ModelLosses,
+        /// The changes that merging made to the weights, in words, a line an entry.
+        pub notes: Vec<String>,
+    }
 
-/// Two BDHs and the one that has the neurons of both, on every text at hand.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Merging {
-    /// Names of the texts; the run's own comes first.
-    pub texts: Vec<String>,
-    /// The model that was asked.
-    pub this: ModelLosses,
-    /// The model that it is merged with.
-    pub other: ModelLosses,
-    /// Both side by side.
-    pub merged: ModelLosses,
-    /// The changes that merging made to the weights, in words, a line an entry.
-    pub notes: Vec<String>,
-}
-
-/// One model on all texts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelLosses {
-    /// Its name: "this", the name of a file, "merged".
-    pub name: String,
-    /// n: neurons over all heads.
-    pub neurons: usize,
-    /// Held-out cross-entropy, nats a token; one a text.
-    pub losses: Array,
+    /// One model on all texts.
+    pub struct ModelLosses {
+        /// Its name: "this", the name of a file, "merged".
+        pub name: String,
+        /// n: neurons over all heads.
+        pub neurons: usize,
+        /// Held-out cross-entropy, nats a token; one a text.
+        pub losses: Array,
+    }
 }
 
 impl Merging {
@@ -53,5 +48,3 @@ arguments! {
         window: usize = 128,
     }
 }
-
-measurement!(Merging, channel: "synapses.merging", asked: MergingArgs);

@@ -13,6 +13,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 mod activity;
+mod adaptation;
 mod attention_chain;
 mod attention_maps;
 mod attention_statistics;
@@ -40,6 +41,7 @@ mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
 mod position_losses;
+mod prelude;
 mod query_key_maps;
 mod query_key_paths;
 mod rank_correlation;
@@ -63,75 +65,57 @@ mod unit_usage;
 mod warm_up;
 mod write_intervals;
 
-pub use activity::{Activity, ActivityArgs, FiringShare, LayerActivity};
-pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
-pub use attention_maps::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs};
-pub use attention_statistics::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics, UniformStatistics};
-pub use autocorrelation::{Autocorrelation, AutocorrelationArgs, BlockAutocorrelation};
-pub use bdh_dynamics::{
-    BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, SynapseDrift,
-};
-pub use bdh_theory::{BdhTheory, BdhTheoryArgs, TheoryClaim, TheoryCurve};
-pub use causality::{Causality, CausalityArgs, LeakyUpsample, LikelyToken, Predictions};
-pub use concept_effect::{ConceptEffect, ConceptEffectArgs, ConceptSide};
-pub use concept_search::{
-    ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
-    SplitCorrelations,
-};
-pub use core_periphery::{CorePeriphery, CorePeripheryArgs};
-pub use domain_coherence::{DomainCoherence, DomainCoherenceArgs};
-pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
-pub use flow::{
-    ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
-    FlowAnswer, FlowArgs, FlowClaims, FlowClaimsArgs, FlowControl, FlowField, FlowFieldArgs, FlowMotion, FlowOutcome,
-    FlowPaths, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-    FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
-    FlowSweepTolerance, GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome,
-    SolverAttempt, SolverTrace, SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress,
-    ToleranceCurve,
-};
-pub use gate_entropy::{GateEntropy, GateEntropyArgs};
-pub use generator::{
-    GapBySize, GapBySizeArgs, GeneratorArgs, GeneratorFlow, GeneratorFlowArgs, GeneratorState, RelaxationCurves,
-    StateClass, StationaryMapArgs, StationaryMapError, TopologyGaps,
-};
-pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArgs, NullDistance};
-pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
-pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
-pub use head_pairs::{HeadPair, HeadPairs, HeadPairsArgs, HeavyTail};
-pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
-pub use layer_readout::{LayerReadout, LayerReadoutArgs};
-pub use logit_lens::{LogitLens, LogitLensArgs};
-pub use merging::{Merging, MergingArgs, ModelLosses};
-pub use neuron_graph::{
-    ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
-    GraphSummary, LognormalFit, MAX_EDGES, Matrix, NeuronGraph, NeuronGraphArgs, NeuronGroups, PowerLawFit,
-};
-pub use next_tokens::{NextTokens, NextTokensArgs};
-pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
-pub use position_losses::{PositionLosses, PositionLossesArgs};
-pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
-pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
-pub use rank_correlation::RankCorrelation;
-pub use reading::{LayerFiring, NeuronTrace, ReadingArgs, SynapseRank, SynapseReading, SynapseTrace};
-pub use reading_candidates::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
-pub use recoverability::{Recoverability, RecoverabilityArgs};
-pub use residual::{Residual, ResidualArgs, ResidualCurve, ResidualMethod};
-pub use role_accuracy::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation};
-pub use settling::{Settling, SettlingArgs, SettlingLevel, SettlingSet};
-pub use staircase::{Staircase, StaircaseArgs};
-pub use step_lengths::{LayerStepLengths, StepLengths, StepLengthsArgs};
-pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise, SurpriseArgs};
-pub use text_losses::{DirectionLoss, TextLoss, TextLosses, TextLossesArgs};
-pub use token_baselines::{TokenBaselines, TokenBaselinesArgs};
-pub use token_residuals::{GateBenefit, TokenResiduals, TokenResidualsArgs};
-pub use top_contexts::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs};
-pub use trace_reading::{BlockReading, TraceReading, TraceReadingArgs};
-pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
-pub use uncertainty::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText};
-pub use unit_usage::{BlockUsage, UnitUsage, UnitUsageArgs};
-pub use warm_up::{Retention, WarmUp, WarmUpArgs, WarmUpText};
-pub use write_intervals::{IntervalDistribution, WriteIntervals, WriteIntervalsArgs};
+pub use activity::*;
+pub use adaptation::*;
+pub use attention_chain::*;
+pub use attention_maps::*;
+pub use attention_statistics::*;
+pub use autocorrelation::*;
+pub use bdh_dynamics::*;
+pub use bdh_theory::*;
+pub use causality::*;
+pub use concept_effect::*;
+pub use concept_search::*;
+pub use core_periphery::*;
+pub use domain_coherence::*;
+pub use fast_weights::*;
+pub use flow::*;
+pub use gate_entropy::*;
+pub use generator::*;
+pub use generator_distance::*;
+pub use graph_modularity::*;
+pub use graph_neuron::*;
+pub use head_pairs::*;
+pub use intervention::*;
+pub use layer_readout::*;
+pub use logit_lens::*;
+pub use merging::*;
+pub use neuron_graph::*;
+pub use next_tokens::*;
+pub use pair_attention::*;
+pub use position_losses::*;
+pub use query_key_maps::*;
+pub use query_key_paths::*;
+pub use rank_correlation::*;
+pub use reading::*;
+pub use reading_candidates::*;
+pub use recoverability::*;
+pub use residual::*;
+pub use role_accuracy::*;
+pub use settling::*;
+pub use staircase::*;
+pub use step_lengths::*;
+pub use surprise::*;
+pub use text_losses::*;
+pub use token_baselines::*;
+pub use token_residuals::*;
+pub use top_contexts::*;
+pub use trace_reading::*;
+pub use trained_bdh::*;
+pub use uncertainty::*;
+pub use unit_usage::*;
+pub use warm_up::*;
+pub use write_intervals::*;
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:
@@ -256,6 +240,7 @@ measurements! {
     Settling,
     WarmUp,
     FastWeights,
+    Adaptation,
     Uncertainty,
     NeuronGraph,
     EntryHistogram,
@@ -337,10 +322,14 @@ impl Payload {
     }
 }
 
-/// Implements [`Measurement`] for a struct of this folder; `asked` is the type of its question's arguments.
+/// Declares a measurement and the structs that it is made of: each can be copied, compared, written as JSON and read back, and
+/// has a schema; an `f64` keeps NaN and the infinities ([`super::number::Float`]).
+/// `pub struct A in "group.quantity" answers AArgs { .. }` is a [`Measurement`], a struct without a channel is a part of one.
 macro_rules! measurement {
-    ($name:ident, channel: $channel:literal, asked: $args:ty) => {
-        impl $crate::telemetry::Measurement for $name {
+    ($($(#[$meta:meta])* pub struct $name:ident $(in $channel:literal answers $args:ty)? { $($fields:tt)* })+) => { $(
+        measurement! { @struct [$(#[$meta])* pub struct $name] [] $($fields)* }
+
+        $(impl $crate::telemetry::Measurement for $name {
             type Args = $args;
 
             const CHANNEL: &'static str = $channel;
@@ -352,7 +341,19 @@ macro_rules! measurement {
             fn into_payload(self) -> $crate::telemetry::Payload {
                 $crate::telemetry::Payload::$name(self)
             }
-        }
+        })?
+    )+ };
+    (@struct [$($head:tt)*] [$($fields:tt)*]) => {
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        $($head)* { $($fields)* }
+    };
+    (@struct $head:tt [$($fields:tt)*] $(#[$meta:meta])* pub $field:ident: f64, $($rest:tt)*) => {
+        measurement! { @struct $head [
+            $($fields)* $(#[$meta])* #[serde(with = "crate::telemetry::number::Float")] pub $field: f64,
+        ] $($rest)* }
+    };
+    (@struct $head:tt [$($fields:tt)*] $(#[$meta:meta])* pub $field:ident: $ty:ty, $($rest:tt)*) => {
+        measurement! { @struct $head [$($fields)* $(#[$meta])* pub $field: $ty,] $($rest)* }
     };
 }
 use measurement;

@@ -1,25 +1,23 @@
 //! A language model's distribution of the next token after a text, and its continuation.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::LikelyToken;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{LikelyToken, measurement};
-use crate::config::arguments;
-
-/// The likeliest next tokens after a prompt and a short greedy continuation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NextTokens {
-    /// The text that was read; its tokens are the sample's.
-    pub prompt: String,
-    /// Somebody typed it; else it is a held-out passage.
-    pub is_typed: bool,
-    /// The token that the held-out text has next, where the prompt is of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub truth: Option<String>,
-    /// The likeliest first.
-    pub likely: Vec<LikelyToken>,
-    /// How the text goes on, each token the likeliest.
-    pub continuation: String,
+measurement! {
+    /// The likeliest next tokens after a prompt and a short greedy continuation.
+    pub struct NextTokens in "text.next_tokens" answers NextTokensArgs {
+        /// The text that was read; its tokens are the sample's.
+        pub prompt: String,
+        /// Somebody typed it; else it is a held-out passage.
+        pub is_typed: bool,
+        /// The token that the held-out text has next, where the prompt is of one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub truth: Option<String>,
+        /// The likeliest first.
+        pub likely: Vec<LikelyToken>,
+        /// How the text goes on, each token the likeliest.
+        pub continuation: String,
+    }
 }
 
 arguments! {
@@ -37,5 +35,3 @@ arguments! {
         length: usize = 24,
     }
 }
-
-measurement!(NextTokens, channel: "text.next_tokens", asked: NextTokensArgs);

@@ -1,25 +1,21 @@
 //! The loss of a model against how much it has read before.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
-
-/// Over held-out texts that are longer than those of training. Places are gathered into bins that widen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PositionLosses {
-    /// Tokens of a training window.
-    pub window: usize,
-    /// Texts that the means are over.
-    pub texts: usize,
-    /// First place of every bin, from 0, and after the last bin its end.
-    pub edges: Vec<usize>,
-    /// By bin: mean cross-entropy, nats a token.
-    pub loss: Numbers,
-    /// By bin: standard error of that mean over the texts.
-    pub error: Numbers,
+measurement! {
+    /// Over held-out texts that are longer than those of training. Places are gathered into bins that widen.
+    pub struct PositionLosses in "text.position_losses" answers PositionLossesArgs {
+        /// Tokens of a training window.
+        pub window: usize,
+        /// Texts that the means are over.
+        pub texts: usize,
+        /// First place of every bin, from 0, and after the last bin its end.
+        pub edges: Vec<usize>,
+        /// By bin: mean cross-entropy, nats a token.
+        pub loss: Numbers,
+        /// By bin: standard error of that mean over the texts.
+        pub error: Numbers,
+    }
 }
 
 arguments! {
@@ -36,5 +32,3 @@ arguments! {
         texts: usize = 16,
     }
 }
-
-measurement!(PositionLosses, channel: "text.position_losses", asked: PositionLossesArgs);

@@ -1,30 +1,25 @@
 //! How well each token's neurons answer to those of the tokens before it, in a model of linear attention.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+measurement! {
+    /// Products of queries and keys along a text. In BDH both are x; the product of tokens t and s is the weight with which what
+    /// token s wrote reaches token t, neither scaled nor normalised.
+    pub struct QueryKeyMaps in "synapses.query_key_maps" answers QueryKeyMapsArgs {
+        /// True if scores are the model's: turned by rotary position, or damped, by how far apart the tokens are. Else the
+        /// bare x x^T.
+        pub is_rotated: bool,
+        /// From the first to the last.
+        pub layers: Vec<QueryKeyLayer>,
+    }
 
-/// Products of queries and keys along a text. In BDH both are x; the product of tokens t and s is the weight with which what
-/// token s wrote reaches token t, neither scaled nor normalised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QueryKeyMaps {
-    /// True if scores are the model's: turned by rotary position, or damped, by how far apart the tokens are. Else the
-    /// bare x x^T.
-    pub is_rotated: bool,
-    /// From the first to the last.
-    pub layers: Vec<QueryKeyLayer>,
-}
-
-/// The heads of one layer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QueryKeyLayer {
-    /// `(H, T, T)`: head, query, key; exactly 0 where the key is not before the query.
-    pub products: Array,
-    /// Greatest magnitude of each head's map, `(H)`.
-    pub greatest: Numbers,
+    /// The heads of one layer.
+    pub struct QueryKeyLayer {
+        /// `(H, T, T)`: head, query, key; exactly 0 where the key is not before the query.
+        pub products: Array,
+        /// Greatest magnitude of each head's map, `(H)`.
+        pub greatest: Numbers,
+    }
 }
 
 arguments! {
@@ -41,5 +36,3 @@ arguments! {
         rotated: bool = true,
     }
 }
-
-measurement!(QueryKeyMaps, channel: "synapses.query_key_maps", asked: QueryKeyMapsArgs);

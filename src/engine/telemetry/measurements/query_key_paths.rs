@@ -3,51 +3,47 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Float};
+use crate::telemetry::measurements::prelude::*;
 
-/// The queries and keys of one head along a text, and their coupled evolution dq/dt = k, dk/dt = f(q).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QueryKeyPaths {
-    /// Somebody typed the text; else it is a held-out passage. Its tokens are the sample's.
-    pub is_typed: bool,
-    /// Index of the layer, from 0.
-    pub layer: usize,
-    /// Index of the head, from 0.
-    pub head: usize,
-    /// Heads of a layer.
-    pub heads: usize,
-    /// By layer, whether its queries and keys evolve before they are scored.
-    pub evolves: Vec<bool>,
-    /// The method that evolves them in this layer; nothing where they do not evolve.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evolution: Option<QueryKeyEvolution>,
-}
+measurement! {
+    /// The queries and keys of one head along a text, and their coupled evolution dq/dt = k, dk/dt = f(q).
+    pub struct QueryKeyPaths in "attention.query_key_paths" answers QueryKeyPathsArgs {
+        /// Somebody typed the text; else it is a held-out passage. Its tokens are the sample's.
+        pub is_typed: bool,
+        /// Index of the layer, from 0.
+        pub layer: usize,
+        /// Index of the head, from 0.
+        pub head: usize,
+        /// Heads of a layer.
+        pub heads: usize,
+        /// By layer, whether its queries and keys evolve before they are scored.
+        pub evolves: Vec<bool>,
+        /// The method that evolves them in this layer; nothing where they do not evolve.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub evolution: Option<QueryKeyEvolution>,
+    }
 
-/// Starts, ends, and all that leads from one to the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct QueryKeyEvolution {
-    /// q before the evolution, `(T, d)`: token, coordinate.
-    pub start_q: Array,
-    /// k before the evolution, `(T, d)`.
-    pub start_k: Array,
-    /// q as the model evolved it, `(T, d)`.
-    pub end_q: Array,
-    /// k as the model evolved it, `(T, d)`.
-    pub end_k: Array,
-    /// First weight of f(q) = second silu(first q), `(d, d)`: output, input. All heads of the layer share it.
-    pub first: Array,
-    /// Second weight of f, `(d, d)`: output, input.
-    pub second: Array,
-    /// Step size of this head, exp(tau), without unit.
-    #[serde(with = "Float")]
-    #[schemars(with = "Float")]
-    pub dt: f64,
-    /// n: how many steps.
-    pub steps: usize,
-    /// How a step is made.
-    pub scheme: IntegrationScheme,
+    /// Starts, ends, and all that leads from one to the other.
+    pub struct QueryKeyEvolution {
+        /// q before the evolution, `(T, d)`: token, coordinate.
+        pub start_q: Array,
+        /// k before the evolution, `(T, d)`.
+        pub start_k: Array,
+        /// q as the model evolved it, `(T, d)`.
+        pub end_q: Array,
+        /// k as the model evolved it, `(T, d)`.
+        pub end_k: Array,
+        /// First weight of f(q) = second silu(first q), `(d, d)`: output, input. All heads of the layer share it.
+        pub first: Array,
+        /// Second weight of f, `(d, d)`: output, input.
+        pub second: Array,
+        /// Step size of this head, exp(tau), without unit.
+        pub dt: f64,
+        /// n: how many steps.
+        pub steps: usize,
+        /// How a step is made.
+        pub scheme: IntegrationScheme,
+    }
 }
 
 /// The two ways in which the paper makes a step (its equations 3 and 4).
@@ -73,5 +69,3 @@ arguments! {
         head: usize = 0,
     }
 }
-
-measurement!(QueryKeyPaths, channel: "attention.query_key_paths", asked: QueryKeyPathsArgs);

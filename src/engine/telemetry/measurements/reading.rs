@@ -1,66 +1,60 @@
 //! The values of chosen synapses of a BDH while a text is read.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::{arguments, choices};
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// A text read token by token. Every list of values has one entry a token.
+    #[serde(rename = "Reading")]
+    pub struct SynapseReading in "synapses.reading" answers ReadingArgs {
+        /// l: the synapses lead from y of layer l - 1 to x of layer l.
+        pub layer: usize,
+        /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
+        #[serde(default)]
+        pub per_head: usize,
+        /// How many of the tokens, at the end, the model wrote itself after the text; 0 in runs of earlier versions.
+        #[serde(default)]
+        pub written: usize,
+        /// Temperature at which they were drawn; 0: the likeliest.
+        #[serde(default)]
+        pub temperature: f64,
+        /// The synapse that was asked for comes first, then those of the highest rank.
+        pub synapses: Vec<SynapseTrace>,
+        /// The neurons of y at which the synapses begin, ascending numbers.
+        pub y: Vec<NeuronTrace>,
+        /// The neurons of x at which the synapses end, ascending numbers.
+        pub x: Vec<NeuronTrace>,
+        /// Shares of neurons above zero, one entry a layer.
+        pub firing: Vec<LayerFiring>,
+        /// -ln p of each token given those before it, nats; NaN at the first, which has none before it.
+        pub loss: Numbers,
+    }
 
-/// A text read token by token. Every list of values has one entry a token.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename = "Reading")]
-pub struct SynapseReading {
-    /// l: the synapses lead from y of layer l - 1 to x of layer l.
-    pub layer: usize,
-    /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
-    #[serde(default)]
-    pub per_head: usize,
-    /// How many of the tokens, at the end, the model wrote itself after the text; 0 in runs of earlier versions.
-    #[serde(default)]
-    pub written: usize,
-    /// Temperature at which they were drawn; 0: the likeliest.
-    #[serde(default, with = "Float")]
-    pub temperature: f64,
-    /// The synapse that was asked for comes first, then those of the highest rank.
-    pub synapses: Vec<SynapseTrace>,
-    /// The neurons of y at which the synapses begin, ascending numbers.
-    pub y: Vec<NeuronTrace>,
-    /// The neurons of x at which the synapses end, ascending numbers.
-    pub x: Vec<NeuronTrace>,
-    /// Shares of neurons above zero, one entry a layer.
-    pub firing: Vec<LayerFiring>,
-    /// -ln p of each token given those before it, nats; NaN at the first, which has none before it.
-    pub loss: Numbers,
-}
+    /// One synapse along the text.
+    pub struct SynapseTrace {
+        /// Number of the neuron of y, counted over all heads.
+        pub i: usize,
+        /// Number of the neuron of x, counted over all heads.
+        pub j: usize,
+        /// sigma(i, j) after each token, the paper's equation (16).
+        pub sigma: Numbers,
+    }
 
-/// One synapse along the text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SynapseTrace {
-    /// Number of the neuron of y, counted over all heads.
-    pub i: usize,
-    /// Number of the neuron of x, counted over all heads.
-    pub j: usize,
-    /// sigma(i, j) after each token, the paper's equation (16).
-    pub sigma: Numbers,
-}
+    /// One neuron along the text.
+    pub struct NeuronTrace {
+        /// Its number, counted over all heads.
+        pub neuron: usize,
+        /// Its value at each token, never negative.
+        pub values: Numbers,
+    }
 
-/// One neuron along the text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NeuronTrace {
-    /// Its number, counted over all heads.
-    pub neuron: usize,
-    /// Its value at each token, never negative.
-    pub values: Numbers,
-}
-
-/// Shares of one layer's neurons above zero along the tokens, 0 to 1.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LayerFiring {
-    /// Shares of x, the first sparse vector of the layer.
-    pub x: Numbers,
-    /// Shares of y, the second sparse vector of the layer.
-    pub y: Numbers,
+    /// Shares of one layer's neurons above zero along the tokens, 0 to 1.
+    #[derive(Default)]
+    pub struct LayerFiring {
+        /// Shares of x, the first sparse vector of the layer.
+        pub x: Numbers,
+        /// Shares of y, the second sparse vector of the layer.
+        pub y: Numbers,
+    }
 }
 
 choices! {
@@ -102,5 +96,3 @@ arguments! {
         temperature: f64 = 0.0,
     }
 }
-
-measurement!(SynapseReading, channel: "synapses.reading", asked: ReadingArgs);

@@ -3,36 +3,35 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Float;
+use crate::telemetry::measurements::prelude::*;
 
-/// Every candidate read on the same held-out text. Layers that share their weights do not tell how many there were, and a
-/// number of tokens does not tell which they are: the least loss does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ReadingCandidates {
-    /// By tokens, then by layers.
-    pub candidates: Vec<ReadingCandidate>,
-    /// The file, or one beside it, says its number of layers, so that no other was tried.
-    pub layers_known: bool,
-    /// Where the chosen number of layers comes from.
-    #[serde(default)]
-    pub layers_from: Evidence,
-    /// Where the chosen tokens come from.
-    #[serde(default)]
-    pub tokens_from: Evidence,
-    /// Tokens of a window, each of which is read from an empty state.
-    #[serde(default)]
-    pub window: usize,
-    /// Where the length of the windows comes from.
-    #[serde(default)]
-    pub window_from: Evidence,
-    /// The number of windows.
-    #[serde(default)]
-    pub windows: usize,
-    /// Reasons to doubt the choice, in words.
-    #[serde(default)]
-    pub warnings: Vec<String>,
+measurement! {
+    /// Every candidate read on the same held-out text. Layers that share their weights do not tell how many there were, and a
+    /// number of tokens does not tell which they are: the least loss does.
+    pub struct ReadingCandidates in "synapses.candidates" answers ReadingCandidatesArgs {
+        /// By tokens, then by layers.
+        pub candidates: Vec<ReadingCandidate>,
+        /// The file, or one beside it, says its number of layers, so that no other was tried.
+        pub layers_known: bool,
+        /// Where the chosen number of layers comes from.
+        #[serde(default)]
+        pub layers_from: Evidence,
+        /// Where the chosen tokens come from.
+        #[serde(default)]
+        pub tokens_from: Evidence,
+        /// Tokens of a window, each of which is read from an empty state.
+        #[serde(default)]
+        pub window: usize,
+        /// Where the length of the windows comes from.
+        #[serde(default)]
+        pub window_from: Evidence,
+        /// The number of windows.
+        #[serde(default)]
+        pub windows: usize,
+        /// Reasons to doubt the choice, in words.
+        #[serde(default)]
+        pub warnings: Vec<String>,
+    }
 }
 
 /// Where a property of a trained model is known from.
@@ -68,32 +67,31 @@ impl Evidence {
     }
 }
 
-/// A number of layers and a kind of tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ReadingCandidate {
-    /// `corpus.tokenizer`: `byte`, `sorted_char`; empty for the run's own, whatever it is.
-    pub tokenizer: String,
-    /// The tokens in words.
-    pub tokens: String,
-    /// L.
-    pub layers: usize,
-    /// Mean loss, nats a token.
-    #[serde(with = "Float")]
-    pub loss: f64,
-    /// The standard error of `loss` over windows, nats a token; NaN of a single window.
-    #[serde(with = "Float", default = "unknown")]
-    pub loss_error: f64,
-    /// The same for each byte of the text, bits: comparable between tokens.
-    #[serde(with = "Float")]
-    pub bits_per_byte: f64,
-    /// The run reads so.
-    pub is_used: bool,
-    /// It reads the text best.
-    #[serde(default)]
-    pub is_chosen: bool,
-    /// The chosen one is not better by more than twice the standard error of the difference.
-    #[serde(default)]
-    pub is_close: bool,
+measurement! {
+    /// A number of layers and a kind of tokens.
+    pub struct ReadingCandidate {
+        /// `corpus.tokenizer`: `byte`, `sorted_char`; empty for the run's own, whatever it is.
+        pub tokenizer: String,
+        /// The tokens in words.
+        pub tokens: String,
+        /// L.
+        pub layers: usize,
+        /// Mean loss, nats a token.
+        pub loss: f64,
+        /// The standard error of `loss` over windows, nats a token; NaN of a single window.
+        #[serde(default = "unknown")]
+        pub loss_error: f64,
+        /// The same for each byte of the text, bits: comparable between tokens.
+        pub bits_per_byte: f64,
+        /// The run reads so.
+        pub is_used: bool,
+        /// It reads the text best.
+        #[serde(default)]
+        pub is_chosen: bool,
+        /// The chosen one is not better by more than twice the standard error of the difference.
+        #[serde(default)]
+        pub is_close: bool,
+    }
 }
 
 fn unknown() -> f64 {
@@ -111,5 +109,3 @@ arguments! {
         window: usize = 0,
     }
 }
-
-measurement!(ReadingCandidates, channel: "synapses.candidates", asked: ReadingCandidatesArgs);

@@ -1,29 +1,23 @@
 //! How often a reader names the token k steps back.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
-
-/// Accuracy of one trained reader against distance, with what needs no reading.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Recoverability {
-    /// k, tokens back; one a point of the lists below.
-    pub distances: Vec<usize>,
-    /// Share of right answers, 0 to 1.
-    pub accuracy: Numbers,
-    /// Lower end of the 95% Wilson interval.
-    pub low: Numbers,
-    /// Upper end of the 95% Wilson interval.
-    pub high: Numbers,
-    /// Accuracy of always naming the most common token.
-    #[serde(with = "Float")]
-    pub most_common: f64,
-    /// One over the number of tokens that occur.
-    #[serde(with = "Float")]
-    pub uniform: f64,
+measurement! {
+    /// Accuracy of one trained reader against distance, with what needs no reading.
+    pub struct Recoverability in "traces.recoverability" answers RecoverabilityArgs {
+        /// k, tokens back; one a point of the lists below.
+        pub distances: Vec<usize>,
+        /// Share of right answers, 0 to 1.
+        pub accuracy: Numbers,
+        /// Lower end of the 95% Wilson interval.
+        pub low: Numbers,
+        /// Upper end of the 95% Wilson interval.
+        pub high: Numbers,
+        /// Accuracy of always naming the most common token.
+        pub most_common: f64,
+        /// One over the number of tokens that occur.
+        pub uniform: f64,
+    }
 }
 
 arguments! {
@@ -37,5 +31,3 @@ arguments! {
         window: usize = 128,
     }
 }
-
-measurement!(Recoverability, channel: "traces.recoverability", asked: RecoverabilityArgs);

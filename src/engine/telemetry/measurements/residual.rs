@@ -5,26 +5,24 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
-/// |x - Post(x)| / |x| against applications of Post, by method and round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Residual {
-    /// One entry a method and round.
-    pub curves: Vec<ResidualCurve>,
-}
+measurement! {
+    /// |x - Post(x)| / |x| against applications of Post, by method and round.
+    pub struct Residual in "fast_slow.residual" answers ResidualArgs {
+        /// One entry a method and round.
+        pub curves: Vec<ResidualCurve>,
+    }
 
-/// One way towards the equilibrium in one round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ResidualCurve {
-    /// The method that approaches the equilibrium.
-    pub method: ResidualMethod,
-    /// Which repetition of pooling, slow path and injection, from 0.
-    pub round: usize,
-    /// The relative residual after 0, 1, 2, ... passes, without unit.
-    pub residual: Numbers,
+    /// One way towards the equilibrium in one round.
+    pub struct ResidualCurve {
+        /// The method that approaches the equilibrium.
+        pub method: ResidualMethod,
+        /// Which repetition of pooling, slow path and injection, from 0.
+        pub round: usize,
+        /// The relative residual after 0, 1, 2, ... passes, without unit.
+        pub residual: Numbers,
+    }
 }
 
 /// A method that approaches the equilibrium of Post.
@@ -66,5 +64,3 @@ arguments! {
         window: usize = 128,
     }
 }
-
-measurement!(Residual, channel: "fast_slow.residual", asked: ResidualArgs);

@@ -3,48 +3,46 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::measurements::prelude::*;
 
-/// Right answers by role, for each of a model's representations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RoleAccuracy {
-    /// Names of the roles, in the order of all counts below.
-    pub roles: Vec<String>,
-    /// True if a role belongs to a relative clause or to the verb behind it.
-    pub deep: Vec<bool>,
-    /// Sentences that probes are fitted to.
-    pub train_sentences: usize,
-    /// One for every kind of features that roles are read from, or the tagger's own answers.
-    pub representations: Vec<RoleRepresentation>,
-    /// The effective rank of the feedforward weights of each level that is read, lowest first: exp of the entropy of the singular
-    /// values, mean over directions. Empty of a tagger, and of traces without a network.
-    #[serde(default)]
-    pub ranks: Numbers,
-}
+measurement! {
+    /// Right answers by role, for each of a model's representations.
+    pub struct RoleAccuracy in "grammar_roles.accuracy" answers RoleAccuracyArgs {
+        /// Names of the roles, in the order of all counts below.
+        pub roles: Vec<String>,
+        /// True if a role belongs to a relative clause or to the verb behind it.
+        pub deep: Vec<bool>,
+        /// Sentences that probes are fitted to.
+        pub train_sentences: usize,
+        /// One for every kind of features that roles are read from, or the tagger's own answers.
+        pub representations: Vec<RoleRepresentation>,
+        /// The effective rank of the feedforward weights of each level that is read, lowest first: exp of the entropy of the singular
+        /// values, mean over directions. Empty of a tagger, and of traces without a network.
+        #[serde(default)]
+        pub ranks: Numbers,
+    }
 
-/// The vectors that roles are read from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RoleRepresentation {
-    /// The kind of features.
-    pub features: RoleFeatures,
-    /// Level of the hierarchy, from 0.
-    pub level: usize,
-    /// Features that the probe reads.
-    pub dims: usize,
-    /// True if they are a random projection to so many.
-    pub projected: bool,
-    /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
-    pub finite: bool,
-    /// Test sentences of the vocabulary that was learned from.
-    pub within: RoleCounts,
-    /// Those of them that do not occur among the training sentences.
-    pub within_new: RoleCounts,
-    /// Sentences of the other vocabulary.
-    pub transfer: RoleCounts,
-    /// Shares of right answers within, in transfer, and within at deep roles.
-    pub shares: Numbers,
+    /// The vectors that roles are read from.
+    pub struct RoleRepresentation {
+        /// The kind of features.
+        pub features: RoleFeatures,
+        /// Level of the hierarchy, from 0.
+        pub level: usize,
+        /// Features that the probe reads.
+        pub dims: usize,
+        /// True if they are a random projection to so many.
+        pub projected: bool,
+        /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
+        pub finite: bool,
+        /// Test sentences of the vocabulary that was learned from.
+        pub within: RoleCounts,
+        /// Those of them that do not occur among the training sentences.
+        pub within_new: RoleCounts,
+        /// Sentences of the other vocabulary.
+        pub transfer: RoleCounts,
+        /// Shares of right answers within, in transfer, and within at deep roles.
+        pub shares: Numbers,
+    }
 }
 
 /// Kinds of features.
@@ -61,13 +59,15 @@ pub enum RoleFeatures {
     Tags,
 }
 
-/// Words by role, and how many of them were named rightly.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RoleCounts {
-    /// Words that were named rightly.
-    pub right: Vec<u32>,
-    /// All words that have the role.
-    pub of: Vec<u32>,
+measurement! {
+    /// Words by role, and how many of them were named rightly.
+    #[derive(Default, Eq)]
+    pub struct RoleCounts {
+        /// Words that were named rightly.
+        pub right: Vec<u32>,
+        /// All words that have the role.
+        pub of: Vec<u32>,
+    }
 }
 
 impl RoleCounts {
@@ -125,8 +125,6 @@ arguments! {
         project: bool = false,
     }
 }
-
-measurement!(RoleAccuracy, channel: "grammar_roles.accuracy", asked: RoleAccuracyArgs);
 
 #[cfg(test)]
 mod tests {

@@ -1,45 +1,38 @@
 //! How the levels of a network settle on the words of a sentence.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::{
-    config::{arguments, choices},
-    telemetry::Array,
-};
+measurement! {
+    /// A sentence, settled word by word. Its words are the sample's tokens; all arrays have them in the order of the sentence,
+    /// whichever way it was read.
+    pub struct Settling in "grammar_roles.settling" answers SettlingArgs {
+        /// Roles of the words; empty of a sentence that somebody typed.
+        pub roles: Vec<String>,
+        /// True if it was read from the right.
+        pub from_right: bool,
+        /// Settling sweeps of each word.
+        pub sweeps: usize,
+        /// From below.
+        pub levels: Vec<SettlingLevel>,
+    }
 
-/// A sentence, settled word by word. Its words are the sample's tokens; all arrays have them in the order of the sentence,
-/// whichever way it was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Settling {
-    /// Roles of the words; empty of a sentence that somebody typed.
-    pub roles: Vec<String>,
-    /// True if it was read from the right.
-    pub from_right: bool,
-    /// Settling sweeps of each word.
-    pub sweeps: usize,
-    /// From below.
-    pub levels: Vec<SettlingLevel>,
-}
-
-/// One level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SettlingLevel {
-    /// How many units the level has.
-    pub units: usize,
-    /// x after each sweep, `(words x sweeps, units)`: the rows of a word's sweeps follow one another.
-    pub states: Array,
-    /// x - W_fb x(l+1) once settled, `(words, units)`.
-    pub errors: Array,
-    /// The fast trace, `(words, units)`.
-    pub fast: Array,
-    /// The slow trace, `(words, units)`.
-    pub slow: Array,
-    /// pi, `(1, units)`.
-    pub precision: Array,
-    /// Root mean square of W_fb in blocks of units above (rows) and units (columns); no rows at the top.
-    pub feedback: Array,
+    /// One level.
+    pub struct SettlingLevel {
+        /// How many units the level has.
+        pub units: usize,
+        /// x after each sweep, `(words x sweeps, units)`: the rows of a word's sweeps follow one another.
+        pub states: Array,
+        /// x - W_fb x(l+1) once settled, `(words, units)`.
+        pub errors: Array,
+        /// The fast trace, `(words, units)`.
+        pub fast: Array,
+        /// The slow trace, `(words, units)`.
+        pub slow: Array,
+        /// pi, `(1, units)`.
+        pub precision: Array,
+        /// Root mean square of W_fb in blocks of units above (rows) and units (columns); no rows at the top.
+        pub feedback: Array,
+    }
 }
 
 choices! {
@@ -69,5 +62,3 @@ arguments! {
         from_right: bool = false,
     }
 }
-
-measurement!(Settling, channel: "grammar_roles.settling", asked: SettlingArgs);

@@ -1,28 +1,23 @@
 //! One coordinate of the fast state and of the upsampled slow state along a sentence.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
-
-/// The staircase of a fast-slow model: the slow state moves in steps of `pool` tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Staircase {
-    /// P: tokens in one block of the slow path.
-    pub pool: usize,
-    /// Which repetition of pooling, slow path and injection, from 0.
-    pub round: usize,
-    /// The part of the D channels that is drawn: "first principal component" or "channel 12".
-    pub coordinate: String,
-    /// Share of the variance of both states that the coordinate holds, 0 to 1.
-    #[serde(with = "Float")]
-    pub explained: f64,
-    /// x_t, one a token.
-    pub fast: Numbers,
-    /// y_up, one a token.
-    pub slow: Numbers,
+measurement! {
+    /// The staircase of a fast-slow model: the slow state moves in steps of `pool` tokens.
+    pub struct Staircase in "fast_slow.staircase" answers StaircaseArgs {
+        /// P: tokens in one block of the slow path.
+        pub pool: usize,
+        /// Which repetition of pooling, slow path and injection, from 0.
+        pub round: usize,
+        /// The part of the D channels that is drawn: "first principal component" or "channel 12".
+        pub coordinate: String,
+        /// Share of the variance of both states that the coordinate holds, 0 to 1.
+        pub explained: f64,
+        /// x_t, one a token.
+        pub fast: Numbers,
+        /// y_up, one a token.
+        pub slow: Numbers,
+    }
 }
 
 arguments! {
@@ -38,5 +33,3 @@ arguments! {
         coordinate: Option<usize> = None,
     }
 }
-
-measurement!(Staircase, channel: "fast_slow.staircase", asked: StaircaseArgs);

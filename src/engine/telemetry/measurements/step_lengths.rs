@@ -1,33 +1,26 @@
 //! How long the steps are that the queries and keys of a coupled model make before they are scored.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+measurement! {
+    /// dt = exp(tau) of every head.
+    pub struct StepLengths in "coupled_qk.step_lengths" answers StepLengthsArgs {
+        /// In the order of a forward pass; only layers whose queries and keys evolve.
+        pub layers: Vec<LayerStepLengths>,
+        /// Steps n of the evolution.
+        pub steps: usize,
+    }
 
-/// dt = exp(tau) of every head.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StepLengths {
-    /// In the order of a forward pass; only layers whose queries and keys evolve.
-    pub layers: Vec<LayerStepLengths>,
-    /// Steps n of the evolution.
-    pub steps: usize,
-}
-
-/// Those of one layer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LayerStepLengths {
-    /// Place of the layer in the model, from 0.
-    pub layer: usize,
-    /// dt by head, without unit.
-    pub dt: Numbers,
+    /// Those of one layer.
+    pub struct LayerStepLengths {
+        /// Place of the layer in the model, from 0.
+        pub layer: usize,
+        /// dt by head, without unit.
+        pub dt: Numbers,
+    }
 }
 
 arguments! {
     /// Read the step lengths that a coupled model has learned.
     pub struct StepLengthsArgs asks "step_lengths" {}
 }
-
-measurement!(StepLengths, channel: "coupled_qk.step_lengths", asked: StepLengthsArgs);

@@ -1,49 +1,42 @@
 //! How many neurons of a BDH fire while words are met for the first time and then repeated.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::reading::LayerFiring;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{measurement, reading::LayerFiring};
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// Sparsity and surprise (the paper's figure 14): means over many new words.
+    pub struct Surprise in "synapses.surprise" answers SurpriseArgs {
+        /// The model as it stands.
+        pub trained: PeriodCurves,
+        /// A model of the same sizes with random weights.
+        pub random_weights: PeriodCurves,
+        /// Firing of the model as it stands by the speed of rotary position, one entry a layer.
+        pub octaves: Vec<OctaveFiring>,
+    }
 
-/// Sparsity and surprise (the paper's figure 14): means over many new words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Surprise {
-    /// The model as it stands.
-    pub trained: PeriodCurves,
-    /// A model of the same sizes with random weights.
-    pub random_weights: PeriodCurves,
-    /// Firing of the model as it stands by the speed of rotary position, one entry a layer.
-    pub octaves: Vec<OctaveFiring>,
-}
+    /// Curves over the position in a period, in letters: a warm-up, a new word, and its repetitions.
+    pub struct PeriodCurves {
+        /// One entry a layer.
+        pub layers: Vec<PeriodFiring>,
+        /// Cross-entropy at each position, nats.
+        pub loss: Numbers,
+    }
 
-/// Curves over the position in a period, in letters: a warm-up, a new word, and its repetitions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PeriodCurves {
-    /// One entry a layer.
-    pub layers: Vec<PeriodFiring>,
-    /// Cross-entropy at each position, nats.
-    pub loss: Numbers,
-}
+    /// One layer over a period.
+    pub struct PeriodFiring {
+        /// Shares of neurons above zero, one entry a position.
+        pub firing: LayerFiring,
+        /// Pearson correlation of y's share with the loss over the word and its repetitions, -1 to 1.
+        pub loss_correlation: f64,
+    }
 
-/// One layer over a period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PeriodFiring {
-    /// Shares of neurons above zero, one entry a position.
-    pub firing: LayerFiring,
-    /// Pearson correlation of y's share with the loss over the word and its repetitions, -1 to 1.
-    #[serde(with = "Float")]
-    pub loss_correlation: f64,
-}
-
-/// Share of y above zero in one layer by octave: eight groups of equally many neurons, 0 turns fastest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OctaveFiring {
-    /// While the word is new.
-    pub memorised: Numbers,
-    /// At its repetitions 5 to 8.
-    pub known: Numbers,
+    /// Share of y above zero in one layer by octave: eight groups of equally many neurons, 0 turns fastest.
+    pub struct OctaveFiring {
+        /// While the word is new.
+        pub memorised: Numbers,
+        /// At its repetitions 5 to 8.
+        pub known: Numbers,
+    }
 }
 
 arguments! {
@@ -54,5 +47,3 @@ arguments! {
         periods: usize = 16,
     }
 }
-
-measurement!(Surprise, channel: "synapses.surprise", asked: SurpriseArgs);

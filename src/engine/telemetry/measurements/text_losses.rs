@@ -2,49 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Float;
+measurement! {
+    /// One model on the texts of its run.
+    pub struct TextLosses in "synapses.texts" answers TextLossesArgs {
+        /// The run's own text comes first.
+        pub texts: Vec<TextLoss>,
+    }
 
-/// One model on the texts of its run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TextLosses {
-    /// The run's own text comes first.
-    pub texts: Vec<TextLoss>,
-}
+    /// One text.
+    pub struct TextLoss {
+        /// The text's name.
+        pub name: String,
+        /// Held-out cross-entropy, nats a token.
+        pub loss: f64,
+        /// Held-out words that the model was given.
+        pub prompt: String,
+        /// The text that the model wrote after them; empty where it was not asked to.
+        pub continuation: String,
+        /// The loss by language and by direction of translation, where the text is of marked translations.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub directions: Vec<DirectionLoss>,
+    }
 
-/// One text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TextLoss {
-    /// The text's name.
-    pub name: String,
-    /// Held-out cross-entropy, nats a token.
-    #[serde(with = "Float")]
-    pub loss: f64,
-    /// Held-out words that the model was given.
-    pub prompt: String,
-    /// The text that the model wrote after them; empty where it was not asked to.
-    pub continuation: String,
-    /// The loss by language and by direction of translation, where the text is of marked translations.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub directions: Vec<DirectionLoss>,
-}
-
-/// The loss of the passages in one language, or of the translations from one language into another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DirectionLoss {
-    /// The code of the language that is read.
-    pub from: String,
-    /// That of the language that it is translated into; absent for the passage itself.
-    pub to: Option<String>,
-    /// Tokens that were scored.
-    pub tokens: usize,
-    /// Held-out cross-entropy, nats a token.
-    #[serde(with = "Float")]
-    pub loss: f64,
+    /// The loss of the passages in one language, or of the translations from one language into another.
+    pub struct DirectionLoss {
+        /// The code of the language that is read.
+        pub from: String,
+        /// That of the language that it is translated into; absent for the passage itself.
+        pub to: Option<String>,
+        /// Tokens that were scored.
+        pub tokens: usize,
+        /// Held-out cross-entropy, nats a token.
+        pub loss: f64,
+    }
 }
 
 impl DirectionLoss {
@@ -107,8 +99,6 @@ arguments! {
         write: usize = 0,
     }
 }
-
-measurement!(TextLosses, channel: "synapses.texts", asked: TextLossesArgs);
 
 #[cfg(test)]
 mod tests {

@@ -1,28 +1,21 @@
 //! The loss of a predictor that has only the frequencies of tokens.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Float;
-
-/// Cross-entropies of predictors without a memory, nats a token, on the held-out text that models are measured on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenBaselines {
-    /// ln V: every token of the vocabulary alike.
-    #[serde(with = "Float")]
-    pub uniform: f64,
-    /// Every token as often as it came in the training text.
-    #[serde(with = "Float")]
-    pub unigram: f64,
-    /// Every token as often as it came after the present one: the knowledge of a model that sees no token before it.
-    #[serde(with = "Float")]
-    pub bigram: f64,
-    /// Tokens of the training text that were counted.
-    pub counted: usize,
-    /// Held-out tokens that the means are over.
-    pub targets: usize,
+measurement! {
+    /// Cross-entropies of predictors without a memory, nats a token, on the held-out text that models are measured on.
+    pub struct TokenBaselines in "text.baselines" answers TokenBaselinesArgs {
+        /// ln V: every token of the vocabulary alike.
+        pub uniform: f64,
+        /// Every token as often as it came in the training text.
+        pub unigram: f64,
+        /// Every token as often as it came after the present one: the knowledge of a model that sees no token before it.
+        pub bigram: f64,
+        /// Tokens of the training text that were counted.
+        pub counted: usize,
+        /// Held-out tokens that the means are over.
+        pub targets: usize,
+    }
 }
 
 arguments! {
@@ -36,5 +29,3 @@ arguments! {
         windows: usize = 16,
     }
 }
-
-measurement!(TokenBaselines, channel: "text.baselines", asked: TokenBaselinesArgs);

@@ -1,53 +1,43 @@
 //! How far every token's state is from its quasi-steady state.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.
+    pub struct TokenResiduals in "fast_slow.token_residuals" answers TokenResidualsArgs {
+        /// Which repetition of pooling, slow path and injection, from 0: the last.
+        pub round: usize,
+        /// Passes made before the residual was taken: 0, 1, 2, 4, 8.
+        pub passes: Vec<usize>,
+        /// For each of these, one residual a token, without unit.
+        pub residual: Vec<Numbers>,
+        /// The relation between the help of the gate and the closeness of the state; nothing where the model has no gate.
+        #[serde(default)]
+        pub gate: Option<GateBenefit>,
+    }
 
-/// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenResiduals {
-    /// Which repetition of pooling, slow path and injection, from 0: the last.
-    pub round: usize,
-    /// Passes made before the residual was taken: 0, 1, 2, 4, 8.
-    pub passes: Vec<usize>,
-    /// For each of these, one residual a token, without unit.
-    pub residual: Vec<Numbers>,
-    /// The relation between the help of the gate and the closeness of the state; nothing where the model has no gate.
-    #[serde(default)]
-    pub gate: Option<GateBenefit>,
-}
-
-/// The help of the gate for each next token, beside how close the fast state is there: tokens of held-out windows, without
-/// the first block of each, where the slow path has nothing to say yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GateBenefit {
-    /// s tanh(gamma).
-    #[serde(with = "Float")]
-    pub gate: f64,
-    /// Held-out windows that were read.
-    pub windows: usize,
-    /// |x_t - Post(x)_t| / |x_t| after one pass, of the tokens whose next token the training asks for, window after window.
-    pub residual: Numbers,
-    /// Loss of the next token with the gate shut less the loss as the model is, nats: positive where the
-    /// open gate helps.
-    pub benefit: Numbers,
-    /// Spearman's rank correlation of the two: negative if the gate helps more where the state is close. NaN where the gate
-    /// changes nothing.
-    #[serde(with = "Float")]
-    pub correlation: f64,
-    /// Mean of the correlation when the benefits are rotated against the residuals by a random number of tokens.
-    #[serde(with = "Float")]
-    pub null_mean: f64,
-    /// Its standard deviation.
-    #[serde(with = "Float")]
-    pub null_sd: f64,
-    /// Two-sided share of the rotations that are as far from their mean.
-    #[serde(with = "Float")]
-    pub p: f64,
+    /// The help of the gate for each next token, beside how close the fast state is there: tokens of held-out windows, without
+    /// the first block of each, where the slow path has nothing to say yet.
+    pub struct GateBenefit {
+        /// s tanh(gamma).
+        pub gate: f64,
+        /// Held-out windows that were read.
+        pub windows: usize,
+        /// |x_t - Post(x)_t| / |x_t| after one pass, of the tokens whose next token the training asks for, window after window.
+        pub residual: Numbers,
+        /// Loss of the next token with the gate shut less the loss as the model is, nats: positive where the
+        /// open gate helps.
+        pub benefit: Numbers,
+        /// Spearman's rank correlation of the two: negative if the gate helps more where the state is close. NaN where the gate
+        /// changes nothing.
+        pub correlation: f64,
+        /// Mean of the correlation when the benefits are rotated against the residuals by a random number of tokens.
+        pub null_mean: f64,
+        /// Its standard deviation.
+        pub null_sd: f64,
+        /// Two-sided share of the rotations that are as far from their mean.
+        pub p: f64,
+    }
 }
 
 impl TokenResiduals {
@@ -70,5 +60,3 @@ arguments! {
         passage: u64 = 0,
     }
 }
-
-measurement!(TokenResiduals, channel: "fast_slow.token_residuals", asked: TokenResidualsArgs);

@@ -1,81 +1,69 @@
 //! Which passages and tokens of a text drive a neuron or a synapse most.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::{arguments, choices};
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// One activation over a text that was read in windows, each from an empty state. Activations are never negative.
+    pub struct TopContexts in "synapses.top_contexts" answers TopContextsArgs {
+        /// The activity that was followed, in words: "y of neuron 0:12, greatest of all layers".
+        pub followed: String,
+        /// Its symbol: "x", "y", or "y x" of a synapse, whose value at a token is what the token adds to it, y(i) x(j).
+        pub symbol: String,
+        /// The neuron's number in the model, if it is one.
+        pub neuron: Option<usize>,
+        /// Tokens read.
+        pub read: usize,
+        /// The text has more tokens than were read.
+        pub is_cut: bool,
+        /// Tokens of a window.
+        pub window: usize,
+        /// At how many tokens the value is above zero.
+        pub fires: usize,
+        /// Mean value over all tokens that were read.
+        pub mean: f64,
+        /// Greatest value; 0 where it never fires.
+        pub greatest: f64,
+        /// Values at which bins begin and end, ascending; one more than there are bins. Empty where it never fires.
+        pub bin_edges: Numbers,
+        /// Tokens whose value lies in each bin; values of 0 are in none.
+        pub bin_counts: Vec<u64>,
+        /// The windows with the greatest values, greatest first; one value of each window counts.
+        pub contexts: Vec<TopContext>,
+        /// Tokens by their share of the sum of all values, greatest first.
+        pub tokens: Vec<DrivingToken>,
+    }
 
-/// One activation over a text that was read in windows, each from an empty state. Activations are never negative.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TopContexts {
-    /// The activity that was followed, in words: "y of neuron 0:12, greatest of all layers".
-    pub followed: String,
-    /// Its symbol: "x", "y", or "y x" of a synapse, whose value at a token is what the token adds to it, y(i) x(j).
-    pub symbol: String,
-    /// The neuron's number in the model, if it is one.
-    pub neuron: Option<usize>,
-    /// Tokens read.
-    pub read: usize,
-    /// The text has more tokens than were read.
-    pub is_cut: bool,
-    /// Tokens of a window.
-    pub window: usize,
-    /// At how many tokens the value is above zero.
-    pub fires: usize,
-    /// Mean value over all tokens that were read.
-    #[serde(with = "Float")]
-    pub mean: f64,
-    /// Greatest value; 0 where it never fires.
-    #[serde(with = "Float")]
-    pub greatest: f64,
-    /// Values at which bins begin and end, ascending; one more than there are bins. Empty where it never fires.
-    pub bin_edges: Numbers,
-    /// Tokens whose value lies in each bin; values of 0 are in none.
-    pub bin_counts: Vec<u64>,
-    /// The windows with the greatest values, greatest first; one value of each window counts.
-    pub contexts: Vec<TopContext>,
-    /// Tokens by their share of the sum of all values, greatest first.
-    pub tokens: Vec<DrivingToken>,
-}
+    /// A window and the token in it with the greatest value.
+    pub struct TopContext {
+        /// The value at that token.
+        pub value: f64,
+        /// The layer that it is of; of a synapse that of x.
+        pub layer: usize,
+        /// Place of the token among all that were read, from 0.
+        pub position: usize,
+        /// Place of the token in the window, from 0.
+        pub token: usize,
+        /// The window, token by token.
+        pub tokens: Vec<String>,
+        /// The value at each token of the window.
+        pub values: Numbers,
+        /// The window as text.
+        pub text: String,
+        /// The text has the same tokens again: reading it gives these values.
+        pub is_exact: bool,
+    }
 
-/// A window and the token in it with the greatest value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TopContext {
-    /// The value at that token.
-    #[serde(with = "Float")]
-    pub value: f64,
-    /// The layer that it is of; of a synapse that of x.
-    pub layer: usize,
-    /// Place of the token among all that were read, from 0.
-    pub position: usize,
-    /// Place of the token in the window, from 0.
-    pub token: usize,
-    /// The window, token by token.
-    pub tokens: Vec<String>,
-    /// The value at each token of the window.
-    pub values: Numbers,
-    /// The window as text.
-    pub text: String,
-    /// The text has the same tokens again: reading it gives these values.
-    pub is_exact: bool,
-}
-
-/// The tokens that one token drives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DrivingToken {
-    /// The token as text.
-    pub token: String,
-    /// Its share of the sum of all values, 0 to 1.
-    #[serde(with = "Float")]
-    pub share: f64,
-    /// Its share of the tokens that were read, 0 to 1: what `share` would be of a neuron that answers to all alike.
-    #[serde(with = "Float")]
-    pub frequency: f64,
-    /// At which share of its occurrences the value is above zero, 0 to 1.
-    #[serde(with = "Float")]
-    pub fires: f64,
+    /// The tokens that one token drives.
+    pub struct DrivingToken {
+        /// The token as text.
+        pub token: String,
+        /// Its share of the sum of all values, 0 to 1.
+        pub share: f64,
+        /// Its share of the tokens that were read, 0 to 1: what `share` would be of a neuron that answers to all alike.
+        pub frequency: f64,
+        /// At which share of its occurrences the value is above zero, 0 to 1.
+        pub fires: f64,
+    }
 }
 
 choices! {
@@ -127,5 +115,3 @@ arguments! {
         top: usize = 20,
     }
 }
-
-measurement!(TopContexts, channel: "synapses.top_contexts", asked: TopContextsArgs);

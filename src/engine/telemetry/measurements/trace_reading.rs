@@ -1,41 +1,35 @@
 //! A text read by blocks that see the past through traces, and how the model goes on.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::{Array, number::Numbers};
+measurement! {
+    /// The sample's tokens are those of the prompt and then those that the model wrote.
+    pub struct TraceReading in "traces.reading" answers TraceReadingArgs {
+        /// True if somebody typed the text.
+        pub is_typed: bool,
+        /// Tokens of the prompt.
+        pub prompt: usize,
+        /// Temperature at which the tokens after it were drawn; 0: the likeliest.
+        pub temperature: f64,
+        /// By token: -ln p of it, given those before, nats. NaN for the first.
+        pub surprise: Numbers,
+        /// In the order of a forward pass.
+        pub blocks: Vec<BlockReading>,
+    }
 
-/// The sample's tokens are those of the prompt and then those that the model wrote.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TraceReading {
-    /// True if somebody typed the text.
-    pub is_typed: bool,
-    /// Tokens of the prompt.
-    pub prompt: usize,
-    /// Temperature at which the tokens after it were drawn; 0: the likeliest.
-    #[serde(with = "crate::telemetry::number::Float")]
-    pub temperature: f64,
-    /// By token: -ln p of it, given those before, nats. NaN for the first.
-    pub surprise: Numbers,
-    /// In the order of a forward pass.
-    pub blocks: Vec<BlockReading>,
-}
-
-/// The traces of one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BlockReading {
-    /// Path of the block, such as `blocks.0`.
-    pub path: String,
-    /// By token: length of the prediction error over that of the block's input.
-    pub error: Numbers,
-    /// The traces, fast to slow, `(tokens, channels)` each; at most the first 128 channels.
-    pub traces: [Array; 3],
-    /// By trace and token: its length, over all channels.
-    pub norms: [Numbers; 3],
-    /// Channels of each trace.
-    pub channels: usize,
+    /// The traces of one block.
+    pub struct BlockReading {
+        /// Path of the block, such as `blocks.0`.
+        pub path: String,
+        /// By token: length of the prediction error over that of the block's input.
+        pub error: Numbers,
+        /// The traces, fast to slow, `(tokens, channels)` each; at most the first 128 channels.
+        pub traces: [Array; 3],
+        /// By trace and token: its length, over all channels.
+        pub norms: [Numbers; 3],
+        /// Channels of each trace.
+        pub channels: usize,
+    }
 }
 
 arguments! {
@@ -53,5 +47,3 @@ arguments! {
         temperature: f64 = 0.8,
     }
 }
-
-measurement!(TraceReading, channel: "traces.reading", asked: TraceReadingArgs);

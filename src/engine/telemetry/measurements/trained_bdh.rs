@@ -1,47 +1,41 @@
 //! Describes an opened BDH and its fitness to read the text at hand.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Float;
-
-/// Sizes of the model as it stands in memory, whatever any setting says, and its loss on the text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TrainedBdh {
-    /// Neurons n of all heads.
-    pub neurons: usize,
-    /// Heads, each with as many neurons.
-    pub heads: usize,
-    /// Width D.
-    pub d_model: usize,
-    /// Layers L; all share one set of weights.
-    pub layers: usize,
-    /// The file does not say how many layers there are: `layers` is what somebody chose, or as many as the public model has.
-    #[serde(default)]
-    pub layers_unsaid: bool,
-    /// Rows V of the embedding.
-    pub vocab: usize,
-    /// Weights of the model, gates included.
-    pub parameters: usize,
-    /// The effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
-    pub position: String,
-    /// Which residuals it has: `code`, `paper` or `both`.
-    pub form: String,
-    /// Notes in words on choices that the file does not tell, or that are different here.
-    pub notes: Vec<String>,
-    /// The tokens that the text is read in, in words.
-    pub tokens: String,
-    /// Mean loss on held-out windows of the text, nats a token.
-    #[serde(with = "Float")]
-    pub loss: f64,
-    /// The loss of guessing by the frequencies of the tokens in these very windows, nats a token: whoever reads the text
-    /// in the tokens that it was trained on stays below.
-    #[serde(with = "Float")]
-    pub frequency_loss: f64,
-    /// Tokens that were read for it.
-    pub read: usize,
+measurement! {
+    /// Sizes of the model as it stands in memory, whatever any setting says, and its loss on the text.
+    pub struct TrainedBdh in "synapses.trained_bdh" answers TrainedBdhArgs {
+        /// Neurons n of all heads.
+        pub neurons: usize,
+        /// Heads, each with as many neurons.
+        pub heads: usize,
+        /// Width D.
+        pub d_model: usize,
+        /// Layers L; all share one set of weights.
+        pub layers: usize,
+        /// The file does not say how many layers there are: `layers` is what somebody chose, or as many as the public model has.
+        #[serde(default)]
+        pub layers_unsaid: bool,
+        /// Rows V of the embedding.
+        pub vocab: usize,
+        /// Weights of the model, gates included.
+        pub parameters: usize,
+        /// The effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
+        pub position: String,
+        /// Which residuals it has: `code`, `paper` or `both`.
+        pub form: String,
+        /// Notes in words on choices that the file does not tell, or that are different here.
+        pub notes: Vec<String>,
+        /// The tokens that the text is read in, in words.
+        pub tokens: String,
+        /// Mean loss on held-out windows of the text, nats a token.
+        pub loss: f64,
+        /// The loss of guessing by the frequencies of the tokens in these very windows, nats a token: whoever reads the text
+        /// in the tokens that it was trained on stays below.
+        pub frequency_loss: f64,
+        /// Tokens that were read for it.
+        pub read: usize,
+    }
 }
 
 arguments! {
@@ -55,5 +49,3 @@ arguments! {
         window: usize = 128,
     }
 }
-
-measurement!(TrainedBdh, channel: "synapses.trained_bdh", asked: TrainedBdhArgs);

@@ -1,30 +1,25 @@
 //! How often each unit of a sparse layer is among those that are kept.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::Numbers;
+measurement! {
+    /// Over held-out text.
+    pub struct UnitUsage in "traces.unit_usage" answers UnitUsageArgs {
+        /// Units that are kept for each token, k.
+        pub kept: usize,
+        /// Tokens that were read.
+        pub tokens: usize,
+        /// In the order of a forward pass.
+        pub blocks: Vec<BlockUsage>,
+    }
 
-/// Over held-out text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UnitUsage {
-    /// Units that are kept for each token, k.
-    pub kept: usize,
-    /// Tokens that were read.
-    pub tokens: usize,
-    /// In the order of a forward pass.
-    pub blocks: Vec<BlockUsage>,
-}
-
-/// The units of one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BlockUsage {
-    /// Path of the block, such as `blocks.0`.
-    pub path: String,
-    /// By unit: the share of tokens for which it is kept. Their sum is k.
-    pub usage: Numbers,
+    /// The units of one block.
+    pub struct BlockUsage {
+        /// Path of the block, such as `blocks.0`.
+        pub path: String,
+        /// By unit: the share of tokens for which it is kept. Their sum is k.
+        pub usage: Numbers,
+    }
 }
 
 arguments! {
@@ -38,5 +33,3 @@ arguments! {
         windows: usize = 16,
     }
 }
-
-measurement!(UnitUsage, channel: "traces.unit_usage", asked: UnitUsageArgs);

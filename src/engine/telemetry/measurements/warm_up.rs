@@ -1,59 +1,50 @@
 //! How much better a model reads once its traces hold the text.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::telemetry::measurements::prelude::*;
 
-use super::measurement;
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// Perplexity along texts that are streamed with frozen weights, beside that of the same tokens read with empty traces.
+    pub struct WarmUp in "spen.warm_up" answers WarmUpArgs {
+        /// Tokens of a window.
+        pub window: usize,
+        /// Texts of each domain that were streamed; everything below is a mean over them.
+        pub streams: usize,
+        /// The run's own held-out text first, then foreign domains.
+        pub texts: Vec<WarmUpText>,
+        /// The share that the slowest trace still holds after some tokens; empty where its coefficient is trained.
+        pub retention: Vec<Retention>,
+        /// Domains that were left out, and why.
+        pub notes: Vec<String>,
+    }
 
-/// Perplexity along texts that are streamed with frozen weights, beside that of the same tokens read with empty traces.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WarmUp {
-    /// Tokens of a window.
-    pub window: usize,
-    /// Texts of each domain that were streamed; everything below is a mean over them.
-    pub streams: usize,
-    /// The run's own held-out text first, then foreign domains.
-    pub texts: Vec<WarmUpText>,
-    /// The share that the slowest trace still holds after some tokens; empty where its coefficient is trained.
-    pub retention: Vec<Retention>,
-    /// Domains that were left out, and why.
-    pub notes: Vec<String>,
-}
+    /// One domain.
+    pub struct WarmUpText {
+        /// The name of the text.
+        pub name: String,
+        /// Perplexity of each window while the text is streamed.
+        pub streamed: Numbers,
+        /// Perplexity of the same windows, each read with empty traces.
+        pub reset: Numbers,
+        /// Nats a token by position within a window that is read with empty traces; over all windows but the first.
+        pub reset_by_position: Numbers,
+        /// Nats a token of the same tokens while the text is streamed.
+        pub streamed_by_position: Numbers,
+        /// Nats a token that streaming saves, over all windows but the first; NaN where there is one window only.
+        pub saved: f64,
+        /// Lower end of its 95% interval over streams (Student's t); NaN for one stream.
+        pub saved_low: f64,
+        /// Upper end of the same interval.
+        pub saved_high: f64,
+    }
 
-/// One domain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WarmUpText {
-    /// The name of the text.
-    pub name: String,
-    /// Perplexity of each window while the text is streamed.
-    pub streamed: Numbers,
-    /// Perplexity of the same windows, each read with empty traces.
-    pub reset: Numbers,
-    /// Nats a token by position within a window that is read with empty traces; over all windows but the first.
-    pub reset_by_position: Numbers,
-    /// Nats a token of the same tokens while the text is streamed.
-    pub streamed_by_position: Numbers,
-    /// Nats a token that streaming saves, over all windows but the first; NaN where there is one window only.
-    #[serde(with = "Float")]
-    pub saved: f64,
-    /// Lower end of its 95% interval over streams (Student's t); NaN for one stream.
-    #[serde(with = "Float")]
-    pub saved_low: f64,
-    /// Upper end of the same interval.
-    #[serde(with = "Float")]
-    pub saved_high: f64,
-}
-
-/// (1 - a)^k.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Retention {
-    /// k, tokens.
-    pub tokens: usize,
-    /// The share of a token that is left.
-    #[serde(with = "Float")]
-    pub share: f64,
+    /// (1 - a)^k.
+    #[derive(Copy)]
+    pub struct Retention {
+        /// k, tokens.
+        pub tokens: usize,
+        /// The share of a token that is left.
+        pub share: f64,
+    }
 }
 
 arguments! {
@@ -69,5 +60,3 @@ arguments! {
         streams: usize = 8,
     }
 }
-
-measurement!(WarmUp, channel: "spen.warm_up", asked: WarmUpArgs);

@@ -1,48 +1,42 @@
 //! The times between two writes of a synapse.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::PowerLawFit;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{PowerLawFit, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// Tokens between two writes of one synapse, over many of them (sections 2.4 and 8.2 of the paper). A token writes the
+    /// synapse (i, j) where both y(i) of the layer before and x(j) are above zero.
+    pub struct WriteIntervals in "synapses.write_intervals" answers WriteIntervalsArgs {
+        /// Layer of the x that synapses run to.
+        pub layer: usize,
+        /// Tokens of the text.
+        pub tokens: usize,
+        /// Synapses that were drawn.
+        pub synapses: usize,
+        /// Of those, the ones that were written twice or more.
+        pub written_twice: usize,
+        /// Share of the tokens at which a synapse is written, mean over all that were drawn, 0 to 1.
+        pub write_share: f64,
+        /// Intervals of the model.
+        pub measured: IntervalDistribution,
+        /// Intervals of synapses that are written as often each, at tokens drawn at random: unequal rates alone.
+        pub shuffled: IntervalDistribution,
+    }
 
-/// Tokens between two writes of one synapse, over many of them (sections 2.4 and 8.2 of the paper). A token writes the
-/// synapse (i, j) where both y(i) of the layer before and x(j) are above zero.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WriteIntervals {
-    /// Layer of the x that synapses run to.
-    pub layer: usize,
-    /// Tokens of the text.
-    pub tokens: usize,
-    /// Synapses that were drawn.
-    pub synapses: usize,
-    /// Of those, the ones that were written twice or more.
-    pub written_twice: usize,
-    /// Share of the tokens at which a synapse is written, mean over all that were drawn, 0 to 1.
-    #[serde(with = "Float")]
-    pub write_share: f64,
-    /// Intervals of the model.
-    pub measured: IntervalDistribution,
-    /// Intervals of synapses that are written as often each, at tokens drawn at random: unequal rates alone.
-    pub shuffled: IntervalDistribution,
-}
-
-/// A log-binned distribution of intervals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct IntervalDistribution {
-    /// Middle of each bin, tokens.
-    pub interval: Numbers,
-    /// Share of the intervals for each token of length.
-    pub density: Numbers,
-    /// Mean interval, tokens.
-    #[serde(with = "Float")]
-    pub mean: f64,
-    /// The longest interval, tokens.
-    pub longest: u32,
-    /// The likeliest power law of the tail; absent where there are too few intervals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power_law: Option<PowerLawFit>,
+    /// A log-binned distribution of intervals.
+    pub struct IntervalDistribution {
+        /// Middle of each bin, tokens.
+        pub interval: Numbers,
+        /// Share of the intervals for each token of length.
+        pub density: Numbers,
+        /// Mean interval, tokens.
+        pub mean: f64,
+        /// The longest interval, tokens.
+        pub longest: u32,
+        /// The likeliest power law of the tail; absent where there are too few intervals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub power_law: Option<PowerLawFit>,
+    }
 }
 
 arguments! {
@@ -59,5 +53,3 @@ arguments! {
         synapses: usize = 4000,
     }
 }
-
-measurement!(WriteIntervals, channel: "synapses.write_intervals", asked: WriteIntervalsArgs);

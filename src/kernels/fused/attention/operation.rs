@@ -2,14 +2,12 @@
 
 use std::sync::OnceLock;
 
-use candle_core::{CpuStorage, CustomOp1, CustomOp3, Layout, Result, Shape, Tensor, bail};
-
 use super::{
-    super::storage,
+    super::custom_op,
     AttentionSpec,
     cpu::{Inputs, Op},
 };
-use crate::buffers::build_vec;
+use crate::fused::prelude::*;
 
 /// Applies the fused operation to qkv `(B, T, (H + 2 Hkv) d)`, with the QK norms if there are any.
 pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
@@ -26,10 +24,10 @@ pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec)
         needs_backward |= norm.track_op();
     }
     let op = Op::new(spec, t, norms.is_some(), needs_backward);
-    let attention = Attention { op, shape: [b, t, h * d], saved_for_backward: OnceLock::new() };
+    let attention = custom_op::Op(Attention { op, shape: [b, t, h * d], saved_for_backward: OnceLock::new() });
     match norms {
-        Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, WithNorms(attention)),
-        None => qkv.apply_op1(WithoutNorms(attention)),
+        Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, attention),
+        None => qkv.apply_op1(attention),
     }
 }
 
@@ -42,17 +40,17 @@ struct Attention {
 }
 
 impl Attention {
-    fn forward(&self, inputs: Inputs) -> (CpuStorage, Shape) {
+    fn attend(&self, inputs: Inputs) -> (Vec<f32>, Shape) {
         let mut saved = vec![];
         let y = build_vec(self.shape.iter().product(), |y| {
             saved = build_vec(self.shape[0] * self.op.saved_len(), |saved| self.op.forward_all(inputs, saved, y));
         });
         let _ = self.saved_for_backward.set(saved); // a forward pass runs once
-        (CpuStorage::F32(y), self.shape.to_vec().into())
+        (y, self.shape.to_vec().into())
     }
 
     /// Gradients of qkv, and of both norm weights, concatenated.
-    fn backward(&self, inputs: Inputs, results: [&[f32]; 2]) -> Result<(Vec<f32>, Vec<f32>)> {
+    fn gradients(&self, inputs: Inputs, results: [&[f32]; 2]) -> Result<(Vec<f32>, Vec<f32>)> {
         let saved = match self.saved_for_backward.get() {
             Some(saved) if !saved.is_empty() => saved,
             _ => bail!("attention: nothing was saved for backward"),
@@ -64,60 +62,35 @@ impl Attention {
 }
 
 /// Attention with QK norms.
-struct WithNorms(Attention);
+impl FusedOp<3> for Attention {
+    const NAME: &'static str = "attention";
 
-impl CustomOp3 for WithNorms {
-    fn name(&self) -> &'static str {
-        "attention"
+    fn forward(&self, [qkv, q, k]: [&[f32]; 3], _: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        Ok(self.attend(Inputs { qkv, norms: Some([q, k]) }))
     }
 
-    fn cpu_fwd(
-        &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let norms = Some([storage::values(s2, l2)?, storage::values(s3, l3)?]);
-        Ok(self.0.forward(Inputs { qkv: storage::values(s1, l1)?, norms }))
-    }
-
-    fn bwd(
-        &self,
-        qkv: &Tensor,
-        q_norm: &Tensor,
-        k_norm: &Tensor,
-        y: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, inputs: [&Tensor; 3], y: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        let [qkv, q_norm, k_norm] = inputs;
         let (dqkv, mut dq) = storage::read_all(&[qkv, q_norm, k_norm, y, grad], |[qkv, q, k, y, grad]| {
-            self.0.backward(Inputs { qkv, norms: Some([q, k]) }, [y, grad])
+            self.gradients(Inputs { qkv, norms: Some([q, k]) }, [y, grad])
         })?;
-        let dk = dq.split_off(self.0.op.spec.head_dim);
-        let like = |values: Vec<f32>, t: &Tensor| Tensor::from_vec(values, t.shape(), t.device()).map(Some);
-        Ok((like(dqkv, qkv)?, like(dq, q_norm)?, like(dk, k_norm)?))
+        let dk = dq.split_off(self.op.spec.head_dim);
+        like([dqkv, dq, dk], inputs)
     }
 }
 
 /// Attention without QK norms.
-struct WithoutNorms(Attention);
+impl FusedOp<1> for Attention {
+    const NAME: &'static str = "attention without norms";
 
-impl CustomOp1 for WithoutNorms {
-    fn name(&self) -> &'static str {
-        "attention without norms"
+    fn forward(&self, [qkv]: [&[f32]; 1], _: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        Ok(self.attend(Inputs { qkv, norms: None }))
     }
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let inputs = Inputs { qkv: storage::values(storage, layout)?, norms: None };
-        Ok(self.0.forward(inputs))
-    }
-
-    fn bwd(&self, qkv: &Tensor, y: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [qkv]: [&Tensor; 1], y: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let (dqkv, _) = storage::read_all(&[qkv, y, grad], |[qkv, y, grad]| {
-            self.0.backward(Inputs { qkv, norms: None }, [y, grad])
+            self.gradients(Inputs { qkv, norms: None }, [y, grad])
         })?;
-        Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
+        like([dqkv], [qkv])
     }
 }

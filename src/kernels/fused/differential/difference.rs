@@ -1,10 +1,6 @@
 //! The normalised difference of what two maps read, on the CPU in f32.
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
-use pulp::{Simd, WithSimd};
-
-use super::storage;
-use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, simd, threads};
+use crate::{fused::prelude::*, reduce::sum_rows};
 
 pub(super) struct Difference {
     pub(super) eps: f32,
@@ -41,60 +37,41 @@ fn subtract(r: &mut [f32], y1: &[f32], y2: &[f32], lambda: f32) {
     r.iter_mut().zip(y1).zip(y2).for_each(|((r, y1), y2)| *r = y1 - lambda * y2);
 }
 
-struct Forward<'a> {
-    rows: HeadRows<'a>,
-    out: &'a mut [f32], // (n, H d)
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for (r, (y1, y2, &lambda)) in self.out.chunks_exact_mut(self.rows.d).zip(self.rows.each()) {
+kernel! {
+    /// `out`: `(n, H d)`.
+    fn forward(simd, rows: HeadRows<'a>, out: &'a mut [f32]) {
+        for (r, (y1, y2, &lambda)) in out.chunks_exact_mut(rows.d).zip(rows.each()) {
             subtract(r, y1, y2, lambda);
-            let inverse = self.rows.inverse(simd, r);
+            let inverse = rows.inverse(simd, r);
             r.iter_mut().for_each(|r| *r *= inverse);
         }
     }
 }
 
-struct Backward<'a> {
-    rows: HeadRows<'a>,
-    grad: &'a [f32],        // (n, H d)
-    dy: &'a mut [f32],      // (n, 2 H d)
-    dlambda: &'a mut [f32], // (H)
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (d, heads) = (self.rows.d, self.dlambda.len());
-        self.dlambda.fill(0.0);
+kernel! {
+    /// `grad`: `(n, H d)`, `dy`: `(n, 2 H d)`, `dlambda`: `(H)`.
+    fn backward(simd, rows: HeadRows<'a>, grad: &'a [f32], dy: &'a mut [f32], dlambda: &'a mut [f32]) {
+        let (d, heads) = (rows.d, dlambda.len());
+        dlambda.fill(0.0);
         let mut r = vec![0f32; d];
-        let rows = self.dy.chunks_exact_mut(2 * d).zip(self.grad.chunks_exact(d)).zip(self.rows.each());
-        for (i, ((dy, g), (y1, y2, &lambda))) in rows.enumerate() {
+        let all = dy.chunks_exact_mut(2 * d).zip(grad.chunks_exact(d)).zip(rows.each());
+        for (i, ((dy, g), (y1, y2, &lambda))) in all.enumerate() {
             subtract(&mut r, y1, y2, lambda);
-            let inverse = self.rows.inverse(simd, &r);
+            let inverse = rows.inverse(simd, &r);
             let along = inverse * inverse / d as f32 * simd::dot(simd, &r, g);
             let (dy1, dy2) = dy.split_at_mut(d);
             dy1.iter_mut().zip(g).zip(&r).for_each(|((dy, g), r)| *dy = inverse * (g - along * r));
             dy2.iter_mut().zip(&*dy1).for_each(|(dy2, dr)| *dy2 = -lambda * dr);
-            self.dlambda[i % heads] -= simd::dot(simd, dy1, y2);
+            dlambda[i % heads] -= simd::dot(simd, dy1, y2);
         }
     }
 }
 
-impl CustomOp2 for Difference {
-    fn name(&self) -> &'static str {
-        "normalised-difference"
-    }
+impl FusedOp<2> for Difference {
+    const NAME: &'static str = "normalised-difference";
 
-    fn cpu_fwd(&self, y: &CpuStorage, ly: &Layout, lambda: &CpuStorage, ll: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (y, lambda) = (storage::values(y, ly)?, storage::values(lambda, ll)?);
-        let mut dims = ly.dims().to_vec();
+    fn forward(&self, [y, lambda]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let mut dims = shape.dims().to_vec();
         let mut wide = 0;
         dims.iter_mut().rev().take(1).for_each(|last| {
             *last /= 2;
@@ -104,15 +81,15 @@ impl CustomOp2 for Difference {
         let out = build_vec(y.len() / 2, |out| {
             threads::run_chunks(out, POSITIONS * wide, |i, out| {
                 let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
-                arch().dispatch(Forward { rows: rows(y), out });
+                forward(rows(y), out);
             });
         });
-        Ok((CpuStorage::F32(out), Shape::from(dims)))
+        Ok((out, Shape::from(dims)))
     }
 
-    fn bwd(&self, y: &Tensor, lambda: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [y, lambda]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let wide = grad.dim(candle_core::D::Minus1)?;
-        let (dy, dlambda) = storage::read_all(&[y, lambda, grad], |[y, lambda, grad]| {
+        let gradients = storage::read_all(&[y, lambda, grad], |[y, lambda, grad]| {
             let heads = lambda.len();
             let rows = |y| HeadRows { y, lambda, d: wide / heads, eps: self.eps };
             let mut sums = vec![0f32; y.len().div_ceil(POSITIONS * 2 * wide) * heads];
@@ -125,13 +102,12 @@ impl CustomOp2 for Difference {
                     |i, [dy, dlambda]| {
                         let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
                         let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
-                        arch().dispatch(Backward { rows: rows(y), grad, dy, dlambda });
+                        backward(rows(y), grad, dy, dlambda);
                     },
                 );
             });
-            Ok((dy, sum_rows(&sums, heads)))
+            Ok([dy, sum_rows(&sums, heads)])
         })?;
-        let made = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
-        Ok((made(dy, y)?, made(dlambda, lambda)?))
+        like(gradients, [y, lambda])
     }
 }

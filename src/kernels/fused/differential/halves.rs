@@ -2,10 +2,7 @@
 
 use std::f32::consts::SQRT_2;
 
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
-
-use super::storage;
-use crate::{buffers::build_vec, threads};
+use crate::fused::prelude::*;
 
 pub(super) struct SplitHalves {
     pub(super) heads: usize,
@@ -21,7 +18,7 @@ impl SplitHalves {
         self.heads * self.head_dim
     }
 
-    fn forward(&self, qkv: &[f32]) -> Vec<f32> {
+    fn split(&self, qkv: &[f32]) -> Vec<f32> {
         let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
         build_vec(qkv.len() / 3 * 4, |out| {
             threads::run_chunks(out, POSITIONS * 4 * wide, |i, out| {
@@ -39,7 +36,7 @@ impl SplitHalves {
         })
     }
 
-    fn backward(&self, grad: &[f32]) -> Vec<f32> {
+    fn join(&self, grad: &[f32]) -> Vec<f32> {
         let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
         build_vec(grad.len() / 4 * 3, |out| {
             threads::run_chunks(out, POSITIONS * 3 * wide, |i, out| {
@@ -57,19 +54,16 @@ impl SplitHalves {
     }
 }
 
-impl CustomOp1 for SplitHalves {
-    fn name(&self) -> &'static str {
-        "halve-queries"
-    }
+impl FusedOp<1> for SplitHalves {
+    const NAME: &'static str = "halve-queries";
 
-    fn cpu_fwd(&self, qkv: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let mut dims = layout.dims().to_vec();
+    fn forward(&self, [qkv]: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let mut dims = shape.dims().to_vec();
         dims.iter_mut().rev().take(1).for_each(|wide| *wide = 4 * self.wide());
-        Ok((CpuStorage::F32(self.forward(storage::values(qkv, layout)?)), Shape::from(dims)))
+        Ok((self.split(qkv), Shape::from(dims)))
     }
 
-    fn bwd(&self, qkv: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let dqkv = storage::read(grad, |grad| Ok(self.backward(grad)))?;
-        Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
+    fn backward(&self, [qkv]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
+        like([storage::read(grad, |grad| Ok(self.join(grad)))?], [qkv])
     }
 }

@@ -1,15 +1,11 @@
 //! The arithmetic of the coupled evolution on one task's rows, (position, head) each, and its backward.
 
-use pulp::{Simd, WithSimd};
-
 use super::{super::mlp::activation::activate, Act, EvolutionSizes, Scheme};
 use crate::{
-    arch::arch,
-    buffers::build_vec,
     elementwise::{Mul, apply_all},
+    fused::prelude::*,
     matrix::View,
     packed::{Packed, gemm},
-    simd,
 };
 
 /// One evaluation of f, with what its backward needs; each (n, d).
@@ -38,25 +34,11 @@ pub(super) struct Gradients<'a> {
     pub(super) dt: &'a mut [f32], // (H)
 }
 
-/// y += by[head] x, in rows of d values of one head after the other.
-fn add_scaled(y: &mut [f32], by: &[f32], x: &[f32], d: usize) {
-    arch().dispatch(AddScaled { y, by, x, d });
-}
-
-struct AddScaled<'a> {
-    y: &'a mut [f32],
-    by: &'a [f32],
-    x: &'a [f32],
-    d: usize,
-}
-
-impl WithSimd for AddScaled<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.y.chunks_exact_mut(self.d).zip(self.x.chunks_exact(self.d));
-        for ((y, x), &by) in rows.zip(self.by.iter().cycle()) {
+kernel! {
+    /// y += by[head] x, in rows of d values of one head after the other.
+    fn add_scaled(_, y: &'a mut [f32], by: &'a [f32], x: &'a [f32], d: usize) {
+        let rows = y.chunks_exact_mut(d).zip(x.chunks_exact(d));
+        for ((y, x), &by) in rows.zip(by.iter().cycle()) {
             for (y, x) in y.iter_mut().zip(x) {
                 *y += by * x;
             }
@@ -64,24 +46,13 @@ impl WithSimd for AddScaled<'_> {
     }
 }
 
-/// sums[head] += weight (x . y), summed over the rows of that head.
-struct Dots<'a> {
-    sums: &'a mut [f32],
-    weight: f32,
-    x: &'a [f32],
-    y: &'a [f32],
-    d: usize,
-}
-
-impl WithSimd for Dots<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let heads = self.sums.len();
-        let rows = self.x.chunks_exact(self.d).zip(self.y.chunks_exact(self.d));
+kernel! {
+    /// sums[head] += weight (x . y), summed over the rows of that head.
+    fn dots(simd, sums: &'a mut [f32], weight: f32, x: &'a [f32], y: &'a [f32], d: usize) {
+        let heads = sums.len();
+        let rows = x.chunks_exact(d).zip(y.chunks_exact(d));
         for (r, (x, y)) in rows.enumerate() {
-            self.sums[r % heads] += self.weight * simd::dot(simd, x, y);
+            sums[r % heads] += weight * simd::dot(simd, x, y);
         }
     }
 }
@@ -189,7 +160,7 @@ impl Field<'_> {
             })
         };
         let dots = |sums: &mut [f32], weight, x: &[f32], y: &[f32]| {
-            arch().dispatch(Dots { sums, weight, x, y, d });
+            dots(sums, weight, x, y, d);
         };
         if self.spec.scheme == Scheme::Euler {
             for (force, moving_key) in path.forces.iter().zip(&path.moving_keys).rev() {

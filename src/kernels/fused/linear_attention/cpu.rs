@@ -8,21 +8,19 @@ use std::{
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
-
 use super::{
-    super::storage,
+    super::custom_op,
     LinearAttentionSpec, angles, decays,
     inference_pass::{InferencePass, Inputs},
     rows::{apply_decay, gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
     saved::{Saved, Sizes, Weights},
 };
 use crate::{
-    buffers::build_vec,
     elementwise::{Mul, apply_all},
+    fused::prelude::*,
     matrix::View,
     packed::{Packed, gemm},
-    reduce, threads,
+    reduce,
 };
 
 /// Tasks that backward aims at.
@@ -37,11 +35,9 @@ pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttent
     let powers = |decay: f32| (0..t as i32).map(|k| decay.powi(k)).collect();
     let decay_powers = if spec.damped { decays(h).into_iter().map(powers).collect() } else { vec![] };
     let sizes = Sizes { b, t, d, h, n, o };
-    v.apply_op3(
-        encoders,
-        decoder,
-        Op { spec, sizes, rope_table, decay_powers, needs_backward, saved_for_backward: OnceLock::new() },
-    )
+    let saved_for_backward = OnceLock::new();
+    let op = Op { spec, sizes, rope_table, decay_powers, needs_backward, saved_for_backward };
+    v.apply_op3(encoders, decoder, custom_op::Op(op))
 }
 
 type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
@@ -252,22 +248,11 @@ struct BackwardInputs<'a> {
     saved: &'a [f32],
 }
 
-impl CustomOp3 for Op {
-    fn name(&self) -> &'static str {
-        "linear-attention"
-    }
+impl FusedOp<3> for Op {
+    const NAME: &'static str = "linear-attention";
 
-    fn cpu_fwd(
-        &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
+    fn forward(&self, [v, encoders, decoder]: [&[f32]; 3], _: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
         let s = self.sizes;
-        let (v, encoders, decoder) = (storage::values(s1, l1)?, storage::values(s2, l2)?, storage::values(s3, l3)?);
         let (tasks, found, read) = (s.b * s.h, s.saved_len(), s.t * s.o);
         let mut saved = vec![];
         let reads = build_vec(tasks * read, |reads| {
@@ -297,26 +282,19 @@ impl CustomOp3 for Op {
         let _ = self.saved_for_backward.set(saved); // a forward pass runs once
         // the sum over heads, in order
         let out = build_vec(s.b * read, |out| reduce::sum_parts(out, read, &reads));
-        Ok((CpuStorage::F32(out), (s.b, s.t, s.o).into()))
+        Ok((out, (s.b, s.t, s.o).into()))
     }
 
-    fn bwd(
-        &self,
-        v: &Tensor,
-        encoders: &Tensor,
-        decoder: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, inputs: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let saved = match self.saved_for_backward.get() {
             Some(saved) if self.needs_backward => saved,
             _ => bail!("linear attention is asked for gradients that nothing tracked"),
         };
-        let [dv, de, ddec] = storage::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
+        let [v, encoders, decoder] = inputs;
+        let gradients = storage::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
             let weights = &Weights::per_head(encoders, decoder, self.sizes, true);
             Ok(self.backward_all(BackwardInputs { v, weights, grad, saved }))
         })?;
-        let cache = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
-        Ok((cache(dv, v)?, cache(de, encoders)?, cache(ddec, decoder)?))
+        like(gradients, inputs)
     }
 }

@@ -2,16 +2,11 @@
 //! neuron is neither read nor written, and neurons that do not fire read no weight of the second layer and of the
 //! decoder. A task is a block of neurons of a head; sums over blocks are in order, whatever thread made them.
 
-use candle_core::{Result, Tensor, bail};
-use pulp::{Simd, WithSimd};
-
 use super::{LinearAttentionSpec, angles, decays, rows::normalise};
 use crate::{
-    arch::arch,
-    buffers::build_vec,
     elementwise::{Elementwise, apply},
-    fused::storage,
-    simd as vector, threads, transpose,
+    fused::prelude::*,
+    simd as vector, transpose,
 };
 
 /// Neurons of a block at most, where the neurons of a head can be cut so.

@@ -1,9 +1,7 @@
 //! The row-wise parts of linear attention between its matrix products, in vector code.
 
-use pulp::{Simd, WithSimd};
-
 use super::EPS;
-use crate::{arch::arch, simd};
+use crate::fused::prelude::*;
 
 /// Multiplies the scores (or their gradients) of the token at `row` with all before it by the decay, whose powers 0, 1, 2 ..
 /// these are.
@@ -44,25 +42,15 @@ pub struct PairAngles<'a> {
 /// x = relu(x), in place, rows of `width` neurons. With angles, `rotated` gets x turned by position.
 pub fn relu_and_rope(x: &mut [f32], rotated: &mut [f32], width: usize, angles: Option<PairAngles>) {
     let Some(angles) = angles else { return relu(x) };
-    arch().dispatch(ReluAndRope { x, rotated, width, angles });
+    relu_then_rope(x, rotated, width, angles);
 }
 
-struct ReluAndRope<'a> {
-    x: &'a mut [f32],
-    rotated: &'a mut [f32],
-    width: usize,
-    angles: PairAngles<'a>,
-}
-
-impl WithSimd for ReluAndRope<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.x.chunks_exact_mut(self.width).zip(self.rotated.chunks_exact_mut(self.width));
+kernel! {
+    fn relu_then_rope(_, x: &'a mut [f32], rotated: &'a mut [f32], width: usize, angles: PairAngles<'a>) {
+        let rows = x.chunks_exact_mut(width).zip(rotated.chunks_exact_mut(width));
         for (row, (x, out)) in rows.enumerate() {
-            let from = row * self.angles.step;
-            let (cos, sin) = (&self.angles.cos[from..], &self.angles.sin[from..]);
+            let from = row * angles.step;
+            let (cos, sin) = (&angles.cos[from..], &angles.sin[from..]);
             for x in &mut *x {
                 *x = if *x > 0.0 { *x } else { 0.0 };
             }
@@ -74,49 +62,24 @@ impl WithSimd for ReluAndRope<'_> {
     }
 }
 
-/// Rotates each pair of x by its angle, or, for backward, by minus its angle. `rope_table`: cosines and sines of each pair.
-pub fn rope(x: &[f32], out: &mut [f32], rope_table: (&[f32], &[f32]), backward: bool) {
-    arch().dispatch(Rope { x, out, rope_table, sign: if backward { -1.0 } else { 1.0 } });
-}
-
-struct Rope<'a> {
-    x: &'a [f32],
-    out: &'a mut [f32],
-    rope_table: (&'a [f32], &'a [f32]),
-    sign: f32,
-}
-
-impl WithSimd for Rope<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let pairs = self.x.chunks_exact(2).zip(self.out.chunks_exact_mut(2));
-        for ((x, out), (cos, sin)) in pairs.zip(self.rope_table.0.iter().zip(self.rope_table.1)) {
-            let sin = sin * self.sign;
+kernel! {
+    /// Rotates each pair of x by its angle, or, for backward, by minus its angle. `rope_table`: cosines and sines of each pair.
+    pub fn rope(_, x: &'a [f32], out: &'a mut [f32], rope_table: (&'a [f32], &'a [f32]), backward: bool) {
+        let sign = if backward { -1.0 } else { 1.0 };
+        let pairs = x.chunks_exact(2).zip(out.chunks_exact_mut(2));
+        for ((x, out), (cos, sin)) in pairs.zip(rope_table.0.iter().zip(rope_table.1)) {
+            let sin = sin * sign;
             out[0] = x[0] * cos - x[1] * sin;
             out[1] = x[1] * cos + x[0] * sin;
         }
     }
 }
 
-/// Normalises rows to mean 0 and variance 1; `inv` gets the reciprocal standard deviation of each.
-pub fn normalise(a: &mut [f32], inv: &mut [f32]) {
-    arch().dispatch(Normalise { a, inv });
-}
-
-struct Normalise<'a> {
-    a: &'a mut [f32],
-    inv: &'a mut [f32],
-}
-
-impl WithSimd for Normalise<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let d = self.a.len() / self.inv.len();
-        for (a, inv) in self.a.chunks_exact_mut(d).zip(self.inv) {
+kernel! {
+    /// Normalises rows to mean 0 and variance 1; `inv` gets the reciprocal standard deviation of each.
+    pub fn normalise(simd, a: &'a mut [f32], inv: &'a mut [f32]) {
+        let d = a.len() / inv.len();
+        for (a, inv) in a.chunks_exact_mut(d).zip(inv) {
             let mean = simd::sum(simd, a) / d as f32;
             a.iter_mut().for_each(|a| *a -= mean);
             *inv = 1.0 / (simd::dot(simd, a, a) / d as f32 + EPS as f32).sqrt();
@@ -125,24 +88,11 @@ impl WithSimd for Normalise<'_> {
     }
 }
 
-/// The backward of [`normalise`], in place; `a` are the normalised rows.
-pub fn normalise_backward(grad: &mut [f32], a: &[f32], inv: &[f32]) {
-    arch().dispatch(NormaliseBackward { grad, a, inv });
-}
-
-struct NormaliseBackward<'a> {
-    grad: &'a mut [f32],
-    a: &'a [f32],
-    inv: &'a [f32],
-}
-
-impl WithSimd for NormaliseBackward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let d = self.a.len() / self.inv.len();
-        for ((g, a), inv) in self.grad.chunks_exact_mut(d).zip(self.a.chunks_exact(d)).zip(self.inv) {
+kernel! {
+    /// The backward of [`normalise`], in place; `a` are the normalised rows.
+    pub fn normalise_backward(simd, grad: &'a mut [f32], a: &'a [f32], inv: &'a [f32]) {
+        let d = a.len() / inv.len();
+        for ((g, a), inv) in grad.chunks_exact_mut(d).zip(a.chunks_exact(d)).zip(inv) {
             let mean = simd::sum(simd, g) / d as f32;
             let pull = simd::dot(simd, g, a) / d as f32;
             for (g, a) in g.iter_mut().zip(a) {
@@ -152,45 +102,20 @@ impl WithSimd for NormaliseBackward<'_> {
     }
 }
 
-/// u = relu(u), in place, and y = u x.
-pub fn gate(u: &mut [f32], x: &[f32], y: &mut [f32]) {
-    arch().dispatch(Gate { u, x, y });
-}
-
-struct Gate<'a> {
-    u: &'a mut [f32],
-    x: &'a [f32],
-    y: &'a mut [f32],
-}
-
-impl WithSimd for Gate<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for ((u, x), y) in self.u.iter_mut().zip(self.x).zip(self.y) {
+kernel! {
+    /// u = relu(u), in place, and y = u x.
+    pub fn gate(_, u: &'a mut [f32], x: &'a [f32], y: &'a mut [f32]) {
+        for ((u, x), y) in u.iter_mut().zip(x).zip(y) {
             *u = if *u > 0.0 { *u } else { 0.0 };
             *y = *u * x;
         }
     }
 }
 
-/// The backward of [`gate`]: given the gradient of y in `dx`, writes that of u before the ReLU and, in place, that of x.
-pub fn gate_backward([u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
-    arch().dispatch(GateBackward { given: [u, x], out: [du, dx] });
-}
-
-struct GateBackward<'a> {
-    given: [&'a [f32]; 2],
-    out: [&'a mut [f32]; 2],
-}
-
-impl WithSimd for GateBackward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let ([u, x], [du, dx]) = (self.given, self.out);
+kernel! {
+    /// The backward of [`gate`]: given the gradient of y in `dx`, writes that of u before the ReLU and, in place, that of x.
+    pub fn gate_backward(_, given: [&'a [f32]; 2], out: [&'a mut [f32]; 2]) {
+        let ([u, x], [du, dx]) = (given, out);
         for (((u, x), du), dx) in u.iter().zip(x).zip(du).zip(dx) {
             *du = if *u > 0.0 { *dx * x } else { 0.0 };
             *dx *= u;
@@ -198,23 +123,10 @@ impl WithSimd for GateBackward<'_> {
     }
 }
 
-/// The backward of [`relu`] for the sum of two gradients: dx = dx + more where x is positive, else 0.
-pub fn relu_backward(dx: &mut [f32], more: &[f32], x: &[f32]) {
-    arch().dispatch(ReluBackward { dx, more, x });
-}
-
-struct ReluBackward<'a> {
-    dx: &'a mut [f32],
-    more: &'a [f32],
-    x: &'a [f32],
-}
-
-impl WithSimd for ReluBackward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for ((dx, more), x) in self.dx.iter_mut().zip(self.more).zip(self.x) {
+kernel! {
+    /// The backward of [`relu`] for the sum of two gradients: dx = dx + more where x is positive, else 0.
+    pub fn relu_backward(_, dx: &'a mut [f32], more: &'a [f32], x: &'a [f32]) {
+        for ((dx, more), x) in dx.iter_mut().zip(more).zip(x) {
             *dx = if *x > 0.0 { *dx + more } else { 0.0 };
         }
     }

@@ -1,12 +1,10 @@
 //! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors.
 
-use pulp::{Simd, WithSimd};
-
 use super::Act;
 use crate::{
-    arch::arch,
     elementwise::{Elementwise, apply, apply_all},
-    simd::{self, unrolled},
+    fused::prelude::*,
+    simd::unrolled,
 };
 
 /// A function of one variable, on `U` vectors.

@@ -3,18 +3,11 @@
 
 use std::sync::OnceLock;
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
-
-use super::{
-    super::{linear::with_last_dim, storage},
-    Act,
-    activation::Activation,
-};
+use super::{super::linear::with_last_dim, Act, activation::Activation};
 use crate::{
-    buffers::build_vec,
+    fused::prelude::*,
     matmul::{self, LinearWeight},
     matrix::View,
-    threads,
 };
 
 /// The activation of an MLP, and if it is gated.
@@ -30,7 +23,7 @@ pub struct MlpForm {
 /// Applies the fused operation to x `(.., D)`.
 pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: MlpForm) -> Result<Tensor> {
     let needs_backward = x.track_op() || up.track_op() || down.track_op();
-    x.apply_op3(up, down, Mlp { kind, needs_backward, saved_for_backward: OnceLock::new() })
+    x.apply_op3(up, down, Op(Mlp { kind, needs_backward, saved_for_backward: OnceLock::new() }))
 }
 
 /// up `(hidden, D)`, its bias `(hidden)`, down `(O, F)`, its bias `(O)`.
@@ -140,25 +133,13 @@ struct Mlp {
     saved_for_backward: OnceLock<Vec<f32>>,
 }
 
-impl CustomOp3 for Mlp {
-    fn name(&self) -> &'static str {
-        "mlp"
-    }
+impl FusedOp<3> for Mlp {
+    const NAME: &'static str = "mlp";
 
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        lx: &Layout,
-        up: &CpuStorage,
-        lu: &Layout,
-        down: &CpuStorage,
-        ld: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let kernel = MlpKernel::new(self.kind, lu.shape(), ld.shape())?;
-        let shape = with_last_dim(lx.shape(), kernel.sizes[0], kernel.sizes[2])?;
-        let (up, down) = (storage::values(up, lu)?, storage::values(down, ld)?);
+    fn forward(&self, [x, up, down]: [&[f32]; 3], shapes: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        let kernel = MlpKernel::new(self.kind, shapes[1], shapes[2])?;
+        let shape = with_last_dim(shapes[0], kernel.sizes[0], kernel.sizes[2])?;
         let weights = Weights { up, up_bias: None, down, down_bias: None };
-        let x = storage::values(x, lx)?;
         let n = x.len() / kernel.sizes[0];
         let maps = kernel.maps(weights, n);
         let mut saved = vec![];
@@ -168,17 +149,10 @@ impl CustomOp3 for Mlp {
             });
         });
         let _ = self.saved_for_backward.set(saved); // an operation runs forward once
-        Ok((CpuStorage::F32(y), shape))
+        Ok((y, shape))
     }
 
-    fn bwd(
-        &self,
-        x: &Tensor,
-        up: &Tensor,
-        down: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    fn backward(&self, [x, up, down]: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let Some(wide) = self.saved_for_backward.get().filter(|_| self.needs_backward) else {
             bail!("an MLP is asked for gradients that nothing tracked")
         };
@@ -191,14 +165,11 @@ impl CustomOp3 for Mlp {
                 let down = LinearWeight::new(View::new(w_down, o, f), None, n);
                 inner = build_vec(n * f, |inner| kernel.backward(g, &down, wide, [inner, dwide]));
             });
-            let made = |like: &Tensor, make: &dyn Fn() -> Vec<f32>| {
-                like.track_op().then(|| Tensor::from_vec(make(), like.shape(), like.device())).transpose()
-            };
-            Ok((
-                made(x, &|| matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None))?,
-                made(up, &|| matmul::weight_grad(&dwide, hidden, from, d))?,
-                made(down, &|| matmul::weight_grad(g, o, &inner, f))?,
-            ))
+            Ok([
+                if_tracked(x, || Ok(matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None)))?,
+                if_tracked(up, || Ok(matmul::weight_grad(&dwide, hidden, from, d)))?,
+                if_tracked(down, || Ok(matmul::weight_grad(g, o, &inner, f)))?,
+            ])
         })
     }
 }

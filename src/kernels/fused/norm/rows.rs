@@ -1,45 +1,27 @@
 //! Norms of rows and their backwards, over slices, in the processor's widest vectors. The first slice determines the number
 //! of rows; the others may be longer.
 
-use pulp::{Simd, WithSimd};
-
 use super::NormKind;
 use crate::{
-    arch::arch,
     elementwise::{Add, Elementwise, Mul, MulAdd, apply},
-    simd,
+    fused::prelude::*,
 };
 
-/// y = x / sqrt(mean(x^2) + eps) w, or y = (x - mean) / sqrt(var + eps) w + b, in rows as wide as w. weights: w, b.
-pub fn forward(kind: NormKind, y: &mut [f32], x: &[f32], weights: [&[f32]; 2], eps: f32) {
-    arch().dispatch(Forward { kind, y, x, weights, eps });
-}
-
-struct Forward<'a> {
-    kind: NormKind,
-    y: &'a mut [f32],
-    x: &'a [f32],
-    weights: [&'a [f32]; 2],
-    eps: f32,
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let d = self.weights[0].len();
+kernel! {
+    /// y = x / sqrt(mean(x^2) + eps) w, or y = (x - mean) / sqrt(var + eps) w + b, in rows as wide as w. weights: w, b.
+    pub fn forward(simd, kind: NormKind, y: &'a mut [f32], x: &'a [f32], weights: [&'a [f32]; 2], eps: f32) {
+        let d = weights[0].len();
         let size = ROWS_PER_STEP * d;
         let (mut constants, mut standardised) = ([Standardise::default(); ROWS_PER_STEP], vec![0f32; size]);
-        for (y, x) in self.y.chunks_mut(size).zip(self.x.chunks(size)) {
+        for (y, x) in y.chunks_mut(size).zip(x.chunks(size)) {
             for (z, x) in constants.iter_mut().zip(x.chunks_exact(d)) {
-                *z = Standardise::new(simd, self.kind, x, self.eps);
+                *z = Standardise::new(simd, kind, x, eps);
             }
             for (z, (standardised, x)) in constants.iter().zip(standardised.chunks_exact_mut(d).zip(x.chunks_exact(d)))
             {
                 apply::<S, _, _, _, 1>(simd, [x], [standardised], *z);
             }
-            affine(simd, self.kind, y, &standardised, self.weights);
+            affine(simd, kind, y, &standardised, weights);
         }
     }
 }
@@ -76,23 +58,9 @@ pub struct Outputs<'a> {
     pub db: &'a mut [f32],
 }
 
-pub fn backward(kind: NormKind, outputs: Outputs, inputs: Inputs, eps: f32) {
-    arch().dispatch(Backward { kind, outputs, inputs, eps });
-}
-
-struct Backward<'a> {
-    kind: NormKind,
-    outputs: Outputs<'a>,
-    inputs: Inputs<'a>,
-    eps: f32,
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { kind, outputs: Outputs { dx, y, dw, db }, inputs, eps } = self;
+kernel! {
+    pub fn backward(simd, kind: NormKind, outputs: Outputs<'a>, inputs: Inputs<'a>, eps: f32) {
+        let Outputs { dx, y, dw, db } = outputs;
         let w = inputs.weights[0];
         let (d, size) = (w.len(), ROWS_PER_STEP * w.len());
         let mut standardised = vec![0f32; size];

@@ -1,4 +1,4 @@
-//! The effect of a rule over the steps of its runs: does it turn? The values of all seeds at some recorded steps are kept with the
+//! The effect of a rule over the steps of its runs, and over the values of a setting: does it turn? The values of all seeds at some recorded steps are kept with the
 //! result, and effect and interval are made of them whenever they are shown. Rules that ask a probe have none: it is asked at
 //! the end of a run.
 
@@ -10,7 +10,10 @@ use super::{
     rule::Rule,
     statistics,
 };
-use crate::labs::TrainSettings;
+use crate::{
+    analysis::{statistics::mean_sd, student::mean_interval},
+    labs::TrainSettings,
+};
 
 /// Most steps that a result keeps.
 pub const MAX_STEPS: usize = 24;
@@ -34,10 +37,10 @@ pub struct RunSteps {
     pub numbers: BTreeMap<u64, PointNumbers>,
 }
 
-/// The effect at one step, with the interval of this step alone.
+/// The effect at one step, or at one value of a setting, with the interval of this one alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StepEffect {
-    pub step: u64,
+pub struct EffectPoint {
+    pub at: f64,
     pub effect: f64,
     pub interval: (f64, f64),
 }
@@ -120,26 +123,55 @@ impl Rule {
     }
 
     /// The effect at each kept step.
-    pub fn effects(&self, result: &ClaimResult) -> Vec<StepEffect> {
+    pub fn effects(&self, result: &ClaimResult) -> Vec<EffectPoint> {
         let effect = |point: &StepValues| {
             let outcome = statistics::outcome_of_values(self, &point.values)?;
-            Some(StepEffect { step: point.step, effect: outcome.effect, interval: outcome.interval })
+            Some(EffectPoint { at: point.step as f64, effect: outcome.effect, interval: outcome.interval })
         };
         result.curve.iter().filter_map(effect).collect()
     }
 
+    /// The setting, or the field of an answer, along which a slope or a rank correlation runs: "model.d_model".
+    pub fn axis(&self) -> Option<&str> {
+        let is_along = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
+        let over = self.over.as_ref().map(|over| over.key.as_str());
+        over.or(self.along.as_deref()).filter(|_| is_along)
+    }
+
+    /// The mean over seeds of the number, less the other where there is one, at each value of [`Rule::axis`] in rising order;
+    /// empty unless all seeds have the same ones.
+    pub fn effects_along_axis(&self, seeds: &[SeedNumbers]) -> Vec<EffectPoint> {
+        let (Some(first), Some(_)) = (seeds.first(), self.axis()) else { return vec![] };
+        let is_same = |seed: &SeedNumbers| {
+            let mut pairs = seed.points.iter().zip(&first.points);
+            seed.points.len() == first.points.len() && pairs.all(|(a, b)| a.at.is_some() && a.at == b.at)
+        };
+        if !seeds.iter().all(is_same) {
+            return vec![];
+        }
+        let point = |(place, point): (usize, &PointNumbers)| {
+            let values: Vec<f64> = seeds.iter().map(|seed| statistics::difference(&seed.points[place])).collect();
+            let interval = mean_interval(&values, self.confidence)?;
+            Some(EffectPoint { at: point.at?, effect: mean_sd(&values).0, interval })
+        };
+        let mut points: Vec<EffectPoint> = first.points.iter().enumerate().filter_map(point).collect();
+        points.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let varies = points.first().zip(points.last()).is_some_and(|(first, last)| first.at < last.at);
+        if varies { points } else { vec![] }
+    }
+
     /// How the intervals lie over steps: "step 0: outside of where it stands; from step 40: where the claim stands". Long ones
     /// end with the number of further turns.
-    pub fn turns_label(&self, effects: &[StepEffect]) -> String {
+    pub fn turns_label(&self, effects: &[EffectPoint]) -> String {
         const SHOWN: usize = 4;
-        let mut turns: Vec<(u64, IntervalPlace)> = vec![];
+        let mut turns: Vec<(f64, IntervalPlace)> = vec![];
         for point in effects {
             let place = IntervalPlace::new(&self.stands, point.interval);
             if turns.last().is_none_or(|(_, last)| *last != place) {
-                turns.push((point.step, place));
+                turns.push((point.at, place));
             }
         }
-        let words = |(step, place): &(u64, IntervalPlace)| format!("from step {step} {}", place.label());
+        let words = |(step, place): &(f64, IntervalPlace)| format!("from step {step} {}", place.label());
         let mut all: Vec<String> = turns.iter().take(SHOWN).map(words).collect();
         if turns.len() > SHOWN {
             all.push(format!("and {} turns more", turns.len() - SHOWN));
@@ -245,6 +277,22 @@ mod tests {
         let words = rule.turns_label(&effects);
         assert!(words.starts_with("from step 0 outside of where it stands; from step "), "{words}");
         assert!(words.ends_with(" where the claim stands"), "{words}");
+    }
+
+    #[test]
+    fn effects_along_a_setting_are_means_over_seeds() {
+        let rule = rule("statistic = \"slope\"\nover = { key = \"model.d_model\", values = [64, 32] }");
+        let point = |at: f64, number: f64| PointNumbers { at: Some(at), number, beside: Some(1.0) };
+        let seed = |seed: u64, number: f64| SeedNumbers { seed, points: vec![point(64.0, number), point(32.0, 2.0)] };
+        let seeds = [seed(0, 2.5), seed(1, 3.5)];
+        let points = rule.effects_along_axis(&seeds);
+        assert_eq!(rule.axis(), Some("model.d_model"));
+        assert_eq!(points.iter().map(|p| (p.at, p.effect)).collect::<Vec<_>>(), [(32.0, 1.0), (64.0, 2.0)]);
+        assert_eq!(points[0].interval, (1.0, 1.0));
+        assert!(points[1].interval.0 < 1.5 && points[1].interval.1 > 2.5, "{points:?}");
+        let other = SeedNumbers { seed: 2, points: vec![point(64.0, 1.0), point(16.0, 2.0)] };
+        assert!(rule.effects_along_axis(&[seeds[0].clone(), other]).is_empty(), "seeds at other values");
+        assert!(Rule { statistic: Statistic::Mean, ..rule }.effects_along_axis(&seeds).is_empty());
     }
 
     #[test]

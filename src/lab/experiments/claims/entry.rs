@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{
     claim::Claim,
     criterion::{Statistic, Verdict},
+    curve::EffectPoint,
     ledger::{Judgement, Ledger, Paper, Problem, Row, Standing},
     result::Made,
     rule::Rule,
@@ -107,9 +108,18 @@ impl Judgement {
     /// range, or there are fewer than two steps.
     pub fn curve_extent(&self, rule: &Rule) -> Option<(f64, f64)> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
-        let ends = self.curve.iter().flat_map(|point| [point.interval.0, point.interval.1]);
-        padded(ends.chain(bounds)).filter(|_| self.curve.len() > 1)
+        padded(ends_of(&self.curve).chain(bounds)).filter(|_| self.curve.len() > 1)
     }
+
+    /// The ends of an axis with the intervals over the values of a setting; `None` where they are no range, or there are fewer
+    /// than two.
+    pub fn along_axis_extent(&self) -> Option<(f64, f64)> {
+        padded(ends_of(&self.along_axis)).filter(|_| self.along_axis.len() > 1)
+    }
+}
+
+fn ends_of(points: &[EffectPoint]) -> impl Iterator<Item = f64> {
+    points.iter().flat_map(|point| [point.interval.0, point.interval.1])
 }
 
 /// The range of the finite values, with room at both ends; `None` where they are no range.
@@ -160,13 +170,7 @@ impl ClaimEntry {
 
     /// "stands, at our scale"; of a result of another rule only that it is outdated.
     pub fn verdict_label(&self) -> String {
-        match &self.standing {
-            Standing::Judged(judged) if !judged.is_rule_changed => {
-                format!("{}, {}", judged.verdict.label(), self.claim.tier.scale())
-            }
-            Standing::Held(_) => format!("stands, {}, held by a test", self.claim.tier.scale()),
-            other => other.label(),
-        }
+        self.standing.verdict_label(self.claim.tier)
     }
 
     /// The command that decides it, where it has a rule.
@@ -297,93 +301,57 @@ impl FilteredRow for ClaimEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{experiments::permalink::Link, labs::LABS};
+    use crate::{
+        experiments::{
+            claims::{
+                result::ClaimResult,
+                small_ledger::{ledger_with, result},
+            },
+            permalink::Link,
+        },
+        labs::LABS,
+    };
 
-    const PAPER: &str = r#"
-title = "A paper"
-source = "arXiv 0"
-
-[[claim]]
-id = "X1"
-starred = true
-title = "the gate stays shut"
-quote = "Gate stays closed"
-place = "Table 2"
-number = ".01"
-tier = "scaled"
-counter = "it had no time to open"
-turns = "an open gate"
-[claim.rule]
-base = "fast_slow_needed"
-steps = 40
-seeds = 2
-read = "gate of coupled"
-statistic = "mean"
-stands = { below = 0.01 }
-
-[[claim]]
-id = "X12"
-title = "at scale"
-quote = "at scale"
-place = "8"
-number = ""
-tier = "scaled"
-needs = "a GPU"
-"#;
-
-    fn result(hash: &str) -> String {
-        let seed = |seed: u64| format!(r#"{{"seed": {seed}, "points": [{{"number": 0.00{seed}}}]}}"#);
-        format!(
-            r#"{{"claim": "X1", "rule": "{hash}", "verdict": "stands", "seeds": [{}, {}],
-                "made": {{"version": "0", "cpu": "c", "cores": 2, "minutes": 3.5}}}}"#,
-            seed(1),
-            seed(2)
-        )
-    }
-
-    fn entries(hash: &str) -> Vec<ClaimEntry> {
-        let named = |id: &str, text: &str| (id.to_owned(), text.to_owned());
-        let ledger = Ledger::new(&[named("paper", PAPER)], &[named("X1", &result(hash))]).unwrap();
-        ledger.entries().remove(0).claims
-    }
-
-    fn hash() -> String {
-        entries("")[0].hash.clone()
+    /// The claims with a result of X1, or of another rule of it.
+    fn entries(is_rule_changed: bool) -> Vec<ClaimEntry> {
+        let result = result(&[0.001, 0.002, 0.003]);
+        let rule = if is_rule_changed { "another".to_owned() } else { result.rule.clone() };
+        ledger_with(&ClaimResult { rule, ..result }).entries().remove(0).claims
     }
 
     #[test]
     fn a_result_of_an_edited_rule_is_no_verdict() {
-        let claims = entries("another");
+        let claims = entries(true);
         assert_eq!(claims[0].state(), ClaimState::Outdated);
         assert_eq!(claims[0].verdict_label(), "outdated: rule changed after the run");
-        let claims = entries(&hash());
+        let claims = entries(false);
         assert_ne!(claims[0].state(), ClaimState::Outdated);
         assert!(claims[0].verdict_label().ends_with(", at our scale"), "{}", claims[0].verdict_label());
-        assert_eq!((claims[1].state(), claims[1].verdict_label().as_str()), (ClaimState::Needs, "needs a GPU"));
+        assert_eq!((claims[2].state(), claims[2].verdict_label().as_str()), (ClaimState::Needs, "needs a GPU"));
     }
 
     #[test]
     fn the_link_of_a_claim_has_the_settings_of_its_rule() {
-        let claims = entries(&hash());
+        let claims = entries(false);
         let link = Link::parse(claims[0].link.as_deref().unwrap(), LABS).unwrap().unwrap();
         let Link::Page(page) = link else { panic!("a page") };
         assert_eq!((page.config.lab.as_str(), page.config.preset.as_str()), ("fast_slow", "fast_slow_needed"));
         assert_eq!(page.config.get("train.steps").map(ToString::to_string), Some("40".to_owned()));
-        assert_eq!(claims[1].link, None);
+        assert_eq!(claims[2].link, None);
     }
 
     #[test]
     fn claims_are_filtered_in_the_language_of_runs() {
-        let claims = entries(&hash());
+        let claims = entries(false);
         let found = |line: &str| -> Vec<&str> {
             let filter = ClaimFilter::parse(line).unwrap();
             claims.iter().filter(|entry| filter.selects(entry)).map(|entry| entry.claim.id.as_str()).collect()
         };
-        assert_eq!(found(""), ["X1", "X12"]);
+        assert_eq!(found(""), ["X1", "X2", "X12"]);
         assert_eq!(found("id:x1"), ["X1"]);
         assert_eq!(found("is:starred lab:fast_slow"), ["X1"]);
         assert_eq!(found("verdict:needs"), ["X12"]);
-        assert_eq!(found("!is:starred"), ["X12"]);
+        assert_eq!(found("!is:starred"), ["X2", "X12"]);
         assert_eq!(found("minutes<5 seeds>=2"), ["X1"]);
         assert_eq!(found("closed"), ["X1"]);
         assert!(ClaimFilter::parse("nothing:x").unwrap_err().contains("there are id, title"));

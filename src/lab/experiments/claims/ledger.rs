@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    claim::{Claim, ClaimError, HeldBy, PaperFile},
+    claim::{Claim, ClaimError, HeldBy, PaperFile, Tier},
     criterion::Verdict,
-    curve::StepEffect,
+    curve::EffectPoint,
     result::ClaimResult,
     rule::Rule,
     statistics::{self, Outcome},
@@ -46,7 +46,9 @@ pub struct Judgement {
     /// Each seed with its value on the scale of the effect.
     pub values: Vec<(u64, f64)>,
     /// The effect over the steps of the runs, where it was kept.
-    pub curve: Vec<StepEffect>,
+    pub curve: Vec<EffectPoint>,
+    /// The numbers over the setting, or the field, along which the effect is a slope or a rank correlation.
+    pub along_axis: Vec<EffectPoint>,
     /// True if the rule is not the one by which the runs were made.
     pub is_rule_changed: bool,
 }
@@ -83,6 +85,15 @@ impl Standing {
             Self::NotRun => "not run".to_owned(),
             Self::Judged(judged) if judged.is_rule_changed => "outdated: rule changed after the run".to_owned(),
             Self::Judged(judged) => judged.verdict.label().to_owned(),
+        }
+    }
+
+    /// The same with the scale of a verdict: "stands, at our scale".
+    pub fn verdict_label(&self, tier: Tier) -> String {
+        match self {
+            Self::Judged(judged) if !judged.is_rule_changed => format!("{}, {}", judged.verdict.label(), tier.scale()),
+            Self::Held(_) => format!("stands, {}, held by a test", tier.scale()),
+            other => other.label(),
         }
     }
 
@@ -136,50 +147,56 @@ impl Ledger {
     }
 
     fn rows_of<'a>(&'a self, paper: &'a Paper) -> Vec<Row<'a>> {
-        let outcome = |(claim, rule): (&Claim, &Rule)| -> Option<Outcome> {
-            statistics::outcome(rule, &self.results.get(&claim.id)?.seeds)
-        };
-        let ruled: Vec<(&Claim, &Rule)> =
-            paper.file.claims.iter().filter_map(|claim| Some((claim, claim.rule.as_ref()?))).collect();
-        let outcomes: Vec<Option<Outcome>> = ruled.iter().map(|pair| outcome(*pair)).collect();
-        // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
-        let raw: Vec<f64> = outcomes.iter().map(|o| o.as_ref().map_or(1.0, Outcome::p)).collect();
-        let corrected = holm(&raw);
+        let family = self.family(paper, None);
         let standing = |claim: &Claim| -> Standing {
             if let Some(held) = &claim.held {
                 return Standing::Held(held.clone());
             }
-            let place = ruled.iter().position(|(ruled, _)| ruled.id == claim.id);
-            let Some((place, (_, rule))) = place.and_then(|place| Some((place, ruled.get(place)?))) else {
-                let open = Standing::Open(claim.open.clone().unwrap_or_default());
-                return claim.needs.clone().map_or(open, Standing::Needs);
-            };
-            let Some(result) = self.results.get(&claim.id) else {
-                return claim.needs.clone().map_or(Standing::NotRun, Standing::Needs);
-            };
-            let outcome = outcomes[place];
-            let p = outcome.map(|_| corrected[place]);
-            let verdict = match (&outcome, p) {
-                (Some(outcome), Some(p)) => outcome.verdict(p, rule.confidence),
-                _ => Verdict::CannotBeTold,
-            };
-            let value = |seed| statistics::value(rule, seed);
-            let values = result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect();
-            let (curve, is_rule_changed) = (rule.effects(result), rule.hash() != result.rule);
-            Standing::Judged(Judgement { verdict, outcome, p, values, curve, is_rule_changed })
+            let ruled = family.iter().find(|ruled| ruled.claim.id == claim.id);
+            match (ruled, self.results.get(&claim.id), &claim.needs) {
+                (Some(ruled), Some(result), _) => Standing::Judged(ruled.judgement(result)),
+                (_, _, Some(needs)) => Standing::Needs(needs.clone()),
+                (Some(_), None, None) => Standing::NotRun,
+                (None, _, None) => Standing::Open(claim.open.clone().unwrap_or_default()),
+            }
         };
         paper.file.claims.iter().map(|claim| Row { paper, claim, standing: standing(claim) }).collect()
     }
 
+    /// The rules of a paper with the outcomes of their stored numbers, or of those that are given for one, and with the p values
+    /// of all corrected together.
+    fn family<'a>(&self, paper: &'a Paper, given: Option<&ClaimResult>) -> Vec<RuleOutcome<'a>> {
+        let result =
+            |claim: &Claim| given.filter(|given| given.claim == claim.id).or_else(|| self.results.get(&claim.id));
+        let ruled = paper.file.claims.iter().filter_map(|claim| {
+            let rule = claim.rule.as_ref()?;
+            let outcome = result(claim).and_then(|result| statistics::outcome(rule, &result.seeds));
+            // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
+            let p = outcome.as_ref().map_or(1.0, Outcome::p);
+            Some(RuleOutcome { claim, rule, outcome, p })
+        });
+        let mut family: Vec<RuleOutcome> = ruled.collect();
+        let raw: Vec<f64> = family.iter().map(|ruled| ruled.p).collect();
+        family.iter_mut().zip(holm(&raw)).for_each(|(ruled, corrected)| ruled.p = corrected);
+        family
+    }
+
+    /// The judgement of a result in place of the stored one of its claim; `None` if its claim has no rule.
+    pub fn judge(&self, result: &ClaimResult) -> Option<Judgement> {
+        let (paper, _) = self.claims().find(|(_, claim)| claim.id == result.claim)?;
+        let family = self.family(paper, Some(result));
+        family.iter().find(|ruled| ruled.claim.id == result.claim).map(|ruled| ruled.judgement(result))
+    }
+
     /// The result with the verdict that its numbers give now.
     pub fn judged(&self, result: &ClaimResult) -> ClaimResult {
-        result.judged(&self.rows())
+        result.judged(self.judge(result).as_ref())
     }
 
     /// Every result with the verdict that its numbers give now, beside the stored one.
     pub fn rejudged(&self) -> Vec<(&ClaimResult, ClaimResult)> {
         let rows = self.rows();
-        self.results.values().map(|result| (result, result.judged(&rows))).collect()
+        self.results.values().map(|result| (result, result.judged(judgement(&rows, &result.claim)))).collect()
     }
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
@@ -209,7 +226,7 @@ impl Ledger {
             if let Some(words) = rule.curve_problem(&stored.curve, &stored.seeds) {
                 tell(words);
             }
-            let now = stored.judged(rows);
+            let now = stored.judged(judgement(rows, &stored.claim));
             if now.verdict != stored.verdict {
                 let (was, is) = (stored.verdict.label(), now.verdict.label());
                 tell(format!("the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}"));
@@ -229,10 +246,40 @@ pub(super) struct Problem {
     pub words: String,
 }
 
+/// A claim's rule with the outcome of its numbers.
+struct RuleOutcome<'a> {
+    claim: &'a Claim,
+    rule: &'a Rule,
+    outcome: Option<Outcome>,
+    /// Corrected for all rules of the paper; 1 without an outcome.
+    p: f64,
+}
+
+impl RuleOutcome<'_> {
+    /// The judgement of the result whose outcome this is.
+    fn judgement(&self, result: &ClaimResult) -> Judgement {
+        let Self { rule, outcome, .. } = *self;
+        let value = |seed| statistics::value(rule, seed);
+        Judgement {
+            verdict: outcome.map_or(Verdict::CannotBeTold, |outcome| outcome.verdict(self.p, rule.confidence)),
+            outcome,
+            p: outcome.map(|_| self.p),
+            values: result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect(),
+            curve: rule.effects(result),
+            along_axis: rule.effects_along_axis(&result.seeds),
+            is_rule_changed: rule.hash() != result.rule,
+        }
+    }
+}
+
+/// The judgement in the row of a claim.
+fn judgement<'a>(rows: &'a [Row], claim: &str) -> Option<&'a Judgement> {
+    rows.iter().find(|row| row.claim.id == claim)?.standing.judgement()
+}
+
 impl ClaimResult {
-    /// This with the verdict of its claim's row.
-    fn judged(&self, rows: &[Row]) -> Self {
-        let judged = rows.iter().find(|row| row.claim.id == self.claim).and_then(|row| row.standing.judgement());
+    /// This with the verdict of a judgement; without one nothing can be told.
+    fn judged(&self, judged: Option<&Judgement>) -> Self {
         let outcome = judged.and_then(|judged| judged.outcome);
         Self {
             verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.verdict),

@@ -12,7 +12,8 @@
 //! 7. `claims/results/ID.json` keeps numbers, hash, machine, effect and verdict; nothing is judged that is not in it.
 //! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
 //! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]).
-//! 10. Tables, JSON and `docs/claims.md` are made from the ledger ([`table`]), and the rows of the page in the window ([`entry`]).
+//! 10. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the
+//!     page in the window ([`entry`]).
 
 pub mod claim;
 pub mod criterion;
@@ -20,6 +21,9 @@ pub mod curve;
 pub mod entry;
 pub mod ledger;
 pub mod result;
+mod results_page;
 pub mod rule;
+#[cfg(test)]
+mod small_ledger;
 pub mod statistics;
 pub mod table;

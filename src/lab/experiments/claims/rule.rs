@@ -75,6 +75,8 @@ pub enum OverSteps {
     Median,
     /// The first number that does not lie where a seed counts, otherwise the last: a seed counts if each of its steps does.
     Every,
+    /// The last number less the lowest of all: how much is lost after the best step.
+    Rise,
 }
 
 /// A setting that varies within each seed.
@@ -162,6 +164,7 @@ impl Rule {
             (Some(step), _) => format!(" at step {step}"),
             (None, Some(OverSteps::Median)) => ", its median over steps,".to_owned(),
             (None, Some(OverSteps::Every)) => ", at every step,".to_owned(),
+            (None, Some(OverSteps::Rise)) => ", its rise from the lowest step to the last,".to_owned(),
             (None, None) => String::new(),
         };
         let (statistic, read, stands) = (self.statistic.label(), &self.read, self.stands.label());

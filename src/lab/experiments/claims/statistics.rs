@@ -76,7 +76,7 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
 }
 
 /// A number, less the other where there is one.
-fn difference(point: &PointNumbers) -> f64 {
+pub(super) fn difference(point: &PointNumbers) -> f64 {
     point.number - point.beside.unwrap_or(0.0)
 }
 

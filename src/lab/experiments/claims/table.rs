@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 
 use super::{
     criterion::Verdict,
+    curve::EffectPoint,
     ledger::{Ledger, Row, Standing},
     statistics::Outcome,
 };
+use crate::experiments::short_number::short;
 
 const HEAD: &str = "# The ledger of claims
 
-Every claim of the five papers that an experiment could support or contradict. This page is made from `claims/`:
+Every claim of the five papers that an experiment could support or contradict, and what others report of their models
+(*disputes*). This page is made from `claims/`:
 `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
     orrery claims                   # this table; --paper, --verdict
@@ -28,8 +31,9 @@ held by a test of this repository, which `orrery claims show` names. A star mark
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone.
 
-The page *Claims* of the window, beside *Runs*, has the same rows: a click unfolds quote, picture, rule and counter-reading, opens the
-lab with the rule's settings, or begins the runs of all seeds, whose verdict fills in as they end.
+[results.md](results.md) has what was made of runs: effects, seeds, minutes, machines. The page *Claims* of the window, beside
+*Runs*, has the same rows as this one: a click unfolds quote, picture, rule and counter-reading, opens the lab with the rule's
+settings, or begins the runs of all seeds, whose verdict fills in as they end.
 
 Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again. `--on slurm` makes
 them on a cluster; the same command without it then reads them. To repeat a claim with other seeds, and keep the result apart:
@@ -38,31 +42,19 @@ them on a cluster; the same command without it then reads them. To repeat a clai
     orrery claims list --from mine          # a folder of claims of your own, with `results` in it
 ";
 
-/// Significant digits of a number in a table.
-const DIGITS: usize = 4;
-
-/// A number in few digits: "0.0021", "1.373", "1.20e-7".
-pub fn short(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    if !(1e-3..1e6).contains(&size) {
-        return format!("{value:.2e}");
-    }
-    let before = size.log10().floor().max(0.0) as usize + 1;
-    let text = format!("{value:.*}", DIGITS.saturating_sub(before.min(DIGITS)).max(usize::from(size < 1.0) * DIGITS));
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
 impl Outcome {
     /// "-0.0004 [-0.002, 0.001]".
     pub fn label(&self) -> String {
         let (low, high) = self.interval;
         format!("{} [{}, {}]", short(self.effect), short(low), short(high))
+    }
+}
+
+impl EffectPoint {
+    /// "64: -0.0004 [-0.002, 0.001]".
+    pub fn label(&self) -> String {
+        let (low, high) = self.interval;
+        format!("{}: {} [{}, {}]", short(self.at), short(self.effect), short(low), short(high))
     }
 }
 
@@ -88,19 +80,31 @@ impl Row<'_> {
         }
     }
 
-    /// "stands, at our scale".
+    /// "stands, at our scale"; where there is no rule, what one would take.
     pub fn verdict_label(&self) -> String {
+        self.with_reason(self.standing.verdict_label(self.claim.tier))
+    }
+
+    /// These words of its standing, with what a rule would take where there is none.
+    fn with_reason(&self, words: String) -> String {
         match &self.standing {
-            Standing::Judged(judged) if !judged.is_rule_changed => {
-                format!("{}, {}", self.standing.label(), self.claim.tier.scale())
-            }
-            Standing::Open(why) => format!("no rule yet: it takes {why}"),
-            other => other.label(),
+            Standing::Open(why) => format!("{words}: it takes {why}"),
+            _ => words,
         }
     }
 }
 
+/// A line of a table in Markdown.
+pub(super) fn table_line<const N: usize>(cells: [String; N]) -> String {
+    format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
 impl Ledger {
+    /// The pages that are made from the ledger, by their names in `docs`.
+    pub fn pages(&self) -> [(&'static str, String); 2] {
+        [("claims.md", self.markdown()), ("results.md", self.results_markdown())]
+    }
+
     /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need what is not here, 8 have no rule yet".
     pub fn summary(&self) -> String {
         let rows = self.rows();
@@ -143,15 +147,11 @@ impl Ledger {
                     claim.place.clone(),
                     claim.number.clone(),
                     claim.tier.label().to_owned(),
-                    match &row.standing {
-                        Standing::Open(why) => format!("no rule yet: it takes {why}"),
-                        other => other.label(),
-                    },
+                    row.with_reason(row.standing.label()),
                     row.effect_label(),
                     row.seeds_label(),
                 ];
-                let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-                let _ = writeln!(text, "| {} |", cells.join(" | "));
+                let _ = writeln!(text, "{}", table_line(cells));
             }
         }
         text
@@ -161,12 +161,6 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let all = [0.0, 0.00021, -0.25, 1.5, 22.553, 12_345.6, 1.2e-7, -3e8];
-        assert_eq!(all.map(short), ["0", "2.10e-4", "-0.25", "1.5", "22.55", "12346", "1.20e-7", "-3.00e8"]);
-    }
 
     #[test]
     fn every_claim_has_a_row() {

@@ -3,7 +3,7 @@
 
 use crate::{
     analysis::bdh_dynamics::oscillators::{Oscillators, OscillatorsSpec},
-    labs::drawing::{Canvas, Drawing, Ink},
+    labs::prelude::*,
 };
 
 const N: usize = 12;

@@ -1,12 +1,7 @@
 //! The lab's result: how far the two sides of each of the paper's equivalences are apart.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
 };
 
@@ -22,7 +17,8 @@ const ERROR: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
+    common::BESIDE_FIRST,
     ERROR,
     Headline {
         id: "largest_share",
@@ -50,16 +46,16 @@ pub static ALL: &[Headline] = &[
 
 /// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "largest_share",
-        label: "error over bound",
-        view: "bdh_checks",
-        meaning: Meaning::Limits {
+    LargeNumber::new(
+        "largest_share",
+        "error over bound",
+        "bdh_checks",
+        Meaning::Limits {
             below: &[(1.0 + f64::EPSILON, "rounding explains it")],
             otherwise: "more than rounding explains",
         },
-    },
-    LargeNumber { key: "agreement", label: "letters agreed on", view: "bdh_rules", meaning: Meaning::None },
+    ),
+    LargeNumber::new("agreement", "letters agreed on", "bdh_rules", Meaning::None),
     large::common::LOSS,
 ];
 

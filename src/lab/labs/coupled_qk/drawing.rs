@@ -1,7 +1,7 @@
 //! The gallery's drawing of the coupled attention lab: the pendulum q' = k, k' = -q from one start by Euler's method, which
 //! spirals outwards, and by leapfrog, which stays on its circle.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink, Point};
+use crate::labs::{drawing::Point, prelude::*};
 
 const STEPS: usize = 26;
 

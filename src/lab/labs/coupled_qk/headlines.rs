@@ -1,19 +1,23 @@
 //! The lab's result: the race's losses, and whether seeds tell a variant from the first.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::{ACCURACY, BESIDE_FIRST, LOSS},
-        large::{self, LargeNumber},
-        measured,
-    },
-    telemetry::measurements::DomainCoherence,
+    labs::{headline::Source, prelude::*},
+    telemetry::{channels, measurements::DomainCoherence},
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
-    BESIDE_FIRST,
-    ACCURACY,
+    common::LOSS,
+    common::BESIDE_FIRST,
+    common::ACCURACY,
+    Headline {
+        id: "label_loss",
+        name: "loss on labels",
+        unit: "nats",
+        about: "Cross-entropy of the label on held-out sentences after fine-tuning, nats a label: ln 2 for a guess between two.",
+        absent: "nothing was fine-tuned (`finetune.steps`)",
+        source: Source::Scalar { channel: channels::LABELS_HELD_OUT, value: |v| v },
+        ..common::LOSS
+    },
     Headline {
         id: "domain_gain",
         name: "told by the domain",

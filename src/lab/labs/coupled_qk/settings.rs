@@ -1,17 +1,13 @@
 //! The settings of the coupled attention lab.
 
-use crate::{
-    config::{choices, settings},
-    labs::{corpus::CorpusSettings, experiment::schedules},
-    models::coupled_qk::EvolvedLayers,
-    trainer::{RunSettings, TrainSettings},
-};
+use crate::{config::SentenceFile, labs::prelude::*, models::coupled_qk::EvolvedLayers};
 
 settings! {
     pub struct CoupledQkSettings {
         model: ModelSettings,
         variants: VariantSettings,
         ablation: AblationSettings,
+        finetune: FinetuneSettings,
         corpus: CorpusSettings = CorpusSettings { vocab: 256, ..CorpusSettings::default() },
         train: TrainSettings =
             TrainSettings { steps: 600, lr: 2e-3, batch: 8, window: 128, ..TrainSettings::default() },
@@ -120,6 +116,27 @@ settings! {
         /// Adds standard attention that trains for so many times the steps of the others. The paper's 2.4 match the seconds of a coupled model; 1 adds none.
         #[knob("Standard for longer", range(1.0..=4.0), unit("times"))]
         longer: f64 = 1.0,
+    }
+}
+
+settings! {
+    /// The fine-tuning of every variant on labelled sentences.
+    pub struct FinetuneSettings in "finetune" {
+        /// When the text is read, every model goes on for so many updates with a linear classification head at the last token of labelled sentences, as the paper does with GLUE. 0 fine-tunes nothing.
+        #[knob("Fine-tune", range(0..=10_000_000), unit("updates"))]
+        steps: u64 = 0,
+        /// The learning rate of fine-tuning as a share of that of the text. It warms up and decays over its own updates.
+        #[knob("Fine-tuning rate", range(0.001..=1.0))]
+        lr: f64 = 0.5,
+        /// Labels that are told apart; those of the generated opinions are good and bad. A file with another number is refused.
+        #[knob("Labels", range(2..=64), symbol("K"))]
+        labels: usize = 2,
+        /// Sentences of your own: a label, a tab and a sentence on each line; a group and a tab before the sentence keep it in one part with others of the group. A sentence longer than the window is cut at its end. Empty: generated opinions.
+        #[knob("Labelled sentences")]
+        file: SentenceFile = SentenceFile::default(),
+        /// Adds a classifier of the first variant's kind that has not read the text: what does reading it first give?
+        #[knob("Without the text")]
+        untrained: bool = true,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The gallery's drawing of the lab Equilibrium: mass that starts in one state of a ring and relaxes to a stationary
 //! distribution that a slow control tilts.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 const STATES: usize = 14;
 const TIMES: [f32; 5] = [0.0, 0.6, 1.8, 5.0, 40.0];

@@ -1,12 +1,7 @@
 //! The lab's result: how well a network foretells where a generator settles, and how far a trained block is from one.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{GeneratorDistance, StationaryMapError},
 };
 
@@ -56,26 +51,23 @@ pub static ALL: &[Headline] = &[
         source: measured!(GeneratorDistance, |m| m.permuted.distance),
         ..DISTANCE
     },
-    LOSS,
+    common::LOSS,
 ];
 
 /// Both are held against what was measured beside them: the error of one that ignores the control on the same controls,
 /// and the distance of the same entries in random places.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "map_error",
-        label: "map\u{2019}s error",
-        view: "stationary_map",
-        meaning: Meaning::Beside { reference: Reference::Headline("map_error_ignoring"), name: "ignoring y" },
-    },
-    LargeNumber {
-        key: "generator_distance",
-        label: "distance from a generator",
-        view: "generator_distance",
-        meaning: Meaning::Beside {
-            reference: Reference::Headline("generator_distance_permuted"),
-            name: "permuted entries",
-        },
-    },
+    LargeNumber::new(
+        "map_error",
+        "map\u{2019}s error",
+        "stationary_map",
+        Meaning::beside("map_error_ignoring", "ignoring y"),
+    ),
+    LargeNumber::new(
+        "generator_distance",
+        "distance from a generator",
+        "generator_distance",
+        Meaning::beside("generator_distance_permuted", "permuted entries"),
+    ),
     large::common::LOSS,
 ];

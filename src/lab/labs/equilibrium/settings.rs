@@ -3,10 +3,9 @@
 use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     analysis::generator::{MatrixKind, Topology},
-    config::{Config, MatrixFile, Settings, choices, settings},
-    labs::{corpus::CorpusSettings, experiment::schedules},
+    config::MatrixFile,
+    labs::prelude::*,
     telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
-    trainer::{RunSettings, TrainSettings},
 };
 
 settings! {

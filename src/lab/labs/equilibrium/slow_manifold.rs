@@ -1,6 +1,6 @@
 //! The settings of the planar fast-slow playground.
 
-use crate::config::{choices, settings};
+use crate::labs::prelude::*;
 
 choices! {
     /// A planar fast-slow system.

@@ -1,7 +1,7 @@
 //! The gallery's drawing of the fast-slow gate: a fast signal and the staircase that its average over
 //! windows of P makes one window later.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 const N: usize = 96;
 

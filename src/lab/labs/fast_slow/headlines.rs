@@ -1,12 +1,7 @@
 //! The lab's result: whether the gate opened, and what that is worth.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline, Source,
-        common::{ACCURACY, BESIDE_FIRST, LOSS},
-        large::{self, LargeNumber, Meaning},
-        measured,
-    },
+    labs::{headline::Source, prelude::*},
     telemetry::{
         channels,
         measurements::{GateEntropy, Residual, ResidualMethod},
@@ -20,9 +15,9 @@ fn after_one_pass(measured: &Residual) -> Option<f64> {
 }
 
 pub static ALL: &[Headline] = &[
-    LOSS,
-    BESIDE_FIRST,
-    ACCURACY,
+    common::LOSS,
+    common::BESIDE_FIRST,
+    common::ACCURACY,
     Headline {
         id: "residual",
         name: "residual after one pass",
@@ -78,12 +73,12 @@ pub static ALL: &[Headline] = &[
 /// Below the first limit the paper calls a gate closed: its own stay within 0.01 of zero. Below the second the slow stream
 /// adds at most a tenth of what it would through a gate wide open.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "gate",
-        label: "gate",
-        view: "gate",
-        meaning: Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
-    },
+    LargeNumber::new(
+        "gate",
+        "gate",
+        "gate",
+        Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
+    ),
     large::common::ACCURACY,
     large::common::LOSS,
 ];

@@ -1,10 +1,8 @@
 //! The settings of the fast-slow gate lab.
 
 use crate::{
-    config::{choices, settings},
-    labs::{corpus::CorpusSettings, experiment::schedules},
+    labs::prelude::*,
     models::fast_slow::{Constraint, Upsample},
-    trainer::{RunSettings, TrainSettings},
 };
 
 pub use crate::models::fast_slow::SlowMixer;

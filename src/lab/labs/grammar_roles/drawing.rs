@@ -1,10 +1,7 @@
 //! The gallery's drawing of grammar roles: a sentence read to the pointer's place, a sparse code for every word, and what
 //! is left of each in a fast trace.
 
-use crate::{
-    analysis::ema,
-    labs::drawing::{Canvas, Drawing, Ink},
-};
+use crate::{analysis::ema, labs::prelude::*};
 
 /// "the cat that sees a dog hides", and which phrase each word belongs to.
 const WORDS: [(&str, usize); 7] =

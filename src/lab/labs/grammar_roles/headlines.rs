@@ -1,12 +1,8 @@
 //! The lab's result: how many words' roles are named rightly, and where.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        large::{LargeNumber, Meaning},
-        measured,
-    },
-    telemetry::measurements::{RoleAccuracy, RoleFeatures},
+    labs::prelude::*,
+    telemetry::measurements::{RoleAccuracy, RoleFeatures, RoleRepresentation},
 };
 
 const WITHIN: Headline = Headline {
@@ -37,6 +33,36 @@ pub static ALL: &[Headline] = &[
         ..WITHIN
     },
     Headline {
+        id: "within_traces",
+        name: "within, traces alone",
+        about: "The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.",
+        absent: "roles were not asked for yet, or there are no traces",
+        source: measured!(RoleAccuracy, within_traces),
+        ..WITHIN
+    },
+    Headline {
+        id: "within_projected",
+        name: "within, projected",
+        about: "The share within the vocabulary, read from traces projected at random to half of the activation's dimensions.",
+        absent: "no projections were read (`roles.project`)",
+        source: measured!(RoleAccuracy, within_projected),
+        ..WITHIN
+    },
+    Headline {
+        id: "within_activation",
+        name: "within, activation alone",
+        about: "The share within the vocabulary, read from the activation of the lowest level alone.",
+        source: measured!(RoleAccuracy, |m| within(m, m.by_features(RoleFeatures::Activation, 0)?)),
+        ..WITHIN
+    },
+    Headline {
+        id: "transfer_at",
+        name: "transfer, by role",
+        about: "The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.",
+        source: measured!(RoleAccuracy, transfer_by_role),
+        ..WITHIN
+    },
+    Headline {
         id: "rank",
         name: "effective rank",
         about: "exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.",
@@ -50,13 +76,87 @@ pub static ALL: &[Headline] = &[
 
 /// A share by itself has no word: how many words have the most common role depends on the sentences.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber { key: "within", label: "roles named, within", view: "role_accuracy", meaning: Meaning::None },
-    LargeNumber { key: "transfer", label: "in the other vocabulary", view: "role_accuracy", meaning: Meaning::None },
-    LargeNumber { key: "deep", label: "in relative clauses", view: "role_accuracy", meaning: Meaning::None },
+    LargeNumber::new("within", "roles named, within", "role_accuracy", Meaning::None),
+    LargeNumber::new("transfer", "in the other vocabulary", "role_accuracy", Meaning::None),
+    LargeNumber::new("deep", "in relative clauses", "role_accuracy", Meaning::None),
 ];
 
-/// The share of right answers of a tagger itself, or read from activation and traces of the lowest level.
-fn share(m: &RoleAccuracy, which: usize) -> Option<f64> {
+/// The answers of a tagger itself, or those read from activation and traces of the lowest level.
+fn named(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
     let named = m.by_features(RoleFeatures::Tags, 0).or_else(|| m.by_features(RoleFeatures::Both, 0))?;
-    named.finite.then(|| m.shares(named)[which])
+    named.finite.then_some(named)
+}
+
+fn share(m: &RoleAccuracy, which: usize) -> Option<f64> {
+    Some(m.shares(named(m)?)[which])
+}
+
+/// The share of right answers from these features within the vocabulary.
+fn within(m: &RoleAccuracy, of: &RoleRepresentation) -> Option<f64> {
+    of.finite.then(|| m.shares(of)[0])
+}
+
+fn within_traces(m: &RoleAccuracy) -> Vec<(String, f64)> {
+    let traces = m.representations.iter().filter(|r| r.features == RoleFeatures::Traces && !r.projected);
+    traces.filter_map(|of| Some((of.level.to_string(), within(m, of)?))).collect()
+}
+
+fn within_projected(m: &RoleAccuracy) -> Option<f64> {
+    let half = m.by_features(RoleFeatures::Activation, 0)?.dims / 2;
+    let is_half = |r: &&RoleRepresentation| r.projected && r.features == RoleFeatures::Traces && r.dims == half;
+    within(m, m.representations.iter().find(is_half)?)
+}
+
+fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, f64)> {
+    const ROLES: [&str; 4] = ["det_agent", "noun_agent", "noun_patient", "verb_rel"];
+    let Some(named) = named(m) else { return vec![] };
+    let of_role = |name: &str| -> Option<(String, f64)> {
+        let role = m.roles.iter().position(|role| role == name)?;
+        let share = named.transfer.share(|r| r == role);
+        share.is_finite().then(|| (name.to_owned(), share))
+    };
+    ROLES.into_iter().filter_map(of_role).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::measurements::RoleCounts;
+
+    fn representation(features: RoleFeatures, dims: usize, projected: bool, right: u32) -> RoleRepresentation {
+        let counts = || RoleCounts { right: vec![right, 1], of: vec![8, 8] };
+        let (within, within_new, transfer) = (counts(), counts(), counts());
+        RoleRepresentation {
+            features,
+            level: 0,
+            dims,
+            projected,
+            finite: true,
+            within,
+            within_new,
+            transfer,
+            shares: vec![].into(),
+        }
+    }
+
+    #[test]
+    fn shares_are_those_of_their_features() {
+        let m = RoleAccuracy {
+            roles: vec!["verb_rel".into(), "adverb".into()],
+            deep: vec![true, false],
+            train_sentences: 1,
+            representations: vec![
+                representation(RoleFeatures::Activation, 8, false, 1),
+                representation(RoleFeatures::Traces, 16, false, 3),
+                representation(RoleFeatures::Both, 24, false, 7),
+                representation(RoleFeatures::Traces, 8, true, 2),
+                representation(RoleFeatures::Traces, 4, true, 5),
+            ],
+            ranks: vec![].into(),
+        };
+        assert_eq!(share(&m, 0), Some(0.5));
+        assert_eq!(within_traces(&m), [("0".to_owned(), 0.25)]);
+        assert_eq!(within_projected(&m), Some(0.375), "half of the activation's dimensions");
+        assert_eq!(transfer_by_role(&m), [("verb_rel".to_owned(), 0.875)], "a role that nobody asks for is left out");
+    }
 }

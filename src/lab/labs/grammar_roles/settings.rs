@@ -1,10 +1,8 @@
 //! The settings of the lab Grammar roles.
 
 use crate::{
-    config::{TextFile, settings},
-    models::spcn::feedforward::FeedforwardRule,
+    config::TextFile, labs::prelude::*, models::spcn::feedforward::FeedforwardRule,
     telemetry::measurements::RoleAccuracyArgs,
-    trainer::{RunSettings, TrainSettings},
 };
 
 settings! {

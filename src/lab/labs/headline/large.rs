@@ -50,7 +50,24 @@ pub struct ValueInContext {
     pub reference: Option<f64>,
 }
 
+impl Meaning {
+    /// [`Meaning::Beside`] another headline number.
+    pub const fn beside(key: &'static str, name: &'static str) -> Self {
+        Self::Beside { reference: Reference::Headline(key), name }
+    }
+
+    /// [`Meaning::Given`] another headline number.
+    pub const fn given(key: &'static str, name: &'static str) -> Self {
+        Self::Given { reference: Reference::Headline(key), name }
+    }
+}
+
 impl LargeNumber {
+    /// The headline number of a key, its name, the view that shows it, and its meaning.
+    pub const fn new(key: &'static str, label: &'static str, view: &'static str, meaning: Meaning) -> Self {
+        Self { key, label, view, meaning }
+    }
+
     /// The meaning of a value in words; empty where there is none.
     pub fn meaning(&self, headline: &Headline, found: ValueInContext) -> String {
         let ValueInContext { value, interval, reference } = found;
@@ -108,23 +125,22 @@ pub mod common {
     use crate::telemetry::channels;
 
     /// How low a loss is depends on the text, so that no word fits it.
-    pub const LOSS: LargeNumber =
-        LargeNumber { key: "held_out_loss", label: "held-out loss", view: "losses", meaning: Meaning::None };
+    pub const LOSS: LargeNumber = LargeNumber::new("held_out_loss", "held-out loss", "losses", Meaning::None);
 
     /// Held-out questions are few: a guesser may be a little above or below its expected share.
-    pub const ACCURACY: LargeNumber = LargeNumber {
-        key: "accuracy",
-        label: "accuracy",
-        view: "accuracy",
-        meaning: Meaning::Given { reference: Reference::Scalar(channels::GUESS), name: "guessing" },
-    };
+    pub const ACCURACY: LargeNumber = LargeNumber::new(
+        "accuracy",
+        "accuracy",
+        "accuracy",
+        Meaning::Given { reference: Reference::Scalar(channels::GUESS), name: "guessing" },
+    );
 
-    pub const BESIDE_FIRST: LargeNumber = LargeNumber {
-        key: "loss_beside_first",
-        label: "loss less the first\u{2019}s",
-        view: "race",
-        meaning: Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
-    };
+    pub const BESIDE_FIRST: LargeNumber = LargeNumber::new(
+        "loss_beside_first",
+        "loss less the first\u{2019}s",
+        "race",
+        Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
+    );
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::{
     analysis::layout::{self, Laws, STEPS, Springs},
-    labs::drawing::{Canvas, Drawing, Ink},
+    labs::prelude::*,
 };
 
 const NODES: u32 = 36;

@@ -1,12 +1,7 @@
 //! The lab's result: modularity of the neurons' graph beside what chance gives.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{CorePeriphery, GraphModularity, HeadPairs, ModularityAtStep},
 };
 
@@ -22,7 +17,7 @@ const MODULARITY: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     MODULARITY,
     Headline {
         id: "modularity_rewired",
@@ -78,18 +73,13 @@ const HEAVY_PAIRS: Headline = Headline {
 
 /// One rewired graph is one draw, so that Q is only named beside its own; the four null models decide.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "modularity",
-        label: "modularity Q",
-        view: "graph_modularity",
-        meaning: Meaning::Given { reference: Reference::Headline("modularity_rewired"), name: "rewired" },
-    },
-    LargeNumber {
-        key: "modularity_beyond_nulls",
-        label: "Q less the highest null",
-        view: "graph_modularity",
-        meaning: Meaning::Sign { negative: "a null model is above Q", positive: "above all null models" },
-    },
+    LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired")),
+    LargeNumber::new(
+        "modularity_beyond_nulls",
+        "Q less the highest null",
+        "graph_modularity",
+        Meaning::Sign { negative: "a null model is above Q", positive: "above all null models" },
+    ),
     large::common::LOSS,
 ];
 

@@ -1,7 +1,7 @@
 //! The gallery's drawing of the ODE flow: paths through a spiral field on which a control u leans like a
 //! wind, from a ring of starts.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 const STARTS: usize = 16;
 const STEPS: usize = 60;

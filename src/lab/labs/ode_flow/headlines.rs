@@ -1,12 +1,7 @@
 //! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
-        measured,
-    },
+    labs::prelude::*,
     telemetry::measurements::{FlowAnswer, FlowSweepClass},
 };
 
@@ -25,7 +20,7 @@ const STEERED: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     STEERED,
     Headline {
         id: "steered_minus",
@@ -64,19 +59,19 @@ pub static ALL: &[Headline] = &[
 
 /// A class's share is compared with that of the same nouns without steering.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "steered_plus",
-        label: "class + at u\u{2080} = +1",
-        view: "flow_sweep",
-        meaning: Meaning::Beside { reference: Reference::Headline("unsteered_plus"), name: "unsteered" },
-    },
-    LargeNumber {
-        key: "steered_minus",
-        label: "class \u{2212} at u\u{2080} = \u{2212}1",
-        view: "flow_sweep",
-        meaning: Meaning::Beside { reference: Reference::Headline("unsteered_minus"), name: "unsteered" },
-    },
-    LargeNumber { key: "nfe", label: "NFE", view: "flow_solver", meaning: Meaning::None },
+    LargeNumber::new(
+        "steered_plus",
+        "class + at u\u{2080} = +1",
+        "flow_sweep",
+        Meaning::beside("unsteered_plus", "unsteered"),
+    ),
+    LargeNumber::new(
+        "steered_minus",
+        "class \u{2212} at u\u{2080} = \u{2212}1",
+        "flow_sweep",
+        Meaning::beside("unsteered_minus", "unsteered"),
+    ),
+    LargeNumber::new("nfe", "NFE", "flow_solver", Meaning::None),
     large::common::LOSS,
 ];
 

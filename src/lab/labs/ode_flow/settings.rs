@@ -1,15 +1,10 @@
 //! The settings of the ODE flow lab.
 
 use crate::{
-    config::{Config, Settings, choices, settings},
-    labs::{
-        corpus::{CorpusSettings, TokenKind},
-        experiment::schedules,
-    },
+    labs::prelude::*,
     models::capabilities::PlanarField,
     ode::{Gradient, Method, Policy},
     telemetry::measurements::FlowArgs,
-    trainer::{RunSettings, TrainSettings},
 };
 
 settings! {

@@ -1,7 +1,7 @@
 //! The gallery's drawing of the EMA language model: how much of each past token three traces hold, and how much softmax
 //! attention would give it, as discs. The scores of the attention are those of a pointer that looks for one place.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 const TOKENS: usize = 26;
 const COEFFICIENTS: [f32; 3] = [0.5, 0.1, 0.02];

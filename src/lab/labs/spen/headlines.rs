@@ -1,20 +1,24 @@
 //! The lab's result: how much each mechanism closes of the gap.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::{ACCURACY, BESIDE_FIRST, LOSS, PERPLEXITY},
-        large::{self, LargeNumber},
-        measured,
-    },
-    telemetry::measurements::LayerReadout,
+    labs::prelude::*,
+    telemetry::measurements::{LayerReadout, TokenBaselines},
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
-    PERPLEXITY,
-    ACCURACY,
-    BESIDE_FIRST,
+    common::LOSS,
+    common::PERPLEXITY,
+    common::ACCURACY,
+    common::BESIDE_FIRST,
+    Headline {
+        id: "unigram_loss",
+        name: "loss of frequencies",
+        about: "Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats a token.",
+        better: Better::Neither,
+        absent: "tokens were not counted",
+        source: measured!(TokenBaselines, |m| Some(m.unigram).filter(|loss| loss.is_finite())),
+        ..common::LOSS
+    },
     Headline {
         id: "first_layer",
         name: "layer 1 at the end",

@@ -1,10 +1,6 @@
 //! The settings of the EMA language model's lab.
 
-use crate::{
-    config::settings,
-    labs::{corpus::CorpusSettings, experiment::schedules},
-    trainer::{RunSettings, TrainSettings},
-};
+use crate::labs::prelude::*;
 
 settings! {
     pub struct SpenSettings {

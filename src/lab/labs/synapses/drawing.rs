@@ -2,7 +2,7 @@
 //! both sides, and what fires together adds to what is between them while all of it fades. A ring is
 //! around the strongest.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 const ROWS: usize = 7;
 const COLS: usize = 24;

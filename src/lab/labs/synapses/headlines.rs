@@ -1,13 +1,8 @@
 //! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
 
 use crate::{
-    labs::headline::{
-        Better, Digits, Headline, any_origin,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
-        measured,
-    },
-    telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
+    labs::prelude::*,
+    telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, Surprise, TextLosses},
 };
 
 const FIRING: Headline = Headline {
@@ -48,7 +43,7 @@ const LOSS_ON: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    LOSS,
+    common::LOSS,
     FIRING,
     Headline {
         id: "firing_y",
@@ -69,6 +64,14 @@ pub static ALL: &[Headline] = &[
         name: "y, random weights",
         about: "The share of y that fires in a model of the same sizes with random weights.",
         source: measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
+        ..FIRING
+    },
+    Headline {
+        id: "firing_change",
+        name: "y, new less known",
+        about: "Share of y above zero while words are new less the share when they are known, mean over layers, by octave of rotary speed: 0 turns fastest, 7 slowest.",
+        absent: "new words were not read yet (`probe.surprise_every`)",
+        source: measured!(Surprise, octave_changes),
         ..FIRING
     },
     CONCEPT,
@@ -96,24 +99,14 @@ pub static ALL: &[Headline] = &[
 /// Shares that fire are compared with those of random weights of the same sizes on the same text. The concept's null is
 /// the largest of a few random models, which chance may move, so that it is only named.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "firing_x",
-        label: "x that fires",
-        view: "activity",
-        meaning: Meaning::Beside { reference: Reference::Headline("firing_x_random"), name: "random weights" },
-    },
-    LargeNumber {
-        key: "firing_y",
-        label: "y that fires",
-        view: "activity",
-        meaning: Meaning::Beside { reference: Reference::Headline("firing_y_random"), name: "random weights" },
-    },
-    LargeNumber {
-        key: "concept_effect",
-        label: "concept correlation",
-        view: "concepts",
-        meaning: Meaning::Given { reference: Reference::Headline("concept_effect_random"), name: "random weights" },
-    },
+    LargeNumber::new("firing_x", "x that fires", "activity", Meaning::beside("firing_x_random", "random weights")),
+    LargeNumber::new("firing_y", "y that fires", "activity", Meaning::beside("firing_y_random", "random weights")),
+    LargeNumber::new(
+        "concept_effect",
+        "concept correlation",
+        "concepts",
+        Meaning::given("concept_effect_random", "random weights"),
+    ),
     large::common::LOSS,
 ];
 
@@ -122,9 +115,33 @@ fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringSha
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
+/// The change of the firing share by octave, mean over layers.
+fn octave_changes(m: &Surprise) -> Vec<(String, f64)> {
+    let octaves = m.octaves.iter().map(|layer| layer.memorised.len().min(layer.known.len())).min().unwrap_or(0);
+    let change = |k: usize| m.octaves.iter().map(|layer| layer.memorised[k] - layer.known[k]).sum::<f64>();
+    (0..octaves).map(|k| (k.to_string(), change(k) / m.octaves.len() as f64)).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::labs::LABS;
+    use super::*;
+    use crate::{
+        labs::LABS,
+        telemetry::measurements::{OctaveFiring, PeriodCurves},
+    };
+
+    #[test]
+    fn changes_by_octave_are_means_over_layers() {
+        let curves = || PeriodCurves { layers: vec![], loss: vec![].into() };
+        let layer = |memorised: [f64; 2], known: [f64; 2]| OctaveFiring {
+            memorised: memorised.to_vec().into(),
+            known: known.to_vec().into(),
+        };
+        let octaves = vec![layer([0.5, 0.5], [0.25, 0.5]), layer([0.5, 0.75], [0.25, 0.25])];
+        let read = Surprise { trained: curves(), random_weights: curves(), octaves };
+        assert_eq!(octave_changes(&read), [("0".to_owned(), 0.25), ("1".to_owned(), 0.25)]);
+        assert!(octave_changes(&Surprise { octaves: vec![], ..read }).is_empty());
+    }
 
     #[test]
     fn plain_sentences_hold_no_markup() {

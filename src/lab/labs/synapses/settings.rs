@@ -1,16 +1,14 @@
 //! The settings of the Synapses lab.
 
 use crate::{
-    config::{SentenceFile, settings},
+    config::SentenceFile,
     corpus::generated::parliament::Extent,
     labs::{
         bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
-        corpus::CorpusSettings,
-        experiment::schedules,
         merging::{ChildFiles, MergingSettings},
+        prelude::*,
     },
     telemetry::measurements::SynapseRank,
-    trainer::{RunSettings, TrainSettings},
 };
 
 settings! {

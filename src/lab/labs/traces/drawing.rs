@@ -1,7 +1,7 @@
 //! The gallery's drawing of the traces: what is left of a token after k more, (1 - alpha)^k, at three
 //! rates.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 pub fn draw(canvas: &Canvas) -> Drawing {
     let mut drawing = Drawing::default();

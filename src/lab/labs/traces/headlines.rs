@@ -1,14 +1,6 @@
 //! The lab's result: how far back trained readers still name a word.
 
-use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        common::LOSS,
-        large::{self, LargeNumber, Meaning, Reference},
-        measured,
-    },
-    telemetry::measurements::Recoverability,
-};
+use crate::{labs::prelude::*, telemetry::measurements::Recoverability};
 
 /// Distances whose accuracy is told, where they were measured.
 const TOLD: [usize; 4] = [1, 4, 16, 64];
@@ -46,24 +38,24 @@ pub static ALL: &[Headline] = &[
         absent: READERS,
         source: measured!(Recoverability, |m| m.most_common),
     },
-    Headline { about: "Cross-entropy of the readers on text that no update saw, nats a question.", ..LOSS },
+    Headline { about: "Cross-entropy of the readers on text that no update saw, nats a question.", ..common::LOSS },
 ];
 
 /// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an
 /// accuracy by itself is only named beside that token's share.
 pub static LARGE: &[LargeNumber] = &[
-    LargeNumber {
-        key: "reach",
-        label: "reach",
-        view: "recoverability",
-        meaning: Meaning::Limits { below: &[(1.0, "not even one back")], otherwise: "recovered this far back" },
-    },
-    LargeNumber {
-        key: "accuracy@k=16",
-        label: "accuracy 16 back",
-        view: "recoverability",
-        meaning: Meaning::Given { reference: Reference::Headline("most_common"), name: "most common" },
-    },
+    LargeNumber::new(
+        "reach",
+        "reach",
+        "recoverability",
+        Meaning::Limits { below: &[(1.0, "not even one back")], otherwise: "recovered this far back" },
+    ),
+    LargeNumber::new(
+        "accuracy@k=16",
+        "accuracy 16 back",
+        "recoverability",
+        Meaning::given("most_common", "most common"),
+    ),
     large::common::LOSS,
 ];
 

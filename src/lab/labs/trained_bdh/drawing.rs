@@ -1,7 +1,7 @@
 //! The gallery's drawing of a trained BDH: a text read through layers, each of which is surer of what comes next, up to
 //! the pointer's place.
 
-use crate::labs::drawing::{Canvas, Drawing, Ink};
+use crate::labs::prelude::*;
 
 /// Tokens and layers of the drawing.
 const TOKENS: usize = 11;

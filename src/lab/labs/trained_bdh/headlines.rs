@@ -1,13 +1,6 @@
 //! The lab's result: whether an opened model can read the text at hand.
 
-use crate::{
-    labs::headline::{
-        Better, Digits, Headline,
-        large::{LargeNumber, Meaning, Reference},
-        measured,
-    },
-    telemetry::measurements::TrainedBdh,
-};
+use crate::{labs::prelude::*, telemetry::measurements::TrainedBdh};
 
 const LOSS: Headline = Headline {
     id: "loss",
@@ -33,9 +26,5 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The loss is compared with that of the tokens' frequencies on the same windows.
-pub static LARGE: &[LargeNumber] = &[LargeNumber {
-    key: "loss",
-    label: "loss",
-    view: "trained_bdh",
-    meaning: Meaning::Beside { reference: Reference::Headline("frequency_loss"), name: "frequencies" },
-}];
+pub static LARGE: &[LargeNumber] =
+    &[LargeNumber::new("loss", "loss", "trained_bdh", Meaning::beside("frequency_loss", "frequencies"))];

@@ -1,18 +1,17 @@
 //! The settings of the lab of a trained BDH.
 
 use crate::{
-    config::{CheckpointFile, settings},
+    config::CheckpointFile,
     labs::{
         bdh::{BdhSettings, corpus_settings},
-        corpus::{CorpusSettings, TokenKind},
         neuron_graph::GraphSettings,
+        prelude::*,
         synapses::settings::{ConceptSettings, ReadingSettings},
     },
     models::bdh::{Form, Position},
     telemetry::measurements::{
         ActionKind, ChangeArgs, ChangedPart, FollowedKind, InterventionArgs, SpanKind, TargetKind, TopContextsArgs,
     },
-    trainer::{RunSettings, TrainSettings},
 };
 
 settings! {

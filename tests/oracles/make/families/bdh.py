@@ -13,12 +13,15 @@ def layer_norm(x: Tensor) -> Tensor:
 
 class Bdh(nn.Module):
     """d: width D; n: neurons of all heads together, N = n / H of them a head. `through_past`: gradients reach what earlier
-    tokens have written; without, keys and values are detached (section 7.2)."""
+    tokens have written; without, keys and values are detached (section 7.2). `normfree`: equation (7) in place of the
+    listing, x is added up over the layers, v is what a layer reads out, and nothing is normalised."""
 
-    def __init__(self, vocab: int, d: int, heads: int, n: int, layers: int, through_past: bool = True):
+    def __init__(
+        self, vocab: int, d: int, heads: int, n: int, layers: int, through_past: bool = True, normfree: bool = False
+    ):
         super().__init__()
         per_head = n // heads
-        self.layers, self.through_past = layers, through_past
+        self.layers, self.through_past, self.normfree = layers, through_past, normfree
         self.encoder = nn.Parameter(torch.empty(heads, d, per_head))
         self.encoder_v = nn.Parameter(torch.empty(heads, d, per_head))
         self.decoder = nn.Parameter(torch.empty(n, d))
@@ -40,15 +43,19 @@ class Bdh(nn.Module):
 
     def activity(self, tokens: Tensor) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """Logits (B, T, V), and of every layer x and y, (B, H, T, N) each."""
-        v = layer_norm(self.embed(tokens))[:, None]  # (B, 1, T, D)
+        norm = (lambda z: z) if self.normfree else layer_norm
+        v = norm(self.embed(tokens))[:, None]  # (B, 1, T, D)
         xs, ys = [], []
         for _ in range(self.layers):
             x = F.relu(v @ self.encoder)
+            if self.normfree and xs:
+                x = x + xs[-1]
             q = self.rotate(x)
             k, values = (q, v) if self.through_past else (q.detach(), v.detach())
-            a = layer_norm((q @ k.mT).tril(-1) @ values)  # strictly past
+            a = norm((q @ k.mT).tril(-1) @ values)  # strictly past
             y = F.relu(a @ self.encoder_v) * x
-            v = layer_norm(v + layer_norm(y.transpose(1, 2).flatten(-2)[:, None] @ self.decoder))
+            read = y.transpose(1, 2).flatten(-2)[:, None] @ self.decoder
+            v = read if self.normfree else layer_norm(v + layer_norm(read))
             xs.append(x)
             ys.append(y)
         return v[:, 0] @ self.lm_head, xs, ys

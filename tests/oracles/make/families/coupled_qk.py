@@ -93,10 +93,21 @@ class CoupledAttention(nn.Module):
 
 
 class CoupledQk(nn.Module):
-    """Learned positions, or with `use_rope` rotary ones after the evolution (`pos` then lies unused)."""
+    """Learned positions, or with `use_rope` rotary ones after the evolution (`pos` then lies unused). With `classes` a
+    linear classification head takes the place of the tied one."""
 
     def __init__(
-        self, vocab: int, d: int, heads: int, ff: int, layers: int, ctx: int, kind: str, steps: int, use_rope: bool
+        self,
+        vocab: int,
+        d: int,
+        heads: int,
+        ff: int,
+        layers: int,
+        ctx: int,
+        kind: str,
+        steps: int,
+        use_rope: bool,
+        classes: int | None = None,
     ):
         super().__init__()
         self.use_rope = use_rope
@@ -106,6 +117,7 @@ class CoupledQk(nn.Module):
             for layer in range(layers)
         )
         self.norm = rms_norm(d)
+        self.class_head = None if classes is None else linear(d, classes)
 
     def embedded(self, tokens: Tensor) -> Tensor:
         x = self.embed(tokens)
@@ -115,4 +127,5 @@ class CoupledQk(nn.Module):
         x = self.embedded(tokens)
         for layer in self.layers:
             x = layer(x)
-        return self.norm(x) @ self.embed.weight.T
+        x = self.norm(x)
+        return x @ self.embed.weight.T if self.class_head is None else self.class_head(x)

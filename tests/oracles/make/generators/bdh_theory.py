@@ -50,7 +50,9 @@ def near_distributions() -> list[dict[str, float]]:
         second = first.copy()
         first[0], second[1] = alpha, alpha
         distance = float(np.abs(first - second).sum() / 2)
-        found.append({"n": n, "alpha": alpha, "distance": distance, "apart": float(1 - first @ second / (first @ first))})
+        found.append(
+            {"n": n, "alpha": alpha, "distance": distance, "apart": float(1 - first @ second / (first @ first))}
+        )
     return found
 
 
@@ -77,6 +79,52 @@ def sparse_state(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
+def kernel(rng: np.random.Generator) -> dict[str, Any]:
+    """Equation (3) with a full tensor of rates, three steps."""
+    species = 5
+    rates = rng.random((species, species, species)) * (rng.random((species, species, species)) < 0.3)
+    decay, q = rng.random(species), rng.random(species)
+    states = [q]
+    for _ in range(3):
+        states.append((1 - decay) * states[-1] + np.einsum("ijk,i,j->k", rates, states[-1], states[-1]))
+    rules = [[int(i), int(j), int(k), float(rates[i, j, k])] for i, j, k in np.argwhere(rates > 0)]
+    return {"rules": rules, "decay": decay.tolist(), "states": [state.tolist() for state in states]}
+
+
+def rounds(rng: np.random.Generator) -> dict[str, Any]:
+    """Table 1 (b) with whole matrices: G(i, j) leads from j to i."""
+    n = 9
+
+    def graph() -> np.ndarray:
+        return rng.random((n, n)) * (rng.random((n, n)) < 0.4) / n
+
+    synapses, sigma, wires, prods = graph(), rng.random((n, n)) / n, [graph(), graph()], [graph(), graph()]
+    x, y = rng.random(n), rng.random(n)
+    sigma = sigma * (synapses > 0)
+    a = sigma @ x
+    y_next = np.maximum((prods[0] - prods[1]) @ a, 0) * x
+    x_next = x + np.maximum((wires[0] - wires[1]) @ y_next, 0)
+    sigma_next = sigma + synapses * np.outer(y, x)
+    places = np.argwhere(synapses > 0)
+
+    def links(matrix: np.ndarray) -> list[list[float]]:
+        return [[float(j), float(i), float(matrix[i, j])] for i, j in np.argwhere(matrix > 0)]
+
+    return {
+        "n": n,
+        "synapses": [[float(j), float(i), float(synapses[i, j])] for i, j in places],
+        "sigma": [float(sigma[i, j]) for i, j in places],
+        "wires": [links(part) for part in wires],
+        "prods": [links(part) for part in prods],
+        "x": x.tolist(),
+        "y": y.tolist(),
+        "a": a.tolist(),
+        "sigma_next": [float(sigma_next[i, j]) for i, j in places],
+        "y_next": y_next.tolist(),
+        "x_next": x_next.tolist(),
+    }
+
+
 def make(seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     return {
@@ -85,4 +133,6 @@ def make(seed: int) -> dict[str, Any]:
         "capacity": capacity(rng),
         "near_distributions": near_distributions(),
         "sparse_state": sparse_state(rng),
+        "kernel": kernel(rng),
+        "rounds": rounds(rng),
     }

@@ -19,6 +19,7 @@ from families.bdh import Bdh
 from families.coupled_qk import KINDS, CoupledQk
 from families.dense import Dense
 from families.fast_slow import FastSlow, causal_pool, causal_upsample
+from families.graph_bdh import GraphBdh
 from families.ode_flow import OdeFlow, PlainGpt
 from families.spen import RATES, Spen, moving_average
 
@@ -34,6 +35,7 @@ HEAD_STEPS = [0.05, 0.1, 0.2, 0.3]  # dt of each head
 CONTROLS = [[1.0, 0.0, 0.0, 0.0], [-0.5, 0.25, 0.0, 1.0]]  # one for each sequence
 
 Outputs = dict[str, Tensor]
+IGNORE = 2**32 - 1  # a target that does not count
 
 
 def no_outputs(_model: nn.Module, _tokens: Tensor) -> Outputs:
@@ -49,6 +51,13 @@ def fast_slow_outputs(model: FastSlow, tokens: Tensor) -> Outputs:
 def bdh_outputs(model: Bdh, tokens: Tensor) -> Outputs:
     _, xs, ys = model.activity(tokens)
     return {f"{name}_{layer}": t for name, of in (("x", xs), ("y", ys)) for layer, t in enumerate(of)}
+
+
+def graph_outputs(model: GraphBdh, tokens: Tensor) -> Outputs:
+    """Also the graph, which is no parameter."""
+    _, xs, ys = model.activity(tokens)
+    activity = {f"{name}_{layer}": t for name, of in (("x", xs), ("y", ys)) for layer, t in enumerate(of)}
+    return activity | {name: buffer for name, buffer in model.named_buffers() if name.endswith("source")}
 
 
 def flow_outputs(model: OdeFlow, tokens: Tensor) -> Outputs:
@@ -79,6 +88,8 @@ class ModelOracle:
     outputs: Callable[[nn.Module, Tensor], Outputs] = no_outputs
     scalars: dict[str, list[float]] = field(default_factory=dict)  # by the end of the parameter's name
     control: bool = False
+    targets: Callable[[Tensor], Tensor] = lambda ids: ids[:, 1:]
+    std: float = WEIGHT_STD
 
 
 SLOW = dict(vocab=48, d=32, heads=4, kv_heads=2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
@@ -113,12 +124,29 @@ def solved() -> ModelOracle:
 
 def decaying(mixer: str) -> ModelOracle:
     oracle = fast_slow(None, **SMALL, slow_mixer=mixer)
-    return replace(oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {}))
+    return replace(
+        oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {})
+    )
 
 
 def coupled(kind: str) -> ModelOracle:
     config = dict(vocab=48, d=32, heads=4, ff=64, layers=2, ctx=32, kind=kind, steps=3, use_rope=False)
     return ModelOracle(CoupledQk, config, 20, coupled_outputs, {"tau": torch.tensor(HEAD_STEPS).log().tolist()})
+
+
+def classified(ids: Tensor) -> Tensor:
+    """One class of three for each sequence, after its last token; the second sequence is shorter."""
+    targets = torch.full_like(ids[:, 1:], IGNORE)
+    for row, last in enumerate((targets.shape[1] - 1, targets.shape[1] // 2)):
+        targets[row, last] = ids[row, last] % 3
+    return targets
+
+
+def classifier() -> ModelOracle:
+    config = coupled("hamiltonian").config | dict(d=24, heads=3, ff=40, ctx=28, steps=2, classes=3)
+    return ModelOracle(
+        CoupledQk, config, 26, scalars={"tau": torch.tensor(HEAD_STEPS[:3]).log().tolist()}, targets=classified
+    )
 
 
 def coupled_with_rope() -> ModelOracle:
@@ -151,22 +179,41 @@ ORACLES = {
     },
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
     "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
+    # weights with which neither layer vanishes
+    "bdh_normfree": ModelOracle(
+        Bdh, dict(vocab=40, d=20, heads=2, n=112, layers=2, normfree=True), 26, bdh_outputs, std=0.21
+    ),
     "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),
+    "graph_bdh": ModelOracle(
+        GraphBdh,
+        dict(vocab=36, n=44, degree=5, synapses=7, layers=2, memory=12.0, norms=True),
+        24,
+        graph_outputs,
+        std=0.4,
+    ),
+    "graph_bdh_normfree": ModelOracle(
+        GraphBdh,
+        dict(vocab=36, n=40, degree=6, synapses=9, layers=2, memory=6.0, norms=False),
+        18,
+        graph_outputs,
+        std=0.5,
+    ),
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},
     "qk_euler_rope": coupled_with_rope(),
+    "qk_classifier": classifier(),
 }
 
 
-def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Generator) -> None:
+def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Generator, std: float) -> None:
     """Matrices are normal about 0, gains about 1, biases about 0; what `scalars` names is set; the rest stays."""
     for name, parameter in model.named_parameters():
         fixed = [values for end, values in scalars.items() if name.endswith(end)]
         if fixed:
             parameter.data = torch.tensor(fixed[0]).reshape(parameter.shape)
         elif parameter.dim() >= 2:
-            parameter.data = WEIGHT_STD * torch.randn(parameter.shape, generator=generator)
+            parameter.data = std * torch.randn(parameter.shape, generator=generator)
         elif name.endswith("weight"):
             normal = torch.randn(parameter.shape, generator=generator)
             parameter.data = torch.ones(parameter.shape).add(normal, alpha=NORM_STD)
@@ -177,7 +224,7 @@ def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Gen
 def losses(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Logits, mean cross-entropy in nats, and the total that is differentiated."""
     logits = model(*inputs)
-    cross_entropy = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    cross_entropy = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
     aux = getattr(model, "aux", None)
     return logits, cross_entropy, cross_entropy if aux is None else cross_entropy + AUX_WEIGHT * aux
 
@@ -204,7 +251,7 @@ def settled(oracle: ModelOracle, seed: int) -> Tensor:
         model, ids = drawn(oracle, seed)
         inputs = (ids[:, :-1], torch.tensor(CONTROLS, dtype=dtype)) if oracle.control else (ids[:, :-1],)
         torch.set_default_dtype(dtype)
-        curves.append(train(model.to(dtype), inputs, ids[:, 1:]))
+        curves.append(train(model.to(dtype), inputs, oracle.targets(ids)))
         torch.set_default_dtype(torch.float32)
     apart = ((curves[0] - curves[1]).abs() > SETTLED).nonzero()
     steps = int(apart[0]) if len(apart) else TRAINING_STEPS
@@ -217,13 +264,13 @@ def drawn(oracle: ModelOracle, seed: int) -> tuple[nn.Module, Tensor]:
     """The model with its weights, and ids (sequences, tokens + 1)."""
     generator = torch.Generator().manual_seed(seed)
     model = oracle.family(**oracle.config)
-    draw(model, oracle.scalars, generator)
+    draw(model, oracle.scalars, generator, oracle.std)
     return model, torch.randint(0, oracle.config["vocab"], (SEQUENCES, oracle.tokens + 1), generator=generator)
 
 
 def make_one(name: str, oracle: ModelOracle, seed: int, out: Path) -> None:
     model, ids = drawn(oracle, seed)
-    tokens, targets = ids[:, :-1], ids[:, 1:]
+    tokens, targets = ids[:, :-1], oracle.targets(ids)
     inputs = (tokens, torch.tensor(CONTROLS)) if oracle.control else (tokens,)
 
     logits, cross_entropy, total = losses(model, inputs, targets)

@@ -1,7 +1,5 @@
 //! Deliveries of the host: picked paths, read files, saved ones, runs.
 
-use eframe::egui::Context;
-
 use super::{
     file::save_dialog_ended,
     link::found_run,
@@ -10,15 +8,9 @@ use super::{
     open_lab::{set_path, take_checked},
     open_run::open_run,
 };
-use crate::{
-    config::FileKind,
-    telemetry::Level,
-    ui::{
-        action::RunsAction,
-        app::App,
-        dialog::DialogKind,
-        host::{Delivery, FileContent},
-    },
+use crate::ui::{
+    app::prelude::*,
+    host::{Delivery, FileContent},
 };
 
 pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
@@ -45,7 +37,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             ),
             Delivery::Text { path, content } => open_config_text(app, &path, &content, ctx),
             Delivery::Identified { path, content } => match content {
-                FileContent::Folder | FileContent::Graph => open_run(app, path, ctx),
+                FileContent::Folder | FileContent::Graph | FileContent::Log => open_run(app, path, ctx),
                 FileContent::Named => open_file(app, path, ctx),
                 FileContent::Tokenizer => set_path(app, FileKind::Tokenizer, &path, ctx),
                 FileContent::Characters => set_path(app, FileKind::Vocabulary, &path, ctx),

@@ -1,24 +1,10 @@
 //! The effect of actions on files: pictures are drawn, and files are written where the user chose or into the export
 //! folder.
 
-use std::path::PathBuf;
-
-use eframe::egui::Context;
-
-use crate::{
-    telemetry::Level,
-    ui::{
-        action::FileAction,
-        app::App,
-        dialog::DialogKind,
-        figure::{Figure, NotedView},
-        mirror::Mirror,
-        panels::{
-            Overlay,
-            picture::{Destination, Picture},
-        },
-        theme::Theme,
-    },
+use crate::ui::{
+    app::prelude::*,
+    figure::{Figure, NotedView},
+    panels::picture::{Destination, Picture},
 };
 
 /// Width of a saved picture, points: words are as large beside the lines whatever its pixels are.
@@ -72,16 +58,9 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let [width, height] = sheet.size.map(|side| side as f32);
         let scale = width / PICTURE_WIDTH;
         let theme = Theme::new(sheet.dark);
-        let figure = Figure {
-            view: sheet.view,
-            mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
-            step,
-            config: &page.config,
-            knobs: &page.knobs,
-            theme: &theme,
-            size: [width / scale, height / scale],
-            pixels_per_point: scale,
-        };
+        let mirror = page.run.as_ref().map_or(&nothing, |r| &r.mirror);
+        let figure = Figure::new(sheet.view, mirror, &page.config, &page.knobs, &theme);
+        let figure = Figure { step, size: [width / scale, height / scale], pixels_per_point: scale, ..figure };
         let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
         let note = page.notes.get(&sheet.tile).map(String::as_str);
         let mut view = NotedView { view: view.as_mut(), note };

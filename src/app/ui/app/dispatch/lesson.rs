@@ -1,16 +1,10 @@
 //! The effect of actions on lessons.
 
-use eframe::egui::Context;
-
 use super::{
     open_lab::open_lab,
     stop_first::{Waiting, waits},
 };
-use crate::{
-    labs::{lesson::LessonLink, restrictions::Restrictions},
-    telemetry::Level,
-    ui::{action::LessonAction, app::App, page::lesson, session::Tab},
-};
+use crate::ui::{app::prelude::*, page::lesson, session::Tab};
 
 pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
     match action {

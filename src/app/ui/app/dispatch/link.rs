@@ -1,10 +1,6 @@
 //! The link of a page: copied, opened, and led to its step, in a run that is on the disk or in one that has yet to be
 //! trained.
 
-use std::path::PathBuf;
-
-use eframe::egui::Context;
-
 use super::{
     lesson::open_lesson,
     open_lab::open_settings,
@@ -14,15 +10,7 @@ use super::{
 use crate::{
     experiments::permalink::{Link, Permalink},
     labs::TrainSettings,
-    telemetry::Level,
-    ui::{
-        action::RunAction,
-        app::App,
-        page::link,
-        panels::{Overlay, linked_files_sheet::LinkedFilesSheet},
-        tiling::Tiling,
-        widgets::number::grouped,
-    },
+    ui::{app::prelude::*, panels::linked_files_sheet::LinkedFilesSheet},
 };
 
 pub(in crate::ui) fn copy_link(app: &mut App, ctx: &Context) {

@@ -1,13 +1,10 @@
 //! The effect of actions on the look of the window.
 
-use eframe::egui::Context;
-
 use crate::ui::{
-    action::LookAction,
-    app::App,
+    app::prelude::*,
     frames::FrameTimes,
     session::{MAX_ZOOM, MIN_ZOOM},
-    theme::{self, Theme},
+    theme,
 };
 
 pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {

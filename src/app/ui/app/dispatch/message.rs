@@ -1,18 +1,14 @@
 //! The effect of actions on the clipboard and on messages.
 
-use eframe::egui::{Context, ViewportCommand};
+use eframe::egui::ViewportCommand;
 
 use super::{
     link::{copy_link, link_of, open_link},
     open_lab::open_settings,
 };
-use crate::{
-    telemetry::Level,
-    ui::{
-        action::MessageAction,
-        app::App,
-        session::{Shared, adopt},
-    },
+use crate::ui::{
+    app::prelude::*,
+    session::{Shared, adopt},
 };
 
 pub(super) fn dispatch(app: &mut App, action: MessageAction, ctx: &Context) {

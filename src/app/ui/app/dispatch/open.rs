@@ -1,9 +1,5 @@
 //! The effect of actions that change what is in front.
 
-use std::path::PathBuf;
-
-use eframe::egui::Context;
-
 use super::{
     dispatch as dispatch_any,
     lesson::restrict,
@@ -13,14 +9,7 @@ use super::{
     open_run::{open_run, show_replay},
     stop_first::Waiting,
 };
-use crate::{
-    labs::restrictions::Restrictions,
-    ui::{
-        action::{OpenAction, SettingAction},
-        app::App,
-        panels::Overlay,
-    },
-};
+use crate::ui::app::prelude::*;
 
 pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
     match action {

@@ -1,9 +1,5 @@
 //! Opens a file or a folder that the user dropped, picked or named, by its kind.
 
-use std::path::{Path, PathBuf};
-
-use eframe::egui::Context;
-
 use super::{
     file::WrittenMatrix,
     link::{link_of, open_link},
@@ -13,13 +9,12 @@ use super::{
 };
 use crate::{
     analysis::{generator::MatrixKind, graph_file::Format},
-    config::{Config, FileKind, Setting, Value},
+    config::Setting,
     labs::{
         self,
         equilibrium::{self, settings::GeneratorSettings},
     },
-    telemetry::Level,
-    ui::{action::OpenAction, app::App, host::ChosenFile, page::Page},
+    ui::app::prelude::*,
 };
 
 /// Opens a path that the user dropped or typed: a folder, or a file by its name. The host finds out which of them it

@@ -1,22 +1,12 @@
 //! Opens a lab: as it was left, or with settings; and gives its page a file.
 
-use std::path::Path;
-
-use eframe::egui::Context;
-
 use super::stop_first::{Waiting, waits};
 use crate::{
-    config::{Config, FileKind, Value},
-    labs::{Lab, equilibrium::settings::GeneratorSettings, restrictions::Restrictions},
-    telemetry::Level,
+    labs::equilibrium::settings::GeneratorSettings,
     ui::{
-        app::App,
-        host::{CheckedFile, ChosenFile},
-        page::{Page, example, tokens},
-        panels::Overlay,
-        run::Run,
-        session::LabSession,
-        tiling::Layout,
+        app::prelude::*,
+        host::CheckedFile,
+        page::{example, tokens},
     },
 };
 

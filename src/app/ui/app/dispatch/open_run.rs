@@ -1,21 +1,7 @@
 //! Opens a run by its folder: its page opens once the run says of which lab it is.
 
-use std::path::PathBuf;
-
-use eframe::egui::Context;
-
 use super::stop_first::{Waiting, waits};
-use crate::{
-    telemetry::{Command, Level, RunState},
-    ui::{
-        app::App,
-        mirror::Mirror,
-        page::{Page, link, play},
-        run::{Run, RunOrigin},
-        session::LabSession,
-        widgets::number::grouped,
-    },
-};
+use crate::ui::{app::prelude::*, run::RunOrigin};
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {

@@ -1,21 +1,14 @@
 //! The effect of actions on the tiles, the selection and the history of the page in front.
 
-use eframe::egui::Context;
-
 use super::{dispatch as dispatch_any, open_run::open_run};
-use crate::{
-    telemetry::Level,
-    ui::{
-        action::{PageAction, RunsAction},
-        app::App,
-        page::{
-            ShownRun,
-            undo::{self, UndoKind},
-        },
-        pinned::run_name,
-        sweep_draft::SweepDraftState,
-        tiling::Tiling,
+use crate::ui::{
+    app::prelude::*,
+    page::{
+        ShownRun,
+        undo::{self, UndoKind},
     },
+    pinned::run_name,
+    sweep_draft::SweepDraftState,
 };
 
 pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {

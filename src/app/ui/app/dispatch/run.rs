@@ -1,20 +1,10 @@
 //! The effect of actions on the run.
 
-use eframe::egui::Context;
-
 use super::{
     stop_first::{Waiting, waits},
     time,
 };
-use crate::{
-    telemetry::{Command, Level},
-    ui::{
-        action::{RunAction, TimeAction},
-        app::App,
-        page::{play, training},
-        run::Run,
-    },
-};
+use crate::ui::{app::prelude::*, page::training};
 
 pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     let Some(page) = app.page() else { return };

@@ -1,6 +1,6 @@
 //! The effect of actions on the table of runs, on comparisons, on sweeps and on the runs of claims.
 
-use crate::ui::{action::RunsAction, app::App};
+use crate::ui::app::prelude::*;
 
 pub(super) fn dispatch(app: &mut App, action: RunsAction) {
     match action {

@@ -1,20 +1,10 @@
 //! The effect of actions on the settings.
 
-use eframe::egui::Context;
-
 use super::{
     open_lab::choose,
     stop_first::{Waiting, waits},
 };
-use crate::{
-    config::Value,
-    ui::{
-        action::SettingAction,
-        app::App,
-        host::ChosenFile,
-        page::{Page, controls},
-    },
-};
+use crate::ui::{app::prelude::*, page::controls};
 
 pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
     let now = ctx.input(|i| i.time);

@@ -3,15 +3,8 @@
 //! opens the record of what it ended.
 
 use crate::{
-    config::Config,
     experiments::permalink::Permalink,
-    ui::{
-        action::Action,
-        app::App,
-        panels::{Overlay, stop_sheet::StopSheet},
-        run::Run,
-        tiling::Layout,
-    },
+    ui::{app::prelude::*, panels::stop_sheet::StopSheet},
 };
 
 /// The action that follows once the training may end.

@@ -1,8 +1,6 @@
 //! The effect of actions on the shown step.
 
-use eframe::egui::Context;
-
-use crate::ui::{action::TimeAction, app::App, page::play};
+use crate::ui::app::prelude::*;
 
 pub(super) fn dispatch(app: &mut App, action: TimeAction, ctx: &Context) {
     let Some(page) = app.page_mut() else { return };

@@ -7,7 +7,7 @@ use crate::{
     telemetry::measurements::{AttentionLayer, AttentionMaps},
     ui::{
         plot::{
-            map::{MapFrame, MapState, MapUi},
+            map::{MapState, MapUi},
             map_cells::MapCells,
             value_label,
         },
@@ -99,17 +99,8 @@ impl AttentionDifference {
             let (query, key) = (self.position(row), self.position(col));
             format!("{query} looks at {key}\n{}: {a}\n{}: {b}\ndifference: {less}", names[0], names[1])
         };
-        let map = MapUi {
-            name: "difference of attention",
-            held: &self.difference,
-            colours: around_zero(self.max, theme),
-            row_label: "query",
-            col_label: "key",
-            describe: &describe,
-            marked: None,
-            cell: None,
-            frame: MapFrame::default(),
-        };
+        let colours = around_zero(self.max, theme);
+        let map = MapUi::attention("difference of attention", &self.difference, colours, &describe);
         map.show(ui, ui.available_size(), theme, state);
     }
 

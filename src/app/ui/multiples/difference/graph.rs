@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use eframe::egui::{
-    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
-    accesskit::Role,
-    pos2,
+    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2,
     text::{LayoutJob, TextWrapping},
     vec2,
 };
@@ -18,7 +16,7 @@ use crate::{
         plot::{Scale, empty_ui, value_label},
         table::Table,
         theme::{SMALL, Theme},
-        widgets::number::grouped,
+        widgets::{notes::canvas_ui, number::grouped},
     },
 };
 
@@ -122,8 +120,7 @@ impl GraphDifference {
 
     /// Every edge as a sign at its place in the adjacency matrix, whatever their number: one mesh.
     pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme) {
-        let (sheet, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "difference of graphs"));
+        let (sheet, _, _) = canvas_ui(ui, ui.available_size(), Sense::hover(), "difference of graphs");
         if self.edges.is_empty() {
             empty_ui(ui, sheet.size(), theme, "Neither graph has an edge.");
             return;

@@ -5,11 +5,13 @@ use eframe::egui::{Button, Frame, Label, Margin, Response, RichText, Role, Ui, W
 
 use super::{RunsHere, curve, picture};
 use crate::{
-    experiments::claims::{
-        entry::{ClaimEntry, ClaimRuns},
-        ledger::{Judgement, Standing},
-        rule::Rule,
-        table::short,
+    experiments::{
+        claims::{
+            entry::{ClaimEntry, ClaimRuns},
+            ledger::{Judgement, Standing},
+            rule::Rule,
+        },
+        short_number::short,
     },
     ui::{
         action::{MessageAction, OpenAction, RunsAction},
@@ -82,9 +84,13 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     );
     text_ui(ui, theme, &words);
     if judged.curve.len() > 1 {
-        curve::curve_ui(ui, theme, rule, judged);
+        curve::steps_ui(ui, theme, rule, judged);
         let turns = rule.turns_label(&judged.curve);
         text_ui(ui, theme, &format!("Over steps, each with the interval of that step alone: {turns}."));
+    }
+    if let Some(axis) = rule.axis().filter(|_| judged.along_axis.len() > 1) {
+        curve::axis_ui(ui, theme, rule, judged);
+        text_ui(ui, theme, &format!("Over {axis}, mean of the seeds with the interval of each value alone."));
     }
 }
 

@@ -6,7 +6,7 @@ use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Stroke, Ui, pos2, ve
 use crate::{
     experiments::claims::{ledger::Judgement, rule::Rule, statistics::Outcome},
     ui::{
-        plot::clip::paint_dashed,
+        plot::{clip::paint_dashed, scale::Scale},
         theme::{self, Theme},
         widgets::number::short,
     },
@@ -24,7 +24,7 @@ const APART: f32 = 6.0;
 const ROWS: usize = 4;
 const RADIUS: f32 = 3.5;
 /// Ticks of an axis, about.
-const TICKS: f64 = 5.0;
+const TICKS: usize = 5;
 
 /// Draws it; nothing where the numbers are no range.
 pub fn picture_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
@@ -87,19 +87,11 @@ impl Picture<'_> {
     fn axis(&self, ui: &Ui) {
         let (theme, y) = (self.theme, self.y(AXIS));
         ui.painter().hline(self.rect.x_range(), y, Stroke::new(1.0, theme.grey()));
-        let step = round_step((self.ends.1 - self.ends.0) / TICKS);
-        let first = (self.ends.0 / step).ceil();
         let mut free = self.rect.left();
-        for i in 0..=(2.0 * TICKS) as u32 {
-            let value = (first + f64::from(i)) * step;
-            if value > self.ends.1 {
-                break;
-            }
-            // a sum of steps may miss 0 by rounding
-            let value = if value.abs() < step * 1e-9 { 0.0 } else { value };
+        for (value, words) in Scale::Linear.ticks(self.ends.0, self.ends.1, TICKS) {
             let x = self.x(value);
             ui.painter().vline(x, y..=y + 3.0, Stroke::new(1.0, theme.grey()));
-            let galley = ui.painter().layout_no_wrap(short(value), theme::numbers(), theme.secondary);
+            let galley = ui.painter().layout_no_wrap(words, theme::numbers(), theme.secondary);
             let half = galley.size().x / 2.0;
             if x - half >= free && x + half <= self.rect.right() {
                 ui.painter().galley(pos2(x - half, y + 5.0), galley, theme.secondary);
@@ -137,24 +129,5 @@ impl Picture<'_> {
             (*seed, *value, pos2(self.x(*value), self.y(DOTS + APART * (i % ROWS) as f32)))
         };
         values.iter().enumerate().map(place).collect()
-    }
-}
-
-/// The next of 1, 2 and 5 times a power of ten.
-fn round_step(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9)).unwrap_or(10.0);
-    factor * power
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_of_an_axis_are_round() {
-        for (least, step) in [(0.9, 1.0), (1.0, 1.0), (1.2, 2.0), (0.034, 0.05), (6.0, 10.0), (2e-7, 2e-7)] {
-            assert!((round_step(least) / step - 1.0).abs() < 1e-9, "{least}");
-        }
     }
 }

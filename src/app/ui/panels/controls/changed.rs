@@ -1,20 +1,12 @@
 //! The settings that differ from the preset, each with a way back. They stand at the foot of the panel, where they move no
 //! control, and the list changes only while no button of the pointer is down.
 
-use eframe::egui::{self, Align, Frame, Label, Layout, Margin, Panel, RichText, ScrollArea, Ui, WidgetInfo};
-
 use super::hairline;
 use crate::{
-    config::{Knob, Value},
+    config::Value,
     ui::{
-        action::SettingAction,
-        page::{
-            Page,
-            controls::{LOCKED, changed_keys},
-        },
-        panels::Shell,
-        theme::Theme,
-        widgets::number,
+        page::controls::{LOCKED, changed_keys},
+        panels::prelude::*,
     },
 };
 

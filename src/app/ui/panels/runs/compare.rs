@@ -5,21 +5,13 @@ mod curves;
 mod numbers;
 mod scatter;
 
-use std::sync::Arc;
-
-use eframe::egui::{self, ComboBox, Grid, RichText, ScrollArea, Slider, Ui, vec2};
-
 use super::caption;
-use crate::{
-    experiments::sweep::results::SweepResults,
-    ui::{
-        action::{Actions, ExportFormat, FileAction, RunsAction},
-        comparison::{ComparedLine, ComparedRuns, Comparison},
-        multiples::{Multiples, ReplayedRuns},
-        panels::Shell,
-        theme, views,
-        widgets::number,
-    },
+use crate::ui::{
+    action::Actions,
+    comparison::{ComparedLine, ComparedRuns, Comparison},
+    multiples::{Multiples, ReplayedRuns},
+    panels::prelude::*,
+    views,
 };
 
 /// Height of what stands under the chart, points.
@@ -227,13 +219,10 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let choice = |ui: &mut Ui, what: &str, place: &mut usize| {
         let label = ui.label(RichText::new(what).small().color(shell.theme.secondary));
         let selected = names.get(*place).map_or("", String::as_str);
-        let combo = ComboBox::from_id_salt(what).selected_text(selected).width(150.0).truncate();
-        let combo = combo.show_ui(ui, |ui| {
-            for (i, name) in names.iter().enumerate() {
-                ui.selectable_value(place, i, name);
-            }
-        });
-        combo.response.labelled_by(label.id);
+        let choices = names.iter().enumerate().map(|(i, name)| (i, name.clone(), i == *place));
+        if let (Some(i), _) = list_box(ui, (what, label.id), 150.0, selected, choices) {
+            *place = i;
+        }
     };
     choice(ui, "of", second);
     choice(ui, "less", first);
@@ -243,18 +232,12 @@ fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let words = |f: &Comparison| format!("{} · {}", f.title, f.variant);
     let selected = page.figure().map_or_else(String::new, words);
     let label = ui.label(RichText::new("number").small().color(shell.theme.secondary));
-    let mut chosen = None;
-    let combo = ComboBox::from_id_salt("number").selected_text(selected).width(280.0).truncate();
-    let combo = combo.show_ui(ui, |ui| {
-        for figure in page.figures() {
-            let key = (figure.key.clone(), figure.variant.clone());
-            if ui.selectable_label(page.shown.as_ref() == Some(&key), words(figure)).clicked() {
-                chosen = Some(key);
-            }
-        }
+    let choices = page.figures().iter().map(|figure| {
+        let key = (figure.key.clone(), figure.variant.clone());
+        let is_shown = page.shown.as_ref() == Some(&key);
+        (key, words(figure), is_shown)
     });
-    combo.response.labelled_by(label.id);
-    if let Some(key) = chosen {
+    if let (Some(key), _) = list_box(ui, ("number", label.id), 280.0, &selected, choices) {
         page.shown = Some(key);
         page.curves = curves::CurvesState::default();
     }

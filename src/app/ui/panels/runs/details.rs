@@ -1,17 +1,10 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
-use eframe::egui::{self, Align, Layout, RichText, ScrollArea, TextEdit, Ui};
-
 use super::{Draft, RunsPage, caption, table};
 use crate::{
     experiments::run_table::{RowState, RunRow},
     telemetry::RunNote,
-    ui::{
-        action::{OpenAction, RunsAction},
-        panels::Shell,
-        theme,
-        widgets::number,
-    },
+    ui::panels::prelude::*,
 };
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {

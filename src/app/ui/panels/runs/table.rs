@@ -1,19 +1,12 @@
 //! The rows of the table of runs, of which only those in sight are drawn.
 
-use eframe::egui::{self, FontId, Rect, Response, Sense, Stroke, Ui, vec2};
-
 use super::RunsPage;
 use crate::{
     experiments::run_table::{RowState, RunRow, order::Order},
     labs::headline::split,
     ui::{
-        action::OpenAction,
-        panels::Shell,
-        theme::{self, Theme},
-        widgets::{
-            number,
-            sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
-        },
+        panels::prelude::*,
+        widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
     },
 };
 

@@ -1,18 +1,12 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
 use eframe::egui::{
-    self, Button, ComboBox, PopupCloseBehavior, RichText, Ui,
+    PopupCloseBehavior,
     containers::menu::{MenuButton, MenuConfig},
 };
 
 use super::SweepPage;
-use crate::{
-    experiments::sweep::results::{NumberId, SweepResults},
-    ui::{
-        action::{MessageAction, OpenAction, RunsAction},
-        panels::Shell,
-    },
-};
+use crate::ui::panels::prelude::*;
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();
@@ -49,22 +43,14 @@ fn number_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
     let label = ui.label(RichText::new("number").small().color(shell.theme.secondary));
     let shown = page.number.as_ref().and_then(|id| results.number(id));
     let words = shown.map_or("none yet", |i| results.numbers[i].heading.as_str());
-    let mut chosen = None;
-    let combo = ComboBox::from_id_salt("number").selected_text(words).width(232.0).truncate();
-    let combo = combo.show_ui(ui, |ui| {
-        for (i, number) in results.numbers.iter().enumerate() {
-            let mark = if results.objective == Some(i) { " (objective)" } else { "" };
-            if ui.selectable_label(shown == Some(i), format!("{}{mark}", number.heading)).clicked() {
-                chosen = Some(number.id.clone());
-            }
-        }
+    let choices = results.numbers.iter().enumerate().map(|(i, number)| {
+        let mark = if results.objective == Some(i) { " (objective)" } else { "" };
+        (&number.id, format!("{}{mark}", number.heading), shown == Some(i))
     });
-    combo
-        .response
-        .labelled_by(label.id)
-        .on_hover_text("What all pictures show: a headline number, or anything that the runs recorded as a scalar.");
+    let (chosen, list) = list_box(ui, ("number", label.id), 232.0, words, choices);
+    list.on_hover_text("What all pictures show: a headline number, or anything that the runs recorded as a scalar.");
     if let Some(id) = chosen {
-        page.choose(id);
+        page.choose(id.clone());
     }
 }
 

@@ -1,16 +1,15 @@
 //! The pictures of a sweep on its page, and the slider that moves all of them to one step.
 
-use eframe::egui::{RichText, ScrollArea, Slider, Ui, UiBuilder, Vec2, vec2};
+use eframe::egui::Vec2;
 
 use super::{SweepPage, table};
 use crate::ui::{
-    panels::Shell,
+    panels::prelude::*,
     plot::Scale,
     sweep_pictures::{
         Curves, PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label,
         parallel_ui, slice_ui, step_label,
     },
-    widgets::number,
 };
 
 /// Least width of a slice; narrower ones cannot be distinguished, points.

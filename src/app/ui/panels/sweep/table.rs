@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{FontId, Rect, Response, Ui, vec2};
-
 use crate::{
     experiments::sweep::results::{
-        Number, NumberId, PointValue,
+        Number, PointValue,
         order::{Column, PointOrder},
     },
     ui::{
+        panels::prelude::*,
         sweep_pictures::{SweepView, number_label},
-        theme,
         widgets::sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
     },
 };

@@ -1,10 +1,10 @@
 //! Tabs, sizes and colours of the tiles, as `egui_tiles` asks for them.
 
-use eframe::egui::{self, Color32, Rangef, Response, Stroke, TextStyle, TextWrapMode, Ui, Visuals, WidgetText};
+use eframe::egui::{Rangef, TextStyle, TextWrapMode, Visuals, WidgetText};
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
 use super::Stage;
-use crate::ui::{action::PageAction, tiling::Pane};
+use crate::ui::{panels::prelude::*, tiling::Pane};
 
 impl Behavior<Pane> for Stage<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, id: TileId, pane: &mut Pane) -> UiResponse {

@@ -1,19 +1,9 @@
 //! *More views*: the list of the lab's views that are not open, in the title bar of the first tile.
 
-use eframe::egui::{
-    self, Button, FontId, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, WidgetInfo,
-    text::{LayoutJob, TextFormat},
-};
+use eframe::egui::text::{LayoutJob, TextFormat};
 use egui_tiles::TileId;
 
-use crate::ui::{
-    action::{Actions, PageAction},
-    lists::Lists,
-    theme::{self, Theme},
-    tiling::Tiling,
-    view::ViewEntry,
-    views_of,
-};
+use crate::ui::{action::Actions, lists::Lists, panels::prelude::*, tiling::Tiling, view::ViewEntry, views_of};
 
 const NAME: &str = "More views";
 /// Width of the button with the gap at its left, points.

@@ -1,20 +1,11 @@
 //! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line a variant.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{paper, statistic::Statistic};
 use crate::{
     config::Setting,
     labs::TrainSettings,
     telemetry::measurements::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics},
-    ui::{
-        plot::{Axis, Band, Chart, ChartState, Line, Mark, Stroke},
-        questions::Freshness,
-        seed_series::{SeedGroup, groups, spread_of, variant_colour},
-        table::Table,
-        view::{Measured, View, ViewCx},
-        widgets::choice_menu::choice_menu,
-    },
+    ui::{seed_series::spread_of, views::prelude::*},
 };
 
 /// The lab of the paper whose numbers are drawn.
@@ -94,9 +85,9 @@ impl AttentionByLayer {
         let means = line(0.0);
         if seeds.len() > 1 {
             let label = format!("{}, \u{b1}1 sd", group.label);
-            chart.bands.push(Band { label, colour, low: line(-1.0).into(), high: line(1.0).into() });
+            chart.band(label, colour, line(-1.0), line(1.0));
         }
-        chart.lines.push(Line::new(group.label.clone(), colour, means).dots());
+        chart.add(Line::new(group.label.clone(), colour, means).dots());
     }
 
     /// The selected head of every variant, as rings.
@@ -108,7 +99,7 @@ impl AttentionByLayer {
             let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(point).collect();
             let label = format!("{}, head {head}", info.label);
             let line = Line::new(label, variant_colour(cx.mirror, variant, cx.theme), points);
-            chart.lines.push(line.stroke(Stroke::Marks(Mark::Ring)).unnamed());
+            chart.add(line.stroke(Stroke::Marks(Mark::Ring)).unnamed());
         }
     }
 
@@ -131,16 +122,16 @@ impl AttentionByLayer {
             let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
             let points: Vec<[f64; 2]> =
                 layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.uniform(layer)]).collect();
-            chart.lines.push(Line::new("uniform", cx.theme.secondary, points).stroke(Stroke::Dashed));
+            chart.add(Line::new("uniform", cx.theme.secondary, points).dashed());
         }
         if self.shows_paper(cx) {
             for line in paper::lines(statistic) {
                 let all = groups(cx.mirror);
                 let place = all.iter().position(|group| group.id == line.variant);
                 let colour = place.map_or(cx.theme.secondary, |place| all[place].colour(place, cx.theme));
-                let mut line = Line::new(line.label, cx.theme.faint(colour), line.points).stroke(Stroke::Dashed);
+                let mut line = Line::new(line.label, cx.theme.faint(colour), line.points).dashed();
                 line.width = 1.0;
-                chart.lines.push(line);
+                chart.add(line);
             }
         }
         // One legend stands for all: the first chart's.

@@ -1,9 +1,6 @@
 //! The colours of attention weights.
 
-use crate::{
-    gpu::colour::ColourMap,
-    ui::{plot::colour_bar::Colours, theme::Theme},
-};
+use crate::ui::views::prelude::*;
 
 /// Differential weights of at least this size have the last colour.
 const MAX_DIFFERENCE: f32 = 0.25;

@@ -7,27 +7,16 @@ mod paper;
 mod side_by_side;
 mod statistic;
 
-use std::{collections::HashMap, sync::Arc};
-
-use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use crate::{
-    gpu::colour::ColourMap,
     telemetry::{
-        MatrixView, Payload, Sample,
+        MatrixView,
         measurements::{AttentionLayer, AttentionMaps},
     },
     ui::{
         action::PageAction,
-        plot::{
-            colour_bar::Colours,
-            map::{MapFrame, MapState, MapUi, paint_map},
-            map_cells::MapCells,
-            quote, value_label,
-        },
-        theme::Theme,
-        view::{Selection, View, ViewCx},
-        widgets::choice_menu::choice_menu,
+        plot::map::{MapState, MapUi, paint_map},
+        view::Selection,
+        views::prelude::*,
     },
 };
 
@@ -115,7 +104,7 @@ impl Attention {
         let painter = ui.painter_at(rect.expand(2.0));
         for (i, layer) in layers.iter().enumerate() {
             let (at, align) = grid.layer_name(i);
-            painter.text(at, align, *layer, FontId::proportional(12.0), cx.theme.secondary);
+            painter.text(at, align, *layer, theme::small(), cx.theme.secondary);
         }
         for h in heads {
             let Some(layer) = layers.iter().position(|l| *l == h.layer.path) else { continue };
@@ -154,17 +143,8 @@ impl Attention {
             let value = value_label(f64::from(held.value(row, col)));
             format!("{} looks at {}\n{value}", token(row), token(col))
         };
-        let map = MapUi {
-            name: "attention map",
-            held,
-            colours: self.colours(h.layer, cx.theme),
-            row_label: "query",
-            col_label: "key",
-            describe: &describe,
-            marked: cx.selection.token.filter(|_| !coarse),
-            cell: None,
-            frame: MapFrame::default(),
-        };
+        let map = MapUi::attention("attention map", held, self.colours(h.layer, cx.theme), &describe);
+        let map = MapUi { marked: cx.selection.token.filter(|_| !coarse), ..map };
         let pointed = map.show(ui, size, cx.theme, &mut self.window);
         if let Some((row, _)) = pointed.clicked
             && !coarse
@@ -190,7 +170,7 @@ impl Attention {
                     cx.selection.clear::<ChainText>();
                     cx.act(PageAction::ShowView("attention_chain"));
                 }
-                let words = egui::RichText::new(head_text(h)).color(cx.theme.secondary).size(12.0);
+                let words = RichText::new(head_text(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
             }
         });

@@ -1,18 +1,10 @@
 //! The paper's equivalences on the weights of the running model: how far the two sides are apart, token by
 //! token, beside how far rounding could have brought them.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{Align2, FontId, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use super::{EMPTY, keep_fresh, origin, shown};
 use crate::{
     telemetry::measurements::{BdhDynamicsChecks, CheckByToken, ConstructionCheck},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        theme::{self, Theme},
-        view::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 struct Check {
@@ -118,10 +110,8 @@ impl Checks {
             let points =
                 |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
             let colour = theme.series(i);
-            chart.lines.push(Line::new(check.name, colour, points(error)).dots());
-            let mut bound = Line::new(format!("{}, bound", check.name), colour, points(bound)).stroke(Stroke::Dashed);
-            bound.named = false;
-            chart.lines.push(bound);
+            chart.add(Line::new(check.name, colour, points(error)).dots());
+            chart.add(Line::new(format!("{}, bound", check.name), colour, points(bound)).dashed().unnamed());
         }
         chart
     }
@@ -129,7 +119,7 @@ impl Checks {
     fn table_ui(ui: &mut Ui, checks: &BdhDynamicsChecks, theme: &Theme) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW * 7.0), Sense::hover());
         let painter = ui.painter_at(rect);
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         let right = [rect.right() - 112.0, rect.right() - 54.0, rect.right() - 2.0];
         let write = |x: f32, row: usize, align, words: &str, font: FontId, colour| {
             painter.text(pos2(x, rect.top() + ROW * row as f32), align, words, font, colour);

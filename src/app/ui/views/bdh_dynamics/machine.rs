@@ -1,11 +1,9 @@
 //! The rules at work on a model's weights: the position in the text, the last round, and the flow along its edges.
 
-use std::sync::Arc;
-
 use crate::{
     analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
-    telemetry::{Array, Payload, Sample, measurements::BdhDynamicsWeights},
-    ui::view::Measured,
+    telemetry::{Array, measurements::BdhDynamicsWeights},
+    ui::views::prelude::*,
 };
 
 /// Edges that a picture can show.

@@ -18,11 +18,8 @@ pub use theory::Theory;
 use crate::{
     config::Settings,
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
-    telemetry::{Measurement, Sample, measurements::BdhDynamicsArgs},
-    ui::{
-        questions::Freshness,
-        view::{Measured, ViewCx},
-    },
+    telemetry::measurements::BdhDynamicsArgs,
+    ui::views::prelude::*,
 };
 
 const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}BDH as a physical system\u{201d}: it does so at once, and again while it trains.";

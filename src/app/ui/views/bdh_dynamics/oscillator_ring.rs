@@ -1,14 +1,9 @@
 //! Particles on a circle: pulses as displacements, connectors as bands that bulge by their displacement,
 //! wires and prods as thin arrows.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, Vec2, epaint::QuadraticBezierShape, vec2,
-};
+use eframe::egui::{Stroke, epaint::QuadraticBezierShape};
 
-use crate::{
-    analysis::bdh_dynamics::oscillators::Oscillators,
-    ui::theme::{self, Theme},
-};
+use crate::{analysis::bdh_dynamics::oscillators::Oscillators, ui::views::prelude::*};
 
 /// Rest position of the particles, and their displacement by a pulse of 1, as shares of the radius.
 const REST: f32 = 0.74;
@@ -93,7 +88,7 @@ impl OscillatorRing {
             painter.circle(at, size, fill, Stroke::new(1.5, edge));
             if self.n <= 24 {
                 let at = self.centre + self.direction(i) * (self.radius * (REST - 0.13));
-                painter.text(at, Align2::CENTER_CENTER, i, FontId::proportional(theme::SMALL), theme.secondary);
+                painter.text(at, Align2::CENTER_CENTER, i, theme::small(), theme.secondary);
             }
         }
     }

@@ -1,20 +1,14 @@
 //! The oscillators of figure 2, to be poked: particles, connectors that relax or swing, and where the energy
 //! is. Computed from the settings: it needs no run.
 
-use std::{collections::VecDeque, fmt::Write as _};
-
-use eframe::egui::{Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
+use std::collections::VecDeque;
 
 use super::oscillator_ring::{OscillatorRing, VisibleEdges};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     config::Config,
     labs::bdh_physics::ToySettings,
-    ui::{
-        plot::{self, Axis, Chart, ChartState, Line},
-        theme,
-        view::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// One step of the integrator, seconds.
@@ -165,9 +159,9 @@ impl OscillatorsView {
         let mut chart = Chart::new("energy", x, Axis::new("energy").include(&[0.0])).empty("Poke a particle.");
         let points =
             |f: &dyn Fn(&Energy) -> f64| -> Vec<[f64; 2]> { self.past.iter().map(|(t, e)| [*t, f(e)]).collect() };
-        chart.lines.push(Line::new("all", cx.theme.text, points(&|e| e.total())));
-        chart.lines.push(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
-        chart.lines.push(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
+        chart.add(Line::new("all", cx.theme.text, points(&|e| e.total())));
+        chart.add(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
+        chart.add(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
         chart
     }
 }
@@ -195,7 +189,7 @@ impl View for OscillatorsView {
                 e.tension,
                 e.motion
             );
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         }
         let room = ui.available_rect_before_wrap();
         let side = room.height().min(0.58 * room.width());

@@ -1,15 +1,10 @@
 //! Neurons on a circle with their X and Y as bars outwards and A inwards, synapses as faint chords, and what
 //! the last round carried as bright ones.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, Vec2, epaint::QuadraticBezierShape, pos2, vec2,
-};
+use eframe::egui::{Stroke, epaint::QuadraticBezierShape};
 
 use super::machine::Machine;
-use crate::ui::{
-    theme::{self, Theme},
-    widgets::number::share as drawn_share,
-};
+use crate::ui::{views::prelude::*, widgets::number::share as drawn_share};
 
 /// Tracks as shares of the radius of the whole: where chords end, A, X, Y.
 const CHORDS: f32 = 0.62;
@@ -86,7 +81,6 @@ impl Ring {
     }
 
     fn names(&self, painter: &Painter, theme: &Theme) {
-        let font = FontId::proportional(theme::SMALL);
         let tracks = [
             ("A", 0.5 * (CHORDS + INNER), theme.secondary),
             ("X", 0.5 * (INNER + MIDDLE), theme.fast),
@@ -96,7 +90,7 @@ impl Ring {
             // Between the last neuron and the first, on a patch of ground.
             let at = self.place(0, share) - vec2(std::f32::consts::PI * self.radius * share / self.n as f32, 0.0);
             painter.circle_filled(at, 8.0, theme.panel);
-            painter.text(at, Align2::CENTER_CENTER, name, font.clone(), colour);
+            painter.text(at, Align2::CENTER_CENTER, name, theme::small(), colour);
         }
     }
 

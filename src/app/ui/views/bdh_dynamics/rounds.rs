@@ -1,12 +1,7 @@
 //! The table of the four rounds with the one that was executed marked, in formulas and in words.
 
-use eframe::egui::{Align2, FontId, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use super::machine::{Arrival, Machine};
-use crate::{
-    analysis::bdh_dynamics::KERNELS,
-    ui::theme::{self, Theme},
-};
+use crate::{analysis::bdh_dynamics::KERNELS, ui::views::prelude::*};
 
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
 /// The variable that each round changes, for the sentence below the table.
@@ -28,11 +23,10 @@ pub(super) fn min_height() -> f32 {
 /// Draws the table into `size`.
 pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec2) {
     let row = if size.y >= 4.0 * ROW { ROW } else { SMALL_ROW };
-    let (rect, response) = ui.allocate_exact_size(vec2(size.x, 4.0 * row), Sense::hover());
     let executed = machine.last.as_ref().filter(|r| r.layer.is_some()).map(|r| r.kernel);
     let said = executed.map_or("none yet", |k| KERNELS[k].title);
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("rounds, executed: {said}")));
-    let painter = ui.painter_at(rect);
+    let (rect, response, painter) =
+        canvas_ui(ui, vec2(size.x, 4.0 * row), Sense::hover(), format!("rounds, executed: {said}"));
     for (k, kernel) in KERNELS.iter().enumerate() {
         let top = rect.top() + row * k as f32;
         let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));
@@ -43,7 +37,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
             painter.rect_filled(bar, 1.0, theme.accent);
         }
         let strong = if now { theme.text } else { theme.secondary };
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
         painter.text(place.min + vec2(LEFT, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
         let rules = [kernel.communication, kernel.computation];

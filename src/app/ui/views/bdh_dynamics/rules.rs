@@ -1,8 +1,6 @@
 //! The rules of a model at work, round by round, on the text that it reads; or on a poke.
 
-use std::{fmt::Write as _, time::Duration};
-
-use eframe::egui::{Button, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2};
+use std::time::Duration;
 
 use super::{
     EMPTY, keep_fresh,
@@ -13,13 +11,10 @@ use super::{
     shown,
 };
 use crate::{
-    telemetry::{Sample, measurements::BdhDynamicsWeights},
+    telemetry::measurements::BdhDynamicsWeights,
     ui::{
-        plot::quote,
-        theme,
-        view::{Measured, View, ViewCx},
-        widgets::likely_tokens::likely_tokens_label,
-        widgets::token_strip::{Mark, token_strip_ui},
+        views::prelude::*,
+        widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},
     },
 };
 
@@ -163,7 +158,7 @@ fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>
 
 fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
     for words in words {
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words);
     }
 }
 

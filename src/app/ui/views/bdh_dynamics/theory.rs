@@ -1,16 +1,8 @@
 //! Claims of the paper's theory as small experiments, one at a time: curves of numbers that are drawn, without a model.
 
-use eframe::egui::{RichText, Ui};
-
 use crate::{
-    config::Choice,
     telemetry::measurements::{BdhTheory, BdhTheoryArgs, TheoryClaim},
-    ui::{
-        plot::{Axis, Chart, Line, Scale},
-        questions::Freshness,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
@@ -79,6 +71,27 @@ fn words(claim: TheoryClaim) -> ClaimWords {
             x: Axis::new("tokens").whole(),
             y: Axis::new("error, as a share of the answer").log(),
         },
+        TheoryClaim::Replicator => ClaimWords {
+            name: "Predator and prey",
+            about: "Equation (3), q(k) := (1 \u{2212} d(k)) q(k) + \u{3a3} r(i,j,k) q(i) q(j). Where a rule feeds one of the two that \
+                    meet, shares are replicator dynamics: three species whose rules only add follow a predator and its prey.",
+            x: Axis::new("time"),
+            y: Axis::new("population").include(&[0.0]),
+        },
+        TheoryClaim::Spikes => ClaimWords {
+            name: "Spikes",
+            about: "Section 2.1: every variable as spikes of 0 and 1. Where two meet, an AND gate counts; where excitation \
+                    meets inhibition, a threshold. The error of each round falls with the root of the number of spikes.",
+            x: Axis::new("spikes a round").log(),
+            y: Axis::new("error, as a share of the round").log(),
+        },
+        TheoryClaim::Fire => ClaimWords {
+            name: "Integrate and fire",
+            about: "Section 2.5: a neuron that adds up e \u{2212} i and fires at a threshold has the rate (e \u{2212} i)\u{207a}; a leak \
+                    moves the threshold, and input that comes as spikes softens it.",
+            x: Axis::new("drive e \u{2212} i"),
+            y: Axis::new("rate").include(&[0.0]),
+        },
     }
 }
 
@@ -96,7 +109,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         // a logarithmic axis has no place for 0
         let value = |y: f64| if is_log && y <= 0.0 { f64::NAN } else { y };
         let points: Vec<[f64; 2]> = measured.x.iter().zip(curve.y.iter()).map(|(x, y)| [*x, value(*y)]).collect();
-        chart.lines.push(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
+        chart.add(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
     }
     chart
 }
@@ -118,7 +131,7 @@ impl PanelView for Theory {
                 ui.selectable_value(&mut self.claim, claim, name).on_hover_text(about);
             }
         });
-        ui.label(RichText::new(words(self.claim).about).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words(self.claim).about);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -1,15 +1,9 @@
 //! In- and out-degrees on logarithmic axes, with the likeliest power law and lognormal of their tails.
 
-use eframe::egui::{FontId, RichText, Ui, vec2};
-
 use super::{EMPTY, keep_fresh, points, shown, subtitle};
 use crate::{
     telemetry::measurements::{CorePeriphery, DegreeDistribution, GraphDegrees},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Stroke, fits_two},
-        theme,
-        views::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// A direction: edges out of a neuron, or into it.
@@ -42,7 +36,7 @@ impl Degrees {
         let lognormal = law.and_then(|l| l.lognormal.as_ref());
         let fit = |label: &str, density: Option<&[f64]>, colour| {
             let points = density.map_or(vec![], |y| points(&found.degree, y));
-            Line::new(format!("{side}: {label}"), colour, points).stroke(Stroke::Dashed)
+            Line::new(format!("{side}: {label}"), colour, points).dashed()
         };
         // room for the signs at both ends
         let max = found.degree.last().copied().unwrap_or(1.0);
@@ -99,7 +93,7 @@ impl View for Degrees {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
         if let Some(core) = shown::<CorePeriphery>(cx) {
-            let words = RichText::new(core_sentence(core.value)).size(theme::SMALL).color(cx.theme.secondary);
+            let words = small_text(core_sentence(core.value), cx.theme.secondary);
             ui.label(words);
         }
         let room = ui.available_size();
@@ -112,10 +106,8 @@ impl View for Degrees {
         let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
         // as high as the longer of the two verdicts, however often it wraps
         let words = [0, 1].map(|k| Self::summary(cx, &SIDES[k]));
-        let tall = |words: &String| {
-            let font = FontId::proportional(theme::SMALL);
-            ui.painter().layout(words.clone(), font, cx.theme.secondary, wide).size().y
-        };
+        let tall =
+            |words: &String| ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, wide).size().y;
         let words_high = words.iter().map(tall).fold(0.0, f32::max) + 4.0;
         let high = if beside { room.y - words_high } else { (room.y / 2.0).floor() - words_high - 4.0 };
         let mut one = |ui: &mut Ui, k: usize| {
@@ -123,7 +115,7 @@ impl View for Degrees {
                 ui.set_width(wide);
                 ui.spacing_mut().item_spacing.y = 2.0;
                 charts[k].show(ui, vec2(wide, high), cx.theme, &mut self.states[k]);
-                ui.label(RichText::new(&words[k]).size(theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, &words[k]);
             });
         };
         if beside {

@@ -11,19 +11,11 @@ pub use modularity::Modularity;
 pub use neuron::Neuron;
 pub use threshold::Threshold;
 
-use super::{Measured, ViewCx, sample_subtitle};
 use crate::{
     config::{Arguments, Config},
     labs::neuron_graph::GraphSettings,
-    telemetry::{
-        Measurement,
-        measurements::{EntryHistogram, NeuronGraphArgs},
-    },
-    ui::{
-        plot::{Chart, Data, quote},
-        questions::Freshness,
-        widgets::number,
-    },
+    telemetry::measurements::{EntryHistogram, NeuronGraphArgs},
+    ui::{plot::Data, views::prelude::*},
 };
 
 /// The text shown while there is no graph.

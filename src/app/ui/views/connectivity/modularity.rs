@@ -1,19 +1,10 @@
 //! Modularity against the number of edges, beside graphs of chance; and over training, at one number
 //! of edges.
 
-use eframe::egui::{Color32, RichText, Ui, vec2};
-
 use super::{args, points};
 use crate::{
-    telemetry::{
-        Measurement,
-        measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
-    },
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke, fits_two},
-        theme,
-        views::{Measured, View, ViewCx, sample_subtitle},
-    },
+    telemetry::measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
+    ui::views::prelude::*,
 };
 
 /// A null model, as the legend names it.
@@ -73,19 +64,17 @@ impl Modularity {
             .empty(cx.why_nothing_before_asking::<GraphModularity>(ON_DEMAND, ON_DEMAND));
         let Some(measured) = Self::shown(cx) else { return chart };
         let model = Line::new("this model", model_colour(cx), against(&measured, &measured.model)).dots();
-        chart.lines.push(Line { width: 2.5, ..model });
+        chart.add(Line { width: 2.5, ..model });
         for NullModel { label, short, colour, of } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
             let line = Line::new(label, colour, against(&measured, of(&measured)));
-            chart.lines.push(Line { short: Some(short.to_owned()), ..line }.dots());
+            chart.add(line.short(short).dots());
         }
         let first = cx.mirror.samples(cx.selection.variant, GraphModularity::CHANNEL).first();
         let first = first.filter(|f| f.step < measured.sample.step);
         if let Some(first) = first.and_then(|f| f.measurement::<GraphModularity>()) {
             let before = Line::new("this model before training", cx.theme.text, against(first, &first.model));
-            let mut before = before.stroke(Stroke::Dashed);
-            before.short = Some("before training".to_owned());
-            chart.lines.push(before);
+            chart.add(before.dashed().short("before training"));
         }
         chart
     }
@@ -113,8 +102,8 @@ impl Modularity {
             for (null, values) in [(uniform, &measured.uniform), (thin, &measured.low_rank)] {
                 let Some(q) = values.get(at).filter(|q| q.is_finite()) else { continue };
                 let colour = null.colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
-                let still = Line::new(null.label, colour, ends.map(|x| [x, *q]).to_vec()).stroke(Stroke::Dashed);
-                chart.lines.push(Line { short: Some(null.short.to_owned()), ..still });
+                let still = Line::new(null.label, colour, ends.map(|x| [x, *q]).to_vec()).dashed();
+                chart.add(still.short(null.short));
             }
         }
         chart.marker = cx.marker();
@@ -139,7 +128,7 @@ impl Modularity {
                 (_, Some(verdict)) => verdict,
                 _ => String::new(),
             };
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         });
     }
 

@@ -1,10 +1,6 @@
 //! One neuron of the graph: the neurons that it excites and inhibits most, those that do so to it, the tokens that make
 //! it fire and the tokens that it writes towards. A click selects a partner.
 
-use eframe::egui::{
-    Align2, DragValue, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
-};
-
 use super::args;
 use crate::{
     labs::bdh::BdhSettings,
@@ -13,57 +9,44 @@ use crate::{
         neuron_name, read_neurons,
     },
     ui::{
-        plot::quote,
-        questions::Freshness,
-        theme,
         view::AnswerState,
         views::{
-            Measured, View, ViewCx, sample_subtitle,
+            prelude::*,
             trained_bdh::{NeuronSet, take_over_ui},
         },
-        widgets::token_strip::visible_text,
     },
 };
 
-/// A list of partners.
-struct PartnerList {
+/// A list of what a neuron is connected with.
+struct ScoreList {
     heading: &'static str,
     about: &'static str,
-    of: fn(&GraphNeuron) -> &[Partner],
+    rows: fn(&GraphNeuron) -> Vec<ScoreRow>,
 }
 
-const PARTNERS: [PartnerList; 2] = [
-    PartnerList {
+const LISTS: [ScoreList; 4] = [
+    ScoreList {
         heading: "acts on",
         about: "Entries of its row of G: how much its y raises (warm) or lowers (cool) each partner.",
-        of: |n| &n.acts_on,
+        rows: |n| partner_rows(n, &n.acts_on),
     },
-    PartnerList {
+    ScoreList {
         heading: "is acted on by",
         about: "Entries of its column of G: whose y raises (warm) or lowers (cool) it most.",
-        of: |n| &n.acted_on_by,
+        rows: |n| partner_rows(n, &n.acted_on_by),
     },
-];
-
-/// A list of tokens.
-struct TokenList {
-    heading: &'static str,
-    about: &'static str,
-    of: fn(&GraphNeuron) -> &[TokenScore],
-}
-
-const TOKENS: [TokenList; 2] = [
-    TokenList {
+    ScoreList {
         heading: "fires for",
         about: "Tokens whose embedding gives it most in the first layer.",
-        of: |n| &n.reads,
+        rows: |n| token_rows(&n.reads),
     },
-    TokenList {
+    ScoreList {
         heading: "writes towards",
         about: "Tokens whose logits its row of E raises most, norms left out.",
-        of: |n| &n.writes,
+        rows: |n| token_rows(&n.writes),
     },
 ];
+
 const EMPTY: &str = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one before \
                      the first step.";
 const ROW: f32 = 18.0;
@@ -80,6 +63,16 @@ struct ScoreRow {
     value: f64,
     /// The neuron it stands for.
     neuron: Option<u32>,
+}
+
+fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<ScoreRow> {
+    let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
+    let row = |p: &Partner| ScoreRow { label: name(p), value: p.entry, neuron: Some(p.neuron) };
+    partners.iter().map(row).collect()
+}
+
+fn token_rows(tokens: &[TokenScore]) -> Vec<ScoreRow> {
+    tokens.iter().map(|t| ScoreRow { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
 }
 
 impl Neuron {
@@ -108,16 +101,6 @@ impl Neuron {
         let Some(neuron) = cx.selection.neuron else { return };
         let args = GraphNeuronArgs { graph: args(cx.config), neuron: Some(neuron as usize) };
         cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
-    }
-
-    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<ScoreRow> {
-        let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
-        let row = |p: &Partner| ScoreRow { label: name(p), value: p.entry, neuron: Some(p.neuron) };
-        partners.iter().map(row).collect()
-    }
-
-    fn token_rows(tokens: &[TokenScore]) -> Vec<ScoreRow> {
-        tokens.iter().map(|t| ScoreRow { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
     }
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
@@ -184,7 +167,7 @@ impl Neuron {
     /// A list with a bar a row; gives the neuron that was clicked.
     fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
-        ui.label(RichText::new(heading).size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(about);
+        note_ui(ui, cx.theme, heading).on_hover_text(about);
         let max = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         let wide = ui.available_width();
         for row in rows {
@@ -203,7 +186,7 @@ impl Neuron {
             );
             ui.painter().rect_filled(bar, 1.0, tone);
             let text = |at: Pos2, align, words: &str, colour| {
-                ui.painter().text(at, align, words, FontId::monospace(theme::SMALL), colour);
+                ui.painter().text(at, align, words, theme::numbers(), colour);
             };
             text(rect.left_center(), Align2::LEFT_CENTER, &row.label, cx.theme.text);
             let value = format!("{:+.3}", row.value);
@@ -240,13 +223,9 @@ impl View for Neuron {
             ui.set_width(ui.available_width() - BAR);
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
-                for (k, PartnerList { heading, about, of }) in PARTNERS.iter().enumerate() {
-                    let rows = Self::partner_rows(&shown, of(&shown));
-                    picked = picked.or(Self::list_ui(&mut ui[k], cx, heading, about, &rows));
-                }
-                for (k, TokenList { heading, about, of }) in TOKENS.iter().enumerate() {
-                    let rows = Self::token_rows(of(&shown));
-                    Self::list_ui(&mut ui[(2 + k) % columns], cx, heading, about, &rows);
+                for (k, list) in LISTS.iter().enumerate() {
+                    let rows = (list.rows)(&shown);
+                    picked = picked.or(Self::list_ui(&mut ui[k % columns], cx, list.heading, list.about, &rows));
                 }
             });
         });
@@ -262,10 +241,8 @@ impl View for Neuron {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Self::shown(cx)?;
         let mut out = "list,name,value\n".to_owned();
-        let partners = PARTNERS.iter().map(|list| (list.heading, Self::partner_rows(&shown, (list.of)(&shown))));
-        let tokens = TOKENS.iter().map(|list| (list.heading, Self::token_rows((list.of)(&shown))));
-        for (heading, rows) in partners.chain(tokens) {
-            for row in rows {
+        for ScoreList { heading, rows, .. } in LISTS {
+            for row in rows(&shown) {
                 out.push_str(&format!("{heading},{},{}\n", quote(&row.label), row.value));
             }
         }

@@ -1,21 +1,13 @@
 //! A histogram of the entries of G with the threshold drawn over it; dragging the threshold cuts the graph there.
 
-use eframe::egui::{
-    Color32, CursorIcon, DragValue, Rect, RichText, Sense, Shape, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2,
-    vec2,
-};
+use eframe::egui::{CursorIcon, Stroke as Pen};
 
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{
     analysis::graph::product::Sign,
-    config::{Choice, Value},
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        theme,
-        views::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const SIGNS: [(&str, &str); 3] = [
@@ -49,21 +41,18 @@ impl Threshold {
             // zero has no place on a logarithmic axis
             points(&histogram.entry, y).into_iter().map(|p| if p[1] > 0.0 { p } else { [p[0], f64::NAN] }).collect()
         };
-        chart.lines.push(Line::new("frequency", cx.theme.text, positive(&histogram.density)));
+        chart.add(Line::new("frequency", cx.theme.text, positive(&histogram.density)));
         let mirrored =
             Line::new("symmetric part, min f(x), f(\u{2212}x)", cx.theme.secondary, positive(&histogram.symmetric));
-        let mut mirrored = mirrored.stroke(Stroke::Dashed);
-        mirrored.short = Some("symmetric".to_owned());
-        chart.lines.push(mirrored);
+        chart.add(mirrored.dashed().short("symmetric"));
         // splitting a bin leaves a rounding error
         let whole = points(&histogram.entry, &histogram.density);
         let more = positive(&histogram.skew)
             .into_iter()
             .zip(whole)
             .map(|(p, f)| [p[0], if p[1] > 0.01 * f[1] { p[1] } else { f64::NAN }]);
-        let mut rest = Line::new("skew: what one side has more", cx.theme.series(0), more.collect::<Vec<_>>());
-        rest.short = Some("skew".to_owned());
-        chart.lines.push(rest);
+        let rest = Line::new("skew: what one side has more", cx.theme.series(0), more.collect::<Vec<_>>());
+        chart.add(rest.short("skew"));
         chart
     }
 
@@ -157,7 +146,7 @@ impl Threshold {
         let mut chosen = None;
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            ui.label(RichText::new("heads").size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(PAIRS_TIP);
+            note_ui(ui, cx.theme, "heads").on_hover_text(PAIRS_TIP);
             for pair in &measured.pairs {
                 if pair.to_head == 1 {
                     ui.add_space(6.0);

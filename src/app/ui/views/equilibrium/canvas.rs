@@ -1,11 +1,8 @@
 //! A painted picture with two axes: coloured cells, labels at its edges, and the mapping from values to positions.
 
-use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Stroke, StrokeKind, Vec2, pos2, vec2};
+use eframe::egui::{Mesh, Stroke};
 
-use crate::{
-    gpu::colour::ColourMap,
-    ui::{plot::colour_bar::Colours, theme::Theme},
-};
+use crate::ui::views::prelude::*;
 
 /// Room around a picture for its axes' words, points.
 pub const LEFT: f32 = 30.0;
@@ -54,8 +51,7 @@ pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {
 pub fn colour_of(colours: Colours, value: f64) -> Color32 {
     let [from, to] = colours.range.map(f64::from);
     let share = if to > from { (value - from) / (to - from) } else { 0.0 };
-    let [r, g, b] = colours.map.at(share as f32);
-    Color32::from_rgb(r, g, b)
+    colours.map.colour(share as f32)
 }
 
 /// Fills a rectangle with cells, row 0 at the top; a value that is no number is left open.
@@ -78,7 +74,7 @@ pub fn paint_cells(
 /// An outline, a name over it and what runs along its sides.
 pub fn frame(painter: &Painter, rect: Rect, theme: &Theme, title: &str, along: &str) {
     painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
-    let font = FontId::proportional(12.0);
+    let font = theme::small();
     painter.text(rect.left_top() - vec2(0.0, 4.0), Align2::LEFT_BOTTOM, title, font.clone(), theme.secondary);
     painter.text(pos2(rect.right(), rect.bottom() + 4.0), Align2::RIGHT_TOP, along, font, theme.secondary);
 }

@@ -1,26 +1,18 @@
 //! A generator: its rates as an editable matrix and graph, and their limits: the stationary distribution of each closed
 //! class, beside what the network answers.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{
     GAP, control_ui,
     graph::graph_ui,
     keep_fresh,
     matrix::{Rate, RateGesture, matrix_ui},
-    settings, subtitle, verdict_ui, why_nothing,
+    settings, subtitle, why_nothing,
 };
 use crate::{
     analysis::generator::{RateEdit, read_edits, write_edits},
-    config::Value,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings, GeneratorSettings},
     telemetry::measurements::GeneratorState,
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        table::Table,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// Narrower tiles have a slider for the first number of the control alone, points.
@@ -59,11 +51,11 @@ impl GeneratorView {
                 1 => "stationary".to_owned(),
                 _ => format!("of class {}", rank + 1),
             };
-            chart.lines.push(Line::new(name, cx.theme.group(*rank), points(&class.stationary)).dots());
+            chart.add(Line::new(name, cx.theme.group(*rank), points(&class.stationary)).dots());
         }
         if !state.predicted.is_empty() {
-            let line = Line::new("network", cx.theme.text, points(&state.predicted)).stroke(Stroke::Dashed).dots();
-            chart.lines.push(line);
+            let line = Line::new("network", cx.theme.text, points(&state.predicted)).dashed().dots();
+            chart.add(line);
         }
         chart
     }
@@ -159,7 +151,7 @@ impl View for GeneratorView {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };
         let state = measured.value;
-        verdict_ui(ui, cx.theme, verdict(state));
+        note_ui(ui, cx.theme, verdict(state));
         let room = ui.available_size();
         let is_flat = room.x >= ABREAST && room.x > FLAT * room.y;
         let (pictures, rest) = if is_flat {

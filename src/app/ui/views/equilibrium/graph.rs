@@ -1,12 +1,9 @@
 //! Draws the states on a circle and the rates between them as lines, and returns edits of the rates.
 
-use eframe::egui::{Align2, Color32, FontId, Pos2, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
+use eframe::egui::Stroke;
 
 use super::matrix::{Rate, RateGesture, touch};
-use crate::{
-    telemetry::measurements::GeneratorState,
-    ui::{theme::Theme, widgets::number},
-};
+use crate::{telemetry::measurements::GeneratorState, ui::views::prelude::*};
 
 /// Most lines that are drawn: the strongest.
 const LINES: usize = 600;
@@ -34,10 +31,8 @@ pub fn graph_ui(
     marked: Option<Rate>,
 ) -> Option<(Rate, RateGesture)> {
     let n = state.states().max(1);
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("{n} states: the area of a disc is its stationary probability");
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
-    let painter = ui.painter_at(sheet);
+    let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), words);
     let radius = (0.5 * size.min_elem() - MARGIN).max(10.0);
     let centre = sheet.center();
     let place = |state: usize| {

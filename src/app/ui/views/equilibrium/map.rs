@@ -1,23 +1,17 @@
 //! The error of a network that learns the stationary distribution: over the control, inside and outside the range of
 //! training, and over training steps.
 
-use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
+use eframe::egui::Stroke as Pen;
 
 use super::{
     GAP, Y,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
-    config::Value,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::measurements::StationaryMapError,
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, colour_bar::colour_bar},
-        table::Table,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// The paper's held-out mean error at n = 12 (Remark 31).
@@ -50,12 +44,12 @@ impl StationaryMapView {
         let line = |of: fn(&StationaryMapError) -> f64| -> Vec<[f64; 2]> {
             history.iter().map(|(step, m)| [*step as f64, of(m)]).filter(|p| p[1] > 0.0).collect()
         };
-        chart.lines.push(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
-        chart.lines.push(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
+        chart.add(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
+        chart.add(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
         let ignoring = line(|m| m.ignoring);
-        chart.lines.push(Line::new("ignoring y", cx.theme.grey(), ignoring).stroke(Stroke::Dashed));
+        chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).dashed());
         if !chart.is_empty() {
-            chart.references.push(Reference { label: "paper: .031, n = 12".into(), at: PAPER, vertical: false });
+            chart.level("paper: .031, n = 12", PAPER);
         }
         chart.marker = cx.marker();
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
@@ -63,9 +57,8 @@ impl StationaryMapView {
 
     /// The error over the first two numbers of the control; a click sets them.
     fn map_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, size: Vec2, map: &StationaryMapError) {
-        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "error of the network over the control"));
-        let painter = ui.painter_at(sheet);
+        let (sheet, response, painter) =
+            canvas_ui(ui, size, Sense::click_and_drag(), "error of the network over the control");
         let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
         let [rows, cols] = match map.error.shape() {
             [rows, cols] if *rows > 0 && *cols > 0 => [*rows, *cols],
@@ -139,7 +132,7 @@ impl View for StationaryMapView {
                 &[(MapPicture::Map, "over the control"), (MapPicture::History, "over steps")],
             );
         }
-        verdict_ui(ui, cx.theme, verdict(map));
+        note_ui(ui, cx.theme, verdict(map));
         let room = ui.available_size();
         if is_wide(ui, room.x) {
             ui.horizontal(|ui| {

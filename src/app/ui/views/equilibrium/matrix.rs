@@ -1,12 +1,9 @@
 //! Draws the rates as a map of cells, and returns edits of the rates.
 
-use eframe::egui::{Rect, Response, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
+use eframe::egui::Stroke;
 
 use super::canvas::{BAR, colour_of, frame, inner, paint_cells, sequential};
-use crate::{
-    telemetry::measurements::GeneratorState,
-    ui::{plot::colour_bar::colour_bar, theme::Theme, widgets::number},
-};
+use crate::{telemetry::measurements::GeneratorState, ui::views::prelude::*};
 
 /// A narrower picture has no colour bar, points.
 const NARROW: f32 = 220.0;
@@ -31,9 +28,8 @@ pub fn matrix_ui(
     state: &GeneratorState,
 ) -> (Option<Rate>, Option<(Rate, RateGesture)>) {
     let n = state.states().max(1);
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("rates between {n} states: drag a cell up or down, double-click to remove");
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
+    let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), words);
     let has_bar = size.x >= NARROW;
     let right = if has_bar { BAR } else { 0.0 };
     let rect = inner(Rect::from_min_max(sheet.min, sheet.max - Vec2::new(right, 0.0)), Some(1.0));

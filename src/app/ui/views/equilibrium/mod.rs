@@ -1,19 +1,10 @@
 //! Views of an editable generator: its rates and their limits, the relaxation of distributions, its spectrum, and a
 //! network that learns it. They share one set of settings, so that one question serves them all.
 
-use eframe::egui::{RichText, Slider, Ui};
-
 use crate::{
-    config::{Config, Value},
+    config::Config,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
-    telemetry::Measurement,
-    ui::{
-        plot::fits_two,
-        questions::Freshness,
-        theme::{self, Theme},
-        view::{ViewCx, sample_subtitle},
-        widgets::choice_menu::choice_box,
-    },
+    ui::views::prelude::*,
 };
 
 mod canvas;
@@ -47,7 +38,7 @@ fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSet
 
 /// A subtitle: what is shown, of which step, of what.
 fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
-    sample_subtitle(cx.answered::<M>().map(|m| m.sample), what, what)
+    cx.answered_subtitle::<M>(what, what)
 }
 
 /// The text shown where there is no answer.
@@ -61,11 +52,6 @@ const WIDE: f32 = 420.0;
 /// True if both of a view's pictures have room side by side.
 fn is_wide(ui: &Ui, width: f32) -> bool {
     fits_two(ui.ctx(), width, WIDE)
-}
-
-/// Shows a sentence under the picture.
-fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
-    ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
 }
 
 /// A choice among pictures.

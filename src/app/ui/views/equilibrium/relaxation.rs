@@ -1,26 +1,17 @@
 //! The relaxation of distributions under a generator: distances on a logarithmic axis beside the theorem's slopes,
 //! relative entropy, mass, and single particles over the distribution that they are drawn from.
 
-use eframe::egui::{
-    Align2, FontId, Sense, Shape, Slider, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke as Pen;
 
 use super::{
     GAP,
     canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
-    config::Value,
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
     telemetry::measurements::{GeneratorFlow, RelaxationCurves},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
-        table::Table,
-        theme::Theme,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// Columns of the picture of particles: more steps are thinned.
@@ -55,11 +46,6 @@ pub struct RelaxationView {
     shown: RelaxationPicture,
 }
 
-/// k against a value a step.
-fn by_step(values: &[f64]) -> Vec<[f64; 2]> {
-    values.iter().enumerate().map(|(k, v)| [k as f64, *v]).collect()
-}
-
 /// A line of this slope through an error before it is lost in rounding.
 fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
     let lasts = errors.iter().take_while(|e| **e > ROUNDING && e.is_finite()).count();
@@ -76,20 +62,20 @@ impl RelaxationView {
             Chart::new("distance to the limit", Axis::new("step k").whole(), Axis::new("max |\u{b7}|").log());
         let line = |name: &str, colour, values: &[f64]| {
             // A logarithmic axis has no zero.
-            let points = by_step(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
+            let points = by_place(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
             Line::new(name, colour, points)
         };
         let (euler, exact) = (cx.theme.fast, cx.theme.slow);
-        chart.lines.push(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
-        chart.lines.push(line("Euler |Ax|", cx.theme.faint(euler), &flow.euler.residual));
-        chart.lines.push(line("exact |x \u{2212} p|", exact, &flow.exact.error));
+        chart.add(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
+        chart.add(line("Euler |Ax|", cx.theme.faint(euler), &flow.euler.residual));
+        chart.add(line("exact |x \u{2212} p|", exact, &flow.exact.error));
         for (name, colour, errors, slope) in [
             ("slope log|\u{3bb}\u{2082}|", cx.theme.text, &flow.euler.error, flow.euler_slope),
             ("slope \u{2212}gap \u{394}t", cx.theme.secondary, &flow.exact.error, flow.exact_slope),
         ] {
             let points = slope_line(errors, slope);
             if !points.is_empty() {
-                chart.lines.push(Line::new(name, colour, points).stroke(Stroke::Dashed));
+                chart.add(Line::new(name, colour, points).dashed());
             }
         }
         chart
@@ -99,8 +85,8 @@ impl RelaxationView {
         let y = Axis::new("nats").log();
         let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").whole(), y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            let points: Vec<_> = by_step(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
-            chart.lines.push(Line::new(name, colour, points));
+            let points: Vec<_> = by_place(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
+            chart.add(Line::new(name, colour, points));
         }
         chart
     }
@@ -108,9 +94,9 @@ impl RelaxationView {
     fn mass(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let y = Axis::new("sum of x less 1").include(&[-1e-14, 1e-14]);
         let mut chart = Chart::new("mass", Axis::new("step k").whole(), y);
-        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+        chart.level("", 0.0);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            chart.lines.push(Line::new(name, colour, by_step(&of.excess_mass)));
+            chart.add(Line::new(name, colour, by_place(&of.excess_mass)));
         }
         chart
     }
@@ -143,10 +129,8 @@ impl RelaxationView {
 
 /// Probability by state and step, and the paths of single particles.
 fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::hover());
     let words = format!("probability of each state by step, and {} particles", flow.paths.len());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
-    let painter = ui.painter_at(sheet);
+    let (sheet, _, painter) = canvas_ui(ui, size, Sense::hover(), words);
     let rect = inner(sheet, None);
     let [steps, n] = match flow.distributions.shape() {
         [steps, n] if *steps > 1 && *n > 0 => [*steps, *n],
@@ -174,10 +158,9 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
         painter.add(Shape::line(points, Pen::new(1.5, theme.page)));
     }
     frame(&painter, rect, theme, "probability of a state, and single particles", &format!("step {}", steps - 1));
-    let font = FontId::proportional(12.0);
     for (state, align) in [(0, Align2::RIGHT_TOP), (n - 1, Align2::RIGHT_BOTTOM)] {
         let y = if state == 0 { rect.top() } else { rect.bottom() };
-        painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), font.clone(), theme.secondary);
+        painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);
     }
 }
 
@@ -222,7 +205,7 @@ impl View for RelaxationView {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         let flow = measured.value;
-        verdict_ui(ui, cx.theme, verdict(flow));
+        note_ui(ui, cx.theme, verdict(flow));
         let room = ui.available_size();
         if !is_wide(ui, room.x) {
             self.picture(ui, cx, room, flow, self.shown);

@@ -1,24 +1,17 @@
 //! The eigenvalues of a generator in the complex plane with the Gershgorin discs that contain them, and the spectral
 //! gap by the number of states.
 
-use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::Stroke as Pen;
 
 use super::{
     GAP,
     canvas::{Plane, frame, inner},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
     telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
-        questions::Freshness,
-        table::Table,
-        theme::Theme,
-        view::{View, ViewCx},
-        widgets::number,
-    },
+    ui::views::prelude::*,
 };
 
 /// Circles with a larger radius are left out, points.
@@ -48,11 +41,11 @@ impl SpectrumView {
         };
         for (i, of) in measured.topologies.iter().enumerate() {
             let points: Vec<[f64; 2]> = measured.sizes.iter().zip(&of.gaps).map(|(n, gap)| [*n as f64, *gap]).collect();
-            chart.lines.push(Line::new(&of.name, cx.theme.series(i), points).dots());
+            chart.add(Line::new(&of.name, cx.theme.series(i), points).dots());
         }
         if gap > 0.0 && gap.is_finite() {
             let label = format!("this one: {}", number::short(gap));
-            chart.references.push(Reference { label, at: gap, vertical: false });
+            chart.level(label, gap);
         }
         chart
     }
@@ -60,16 +53,13 @@ impl SpectrumView {
 
 /// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges.
 fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) {
-    let (sheet, response) = ui.allocate_exact_size(size, Sense::hover());
     let n = state.states();
-    response.widget_info(|| {
-        WidgetInfo::labeled(Role::Canvas, true, format!("{n} eigenvalues and the discs that hold them"))
-    });
-    let painter = ui.painter_at(sheet);
+    let (sheet, _, painter) =
+        canvas_ui(ui, size, Sense::hover(), format!("{n} eigenvalues and the discs that hold them"));
     let discs: Vec<f64> = (0..n).map(|j| f64::from(state.matrix.data()[j * n + j])).filter(|d| d.is_finite()).collect();
     let deepest = discs.iter().fold(0.0f64, |a, d| a.min(*d));
     if deepest >= 0.0 {
-        painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", FontId::proportional(12.0), theme.secondary);
+        painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", theme::small(), theme.secondary);
         return;
     }
     let rect = inner(sheet, None);
@@ -157,7 +147,7 @@ impl View for SpectrumView {
                 &[(SpectrumPicture::Plane, "eigenvalues"), (SpectrumPicture::Gaps, "gap by size")],
             );
         }
-        verdict_ui(ui, cx.theme, verdict(state, dt));
+        note_ui(ui, cx.theme, verdict(state, dt));
         let room = ui.available_size();
         if is_wide(ui, room.x) {
             let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);

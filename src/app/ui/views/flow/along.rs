@@ -1,19 +1,13 @@
 //! Quantities of the flow along its depth: speed, curvature of the path, stretch of the Jacobian.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{
     EMPTY,
     answer::Answer,
     settings::{FlowSettings, REST, is_answered, keep_fresh},
 };
 use crate::{
-    telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowAnswer, FlowMotion},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line},
-        questions::Freshness,
-        view::{View, ViewCx, sample_subtitle},
-    },
+    telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowAnswer},
+    ui::views::prelude::*,
 };
 
 /// The label of the axis, and a name.
@@ -65,14 +59,14 @@ impl Along {
             Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(cx.why_nothing::<FlowAnswer>(EMPTY));
         if let Some(answer) = Answer::in_focus(cx) {
             let points = match k {
-                0 => points(&answer.motion, &answer.motion.velocity),
-                1 => points(&answer.motion, &answer.motion.curvature),
-                _ => cx.answered::<FlowAlong>().map_or(vec![], |along| points(&along.motion, &along.sigma)),
+                0 => pairs(&answer.motion.taus, &answer.motion.velocity),
+                1 => pairs(&answer.motion.taus, &answer.motion.curvature),
+                _ => cx.answered::<FlowAlong>().map_or(vec![], |along| pairs(&along.motion.taus, &along.sigma)),
             };
             if points.iter().any(|p| p[1].is_finite()) {
                 let stale = k == STRETCH && Self::is_stale(cx);
                 let colour = if stale { cx.theme.faint(cx.theme.text) } else { cx.theme.text };
-                chart.lines.push(Line::new(short, colour, points).dots());
+                chart.add(Line::new(short, colour, points).dots());
             }
         }
         chart.min_left_margin = 60.0;
@@ -93,10 +87,6 @@ impl Along {
 fn question(cx: &ViewCx<'_>) -> Option<(Option<usize>, Freshness)> {
     let answer = Answer::in_focus(cx)?;
     answer.sample.request.map(|request| (Some(answer.variant), Freshness::FollowsAnswer(request)))
-}
-
-fn points(motion: &FlowMotion, y: &[f64]) -> Vec<[f64; 2]> {
-    motion.taus.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
 }
 
 impl View for Along {

@@ -2,7 +2,7 @@
 
 use crate::{
     telemetry::measurements::{FlowAnswer, FlowPaths},
-    ui::view::{Measured, ViewCx},
+    ui::views::prelude::*,
 };
 
 /// An answer and its variant.

@@ -1,7 +1,7 @@
 //! Projects the space of the paths onto a rectangle of the screen: straight down on the plane, or turned by the user.
 //! Parallel projection, equal units on all axes.
 
-use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
+use crate::ui::views::prelude::*;
 
 /// The direction of view.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,20 +1,12 @@
 //! The steering as published and corrected, side by side: the training data of each, its score by its own measure, and
 //! its effect on words after nouns that were not steered with.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{Align, Color32, FontId, Grid, Layout, RichText, ScrollArea, Ui};
+use eframe::egui::Grid;
 
 use super::answer::SPACE;
 use crate::{
     telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
-    ui::{
-        plot::{drawing, note_table, quote},
-        seed_series::variant_colour,
-        theme,
-        view::{Measured, View, ViewCx, sample_subtitle},
-        widgets::column_widths::longest_word,
-    },
+    ui::{plot::note_table, views::prelude::*, widgets::column_widths::longest_word},
 };
 
 /// View `flow_claims`.
@@ -44,7 +36,7 @@ struct ClaimRow {
 
 impl ClaimRow {
     fn font(&self) -> FontId {
-        if self.figures { theme::numbers() } else { FontId::proportional(theme::SMALL) }
+        if self.figures { theme::numbers() } else { theme::small() }
     }
 
     fn longest_word(&self, ui: &Ui, cell: &str) -> f32 {
@@ -114,7 +106,6 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let measured = measured(cx);
     let theme = cx.theme;
     let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
-    let small = |words: &str, colour| RichText::new(words).size(theme::SMALL).color(colour);
     // A narrow tile has the variants side by side and does without the source.
     let (n, room) = (measured.len().max(1) as f32, ui.available_width() - 12.0);
     let with_source = room >= NAMES + SOURCES + GAP + n * (NARROW + GAP);
@@ -129,12 +120,12 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         .min_row_height(15.0)
         .show(ui, |ui| {
             ui.spacing_mut().interact_size.y = 15.0;
-            cell_ui(ui, NAMES, small("", theme.text));
+            cell_ui(ui, NAMES, small_text("", theme.text));
             if with_source {
-                cell_ui(ui, SOURCES, small("the source", theme.secondary));
+                cell_ui(ui, SOURCES, small_text("the source", theme.secondary));
             }
             for (label, m) in &measured {
-                cell_ui(ui, column, small(label, variant_colour(cx.mirror, m.variant, theme)).strong());
+                cell_ui(ui, column, small_text(*label, variant_colour(cx.mirror, m.variant, theme)).strong());
             }
             ui.end_row();
             for part in lines {
@@ -142,16 +133,16 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                     TableLine::Heading(words) => {
                         ui.end_row();
                         // The heading spans all columns.
-                        let (at, font) = (ui.cursor().min, FontId::proportional(theme::SMALL));
+                        let (at, font) = (ui.cursor().min, theme::small());
                         let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, room);
                         let high = galley.size().y + 2.0;
                         ui.painter().galley(at, galley, theme.secondary);
                         ui.allocate_exact_size(eframe::egui::vec2(1.0, high), eframe::egui::Sense::hover());
                     }
                     TableLine::Row(row) => {
-                        cell_ui(ui, NAMES, small(row.name, theme.text));
+                        cell_ui(ui, NAMES, small_text(row.name, theme.text));
                         if with_source {
-                            cell_ui(ui, SOURCES, small(row.source, theme.secondary));
+                            cell_ui(ui, SOURCES, small_text(row.source, theme.secondary));
                         }
                         for cell in &row.cells {
                             cell_ui(ui, column, RichText::new(cell).font(row.font()).color(theme.text));

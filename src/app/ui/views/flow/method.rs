@@ -1,14 +1,9 @@
 //! Controls that choose a solver and its settings.
 
-use eframe::egui::{ComboBox, DragValue, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::ComboBox;
 
 use super::settings::{ATOL, METHOD, NumberSetting, POLICY, RTOL, STEPS};
-use crate::{
-    analysis::runge_kutta::Method,
-    config::Value,
-    labs::ode_flow::settings::FieldSettings,
-    ui::{view::ViewCx, widgets::number},
-};
+use crate::{analysis::runge_kutta::Method, labs::ode_flow::settings::FieldSettings, ui::views::prelude::*};
 
 /// True for a method that takes a fixed number of steps.
 fn is_fixed(method: &str) -> bool {

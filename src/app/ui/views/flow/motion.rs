@@ -1,19 +1,12 @@
 //! Animates a control, to and fro or from end to end, and records it: a PNG for each frame and one table. Each value
 //! waits for its answer, so no frame shows a value with the answer to another.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{DragValue, Rect, Ui};
-
 use super::{
     answer::Answer,
     pad::{REACH, name_of},
     settings::{FlowSettings, U, is_answered},
 };
-use crate::{
-    config::Value,
-    ui::{action::FileAction, plot::quote, view::ViewCx, widgets::choice_menu::choice_box},
-};
+use crate::ui::{action::FileAction, views::prelude::*};
 
 /// The course of the control over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

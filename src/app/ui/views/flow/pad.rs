@@ -1,21 +1,9 @@
 //! A square in which two of the controls are set at once, with the class mass found at every place that was visited.
 
-use eframe::egui::{
-    Align2, Color32, EventFilter, FontId, Key, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2,
-    vec2,
-};
+use eframe::egui::{EventFilter, Key, Stroke};
 
 use super::answer::Answer;
-use crate::{
-    gpu::colour::ColourMap,
-    telemetry::measurements::StepPolicy,
-    ui::{
-        identity::RunNumber,
-        theme::{self, Theme},
-        view::ViewCx,
-        widgets::{choice_menu::choice_box, number},
-    },
-};
+use crate::{telemetry::measurements::StepPolicy, ui::views::prelude::*};
 
 /// The controls go from minus this to this.
 pub const REACH: f64 = 2.0;
@@ -87,10 +75,9 @@ impl Pad {
 
     /// Draws the pad; returns the new values of its pair if the user moved them.
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
-        let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
         let (i, j) = self.pair;
         let label = format!("pad of {} and {}", name_of(i), name_of(j));
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+        let (rect, response, _) = canvas_ui(ui, vec2(side, side), Sense::click_and_drag(), label);
         self.paint(ui, theme, rect, u, response.has_focus());
         let mut chosen = None;
         if response.clicked() || response.dragged() {
@@ -143,7 +130,7 @@ impl Pad {
                 painter.circle_filled(at(place), 3.0, Color32::from_rgb(r, g, b));
             }
         }
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         let right = pos2(rect.right() - 3.0, at(&[0.0; 4]).y + 2.0);
         painter.text(right, Align2::RIGHT_TOP, name_of(i), small.clone(), theme.secondary);
         let top = pos2(at(&[0.0; 4]).x + 4.0, rect.top() + 2.0);

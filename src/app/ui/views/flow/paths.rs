@@ -1,12 +1,7 @@
 //! The paths of the tokens' states over depth, in the plane or space of largest variance, with the field's streaks
 //! behind them and the paths before the last change as ghosts.
 
-use std::{fmt::Write as _, sync::Arc};
-
-use eframe::egui::{
-    self, Align2, ComboBox, FontId, Pos2, Rect, Response, Sense, Slider, Ui, Vec2, WidgetInfo, accesskit::Role, pos2,
-    vec2,
-};
+use eframe::egui::ComboBox;
 
 use super::{
     EMPTY,
@@ -17,17 +12,8 @@ use super::{
     streaks::{Background, PACE, Streaks},
 };
 use crate::{
-    telemetry::{
-        Measurement, Payload,
-        measurements::{FlowAnswer, FlowField, FlowFieldArgs},
-    },
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        plot::{Mark, drawing, paint_mark, quote, value_label},
-        questions::Freshness,
-        theme,
-        view::{Measured, View, ViewCx},
-    },
+    telemetry::measurements::{FlowAnswer, FlowField, FlowFieldArgs},
+    ui::views::prelude::*,
 };
 
 /// View `flow_paths`.
@@ -163,9 +149,8 @@ impl Paths {
 
     /// Everything that is drawn, in its order from the back.
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
-        let (sheet, response) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
+        let (sheet, response, _) = canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
         self.size = sheet.size();
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "paths of the states"));
         self.handle(ui, sheet, &response);
         let followed = followed(cx, answer, all);
         let ghost = self.ghost_paths(cx.mirror.run);
@@ -176,13 +161,11 @@ impl Paths {
             let flowing = self.behind == Background::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
-                let font = FontId::proportional(theme::SMALL);
-                painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
+                painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.secondary);
             }
         } else if self.behind != Background::Nothing && !self.streaks.is_empty() {
             let words = "no field: its axes are not these";
-            let font = FontId::proportional(theme::SMALL);
-            painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, font, cx.theme.secondary);
+            painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, theme::small(), cx.theme.secondary);
         }
         self.paint(&painter, (sheet, frame), cx, answer, (all, &ghost));
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
@@ -281,7 +264,7 @@ impl Paths {
         let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
         let words = format!("{name}\n\u{3c4} {}\n{place}", value_label(path.taus[i]));
         response.clone().on_hover_ui_at_pointer(|ui| {
-            ui.label(egui::RichText::new(words).font(FontId::monospace(12.0)));
+            ui.label(RichText::new(words).font(theme::numbers()));
         });
     }
 

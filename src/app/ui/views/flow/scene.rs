@@ -1,12 +1,9 @@
 //! Draws paths: lines with their ends and steps, ghosts, names that do not overlap, and the axes.
 
-use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, vec2};
+use eframe::egui::Stroke;
 
 use super::{answer::Path, camera::Frame};
-use crate::ui::{
-    plot::clip,
-    theme::{self, Theme},
-};
+use crate::ui::views::prelude::*;
 
 /// The painter of the paths, with its camera and theme.
 pub struct Scene<'a> {
@@ -69,8 +66,7 @@ impl Scene<'_> {
     pub fn name(&mut self, path: &Path, tokens: &[String], strong: bool) {
         let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
         let colour = if strong { self.theme.accent } else { self.theme.secondary };
-        let font = FontId::proportional(theme::SMALL);
-        let galley = self.painter.layout_no_wrap(word.trim().to_owned(), font, colour);
+        let galley = self.painter.layout_no_wrap(word.trim().to_owned(), theme::small(), colour);
         let (at, size) = (self.frame.at(*end), galley.size());
         // The label goes right of the end, left of it, above or below, whichever is free first.
         let places = [
@@ -101,9 +97,8 @@ impl Scene<'_> {
                 explained.get(k).filter(|v| v.is_finite()).map_or(String::new(), |v| format!(" {:.0}%", v * 100.0));
             self.painter.line_segment([from, from + way], Stroke::new(1.0, theme.secondary));
             let align = if way.x.abs() > way.y.abs() { Align2::LEFT_CENTER } else { Align2::CENTER_BOTTOM };
-            let font = FontId::proportional(theme::SMALL);
             let at = from + way + if way.x.abs() > way.y.abs() { vec2(4.0, 0.0) } else { vec2(8.0, -2.0) };
-            self.painter.text(at, align, format!("{}{share}", k + 1), font, theme.secondary);
+            self.painter.text(at, align, format!("{}{share}", k + 1), theme::small(), theme.secondary);
         }
     }
 }

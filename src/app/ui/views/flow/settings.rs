@@ -1,10 +1,6 @@
 //! The settings of a question to the flow: the controls u, the solver, the prompt. All tiles share one set, so that one
 //! question serves them all.
 
-use std::sync::Arc;
-
-use eframe::egui::Ui;
-
 use super::answer::Answer;
 use crate::{
     labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},
@@ -12,11 +8,7 @@ use crate::{
         RunInfo,
         measurements::{FlowAnswer, FlowArgs, FlowField},
     },
-    ui::{
-        questions::{Freshness, same_run},
-        selection::Slot,
-        view::ViewCx,
-    },
+    ui::{questions::same_run, selection::Slot, views::prelude::*},
 };
 
 /// Training steps after which an answer is stale and asked anew.

@@ -1,9 +1,5 @@
 //! The solver's steps, error and cost, and how much of them the step growth bound explains.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{FontId, RichText, Ui, vec2};
-
 use super::{
     EMPTY,
     answer::Answer,
@@ -12,12 +8,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, value_label},
-        theme,
-        view::{View, ViewCx},
-        widgets::stacked_charts::stacked_within_ui,
-    },
+    ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
 };
 
 /// View `flow_solver`.
@@ -37,21 +28,21 @@ impl Solver {
         };
         let rejected = marks(&|a| !a.accepted);
         if !rejected.is_empty() {
-            chart.lines.push(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
+            chart.add(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
         }
         let capped = marks(&|a| a.growth_capped);
         if !capped.is_empty() {
-            chart.lines.push(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
+            chart.add(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
         }
         let mut stairs = marks(&|a| a.accepted);
         if let Some(last) = attempts.iter().rev().find(|a| a.accepted) {
             stairs.push([last.t + last.h, last.h]);
             if last.t + last.h > 1.0 + 1e-9 {
                 // The last step may reach over the end; where it ends is no part of the flow.
-                chart.references.push(Reference { label: "end".to_owned(), at: 1.0, vertical: true });
+                chart.upright("end", 1.0);
             }
         }
-        chart.lines.push(Line::new("accepted", theme.text, stairs).stroke(Stroke::Stairs));
+        chart.add(Line::new("accepted", theme.text, stairs).stroke(Stroke::Stairs));
         chart
     }
 
@@ -64,10 +55,10 @@ impl Solver {
         };
         let (bad, good) = (points(false), points(true));
         if !bad.is_empty() {
-            chart.lines.push(Line::new("rejected", theme.error, bad).stroke(Stroke::Marks(Mark::Cross)));
+            chart.add(Line::new("rejected", theme.error, bad).stroke(Stroke::Marks(Mark::Cross)));
         }
-        chart.lines.push(Line::new("accepted", theme.text, good).stroke(Stroke::Marks(Mark::Ring)));
-        chart.references.push(Reference { label: "accepted up to here".to_owned(), at: 1.0, vertical: false });
+        chart.add(Line::new("accepted", theme.text, good).stroke(Stroke::Marks(Mark::Ring)));
+        chart.level("accepted up to here", 1.0);
         chart.legend = false;
         chart
     }
@@ -98,9 +89,9 @@ impl View for Solver {
             account.rejected,
             account.capped
         );
-        ui.label(RichText::new(figures).font(FontId::monospace(theme::SMALL)).color(theme.text));
+        ui.label(RichText::new(figures).font(theme::numbers()).color(theme.text));
         let words = account.sentences().join(" ");
-        let galley = ui.painter().layout(words.clone(), FontId::proportional(theme::SMALL), theme.secondary, room.x);
+        let galley = ui.painter().layout(words.clone(), theme::small(), theme.secondary, room.x);
         let foot = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
         let left = ui.available_height() - foot;
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
@@ -115,7 +106,7 @@ impl View for Solver {
         }
         if has_account {
             account.strip_ui(ui, theme);
-            ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+            note_ui(ui, theme, words);
         }
     }
 

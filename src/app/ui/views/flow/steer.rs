@@ -1,11 +1,6 @@
 //! The dials of the flow and what they do to the next word: bars, class mass, continuation.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{
-    self, Align, FontId, Layout, RichText, ScrollArea, Slider, SliderClamping, TextEdit, TextFormat, Ui, WidgetInfo,
-    accesskit::Role, text::LayoutJob, vec2,
-};
+use eframe::egui::{SliderClamping, TextFormat};
 
 use super::{
     EMPTY,
@@ -17,17 +12,10 @@ use super::{
     word_bars::{class_of, mass_bars, next_bars},
 };
 use crate::{
-    config::Value,
     telemetry::measurements::FlowAnswer,
     ui::{
-        plot::{drawing, quote},
-        theme::{self, Theme},
-        view::{View, ViewCx},
-        widgets::{
-            bars::bars_ui,
-            token_strip::{Mark, token_strip_ui},
-            typed::settled,
-        },
+        views::prelude::*,
+        widgets::{token_strip::Mark, typed::settled},
     },
 };
 
@@ -107,7 +95,7 @@ impl Steer {
                         Some(0) => "u untrained",
                         _ => "",
                     };
-                    let label = RichText::new(words).size(theme::SMALL).color(cx.theme.secondary);
+                    let label = small_text(words, cx.theme.secondary);
                     ui.label(label).on_hover_text(UNTAUGHT);
                 });
             });
@@ -248,12 +236,12 @@ fn answers_or_why_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Option<Answer<'_>
 fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(words).size(theme::SMALL).color(theme.text)).on_hover_text(note);
+        ui.label(small_text(words, theme.text)).on_hover_text(note);
         if ui.available_width() < 7.0 * note.len() as f32 {
             return;
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.label(RichText::new(note).size(theme::SMALL).color(theme.secondary));
+            note_ui(ui, theme, note);
         });
     });
 }
@@ -345,7 +333,7 @@ impl View for Steer {
         Some(drawing("steering", size, cx.theme, |ui| {
             let inside = ui.max_rect().shrink(16.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(inside), |ui| {
-                ui.label(RichText::new(self.subtitle(cx)).size(theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, self.subtitle(cx));
                 answers_ui(ui, cx, answer);
             });
         }))

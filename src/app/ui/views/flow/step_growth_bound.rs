@@ -1,15 +1,9 @@
 //! The ladder of evaluations: a step is at most ten times as long as the one before, so the first step alone fixes how
 //! few there can be. The account says so in sentences and draws it as a strip.
 
-use eframe::egui::{Align2, FontId, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
+use eframe::egui::Stroke;
 
-use crate::{
-    telemetry::measurements::FlowAnswer,
-    ui::{
-        plot::{Mark, Scale, paint_mark, value_label},
-        theme::{self, Theme},
-    },
-};
+use crate::{telemetry::measurements::FlowAnswer, ui::views::prelude::*};
 
 /// Length of the depth axis.
 const SPAN: f64 = 1.0;
@@ -132,7 +126,6 @@ impl SolveSummary {
             let share = (h.log10() - lowest) / (0.3 - lowest);
             rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
         };
-        let small = FontId::proportional(theme::SMALL);
         let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
         let here = fewest(self.h_init);
         for k in 1..=RUNGS + 1 {
@@ -149,7 +142,7 @@ impl SolveSummary {
             let words = format!("{}", 2 + each * k);
             let colour = if k == here { theme.text } else { theme.secondary };
             if right - left > 22.0 {
-                painter.text(step.center(), Align2::CENTER_CENTER, words, FontId::monospace(theme::SMALL), colour);
+                painter.text(step.center(), Align2::CENTER_CENTER, words, theme::numbers(), colour);
             }
         }
         for y in [top, foot] {
@@ -158,11 +151,10 @@ impl SolveSummary {
         for (place, words) in Scale::Log.ticks(lowest, 0.0, 5) {
             let x = across(10f64.powf(place));
             let x = x.clamp(rect.left() + 18.0, rect.right() - 18.0);
-            let font = FontId::monospace(theme::SMALL);
-            painter.text(pos2(x, foot + 3.0), Align2::CENTER_TOP, words, font, theme.secondary);
+            painter.text(pos2(x, foot + 3.0), Align2::CENTER_TOP, words, theme::numbers(), theme.secondary);
         }
         let head = "fewest evaluations by the ladder, over the first step h_init (log)";
-        painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, small, theme.secondary);
+        painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, theme::small(), theme.secondary);
         let x = across(self.h_init);
         painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
         paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);

@@ -1,18 +1,13 @@
 //! A field of the plane as particles behind paths: takes the field, keeps the time of the streaks, and hands both to
 //! the GPU.
 
-use std::sync::Arc;
-
-use eframe::egui::{Rect, Stroke, Ui, Vec2};
+use eframe::egui::Stroke;
 
 use super::camera::Frame;
 use crate::{
-    gpu::{
-        self,
-        particles::{COUNT, LIFE, Particles, Stepping, VectorField},
-    },
-    telemetry::{Payload, measurements::FlowField},
-    ui::{identity::unique, plot::clip, theme::Theme, view::Measured},
+    gpu::particles::{COUNT, LIFE, Particles, Stepping, VectorField},
+    telemetry::measurements::FlowField,
+    ui::{identity::unique, views::prelude::*},
 };
 
 /// Steps a second.

@@ -5,9 +5,7 @@
 mod charts;
 mod kinds;
 
-use std::sync::Arc;
-
-use eframe::egui::{Button, ComboBox, ProgressBar, RichText, TextStyle, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{ComboBox, ProgressBar, TextStyle};
 
 use self::{
     charts::{LowerChart, lower_chart},
@@ -16,16 +14,10 @@ use self::{
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     telemetry::{
-        Measurement, Payload, QuestionState, RunInfo, Sample,
+        QuestionState, RunInfo,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
-    ui::{
-        plot::{Chart, ChartState},
-        questions::same_run,
-        theme::{self, Theme},
-        view::{View, ViewCx},
-        widgets::stacked_charts::stacked_ui,
-    },
+    ui::{questions::same_run, views::prelude::*, widgets::stacked_charts::stacked_ui},
 };
 
 /// The measurements of one kind of sweep.
@@ -284,7 +276,7 @@ impl Sweep {
             }
         });
         if !self.note.is_empty() {
-            ui.label(RichText::new(&self.note).size(theme::SMALL).color(cx.theme.error));
+            ui.label(small_text(&self.note, cx.theme.error));
         }
     }
 }

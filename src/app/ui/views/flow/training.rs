@@ -1,16 +1,8 @@
 //! The training of the flow: gradient norms of whole models and of the field alone, and its scale alpha.
 
-use eframe::egui::{RichText, Ui};
-
-use crate::{
-    telemetry::channels,
-    ui::{
-        plot::{Axis, Chart, Curve, Line, Reference, Stroke},
-        seed_series::variant_colour,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-        views::cost::measured,
-    },
+use crate::ui::{
+    plot::Curve,
+    views::{cost::measured, prelude::*},
 };
 
 /// Reported at every step by a model with a flow.
@@ -46,32 +38,30 @@ impl Training {
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("gradient norm").log();
-        let mut chart = Chart::new("gradient norms", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+        let mut chart = cx.over_training("gradient norms", y).empty(cx.why_no_curve(
             "No gradients yet: press Space, and every step tells its norm.",
             "This run has recorded no norms of gradients.",
         ));
         for (label, variant, curve, stroke) in Self::norms(cx) {
-            chart.lines.push(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
+            chart.add(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
         }
         if !chart.lines.is_empty() {
             for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
-                chart.references.push(Reference { label: format!("{label} {at:e}"), at, vertical: false });
+                chart.level(format!("{label} {at:e}"), at);
             }
         }
-        chart.marker = cx.marker();
         chart
     }
 
     fn alpha<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = Chart::new("alpha", Axis::steps().include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
+        let mut chart = cx.over_training("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
         for (v, info) in cx.mirror.variants().iter().enumerate() {
             if let Some(curve) = cx.mirror.curve(v, ALPHA) {
-                chart.lines.push(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
+                chart.add(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
             }
         }
-        chart.references.push(Reference { label: "the source ends at 0.065".into(), at: 0.065, vertical: false });
+        chart.level("the source ends at 0.065", 0.065);
         chart.legend = false;
-        chart.marker = cx.marker();
         chart
     }
 
@@ -98,7 +88,7 @@ impl PanelView for Training {
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         for words in Self::summary(cx) {
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
         }
     }
 

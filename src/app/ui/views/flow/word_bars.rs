@@ -1,10 +1,8 @@
 //! The next word's probabilities and the mass of the two classes as bars.
 
-use eframe::egui::Color32;
-
 use crate::{
     telemetry::measurements::{FlowAnswer, NextToken, SteeringClass},
-    ui::{theme::Theme, widgets::bars::Bar},
+    ui::views::prelude::*,
 };
 
 /// The two classes of words that a flow is steered between.
@@ -43,13 +41,9 @@ pub fn next_bars(answer: &FlowAnswer, theme: &Theme) -> Vec<Bar> {
     let bar = |next: &NextToken| {
         let class = class_of(answer, &next.token);
         let word = next.token.trim();
-        Bar {
-            name: if word.is_empty() { "(space)".to_owned() } else { word.to_owned() },
-            sign: class.map_or("", Class::sign),
-            colour: class.map_or(theme.secondary, |c| c.colour(theme)),
-            value: next.probability,
-            before: Some(next.unsteered),
-        }
+        let colour = class.map_or(theme.secondary, |c| c.colour(theme));
+        let bar = Bar::new(if word.is_empty() { "(space)" } else { word }, colour, next.probability);
+        bar.sign(class.map_or("", Class::sign)).before(next.unsteered)
     };
     next.iter().map(bar).collect()
 }
@@ -57,12 +51,9 @@ pub fn next_bars(answer: &FlowAnswer, theme: &Theme) -> Vec<Bar> {
 /// The summed probability of either class, where there are classes.
 pub fn mass_bars(answer: &FlowAnswer, theme: &Theme) -> Vec<Bar> {
     let Some(classes) = answer.classes() else { return vec![] };
-    let bar = |class: Class, mass: &SteeringClass| Bar {
-        name: format!("class {}", class.sign()),
-        sign: class.sign(),
-        colour: class.colour(theme),
-        value: mass.probability,
-        before: Some(mass.unsteered),
+    let bar = |class: Class, mass: &SteeringClass| {
+        let bar = Bar::new(format!("class {}", class.sign()), class.colour(theme), mass.probability);
+        bar.sign(class.sign()).before(mass.unsteered)
     };
     vec![bar(Class::Plus, &classes.plus), bar(Class::Minus, &classes.minus)]
 }

@@ -1,6 +1,8 @@
 //! The units of a level as a small picture of cells.
 
-use eframe::egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Vec2, pos2, vec2};
+use eframe::egui::Mesh;
+
+use crate::ui::views::prelude::*;
 
 /// Columns and rows of the picture of a number of units: about square, and wider than high.
 pub fn cells(units: usize) -> [usize; 2] {

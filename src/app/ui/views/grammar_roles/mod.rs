@@ -7,9 +7,7 @@ mod settling;
 pub use role_accuracy::RoleAccuracyView;
 pub use settling::SettlingView;
 
-use eframe::egui::Color32;
-
-use crate::ui::theme::Theme;
+use crate::ui::views::prelude::*;
 
 /// The colour of a role: of the noun phrase that it belongs to, of verbs, or of the words between.
 fn role_colour(role: &str, theme: &Theme) -> Color32 {

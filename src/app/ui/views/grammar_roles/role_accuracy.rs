@@ -1,24 +1,14 @@
 //! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its
 //! 95% Wilson interval for what the probe reads, and one for every supervised tagger of the run.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, ScrollArea, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo,
-    accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use crate::{
     analysis::statistics::wilson,
     config::Settings,
     labs::grammar_roles::settings::GrammarRolesSettings,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
-    ui::{
-        seed_series::variant_colour,
-        theme::{self, Theme},
-        view::{Measured, View, ViewCx},
-        widgets::choice_menu::choice_menu,
-    },
+    ui::views::prelude::*,
 };
 
 /// Height of a role's row, and of the axis above, points.
@@ -157,9 +147,8 @@ impl RoleAccuracyView {
         let head = legend_height + AXIS;
         let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW, 26.0);
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            let (rect, response) = ui.allocate_exact_size(vec2(width, head + row * rows.len() as f32), Sense::hover());
-            response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "accuracy by role"));
-            let painter = ui.painter_at(rect);
+            let (rect, response, painter) =
+                canvas_ui(ui, vec2(width, head + row * rows.len() as f32), Sense::hover(), "accuracy by role");
             for (entry, place) in entries.iter().zip(&places) {
                 draw_entry(&painter, theme, entry, rect.min + *place);
             }
@@ -186,9 +175,14 @@ impl RoleAccuracyView {
             }
             for (i, item) in rows.iter().enumerate() {
                 let y = below + AXIS + row * (i as f32 + 0.5);
-                let font = FontId::proportional(theme::SMALL);
                 let colour = if item.roles.len() > 1 { theme.text } else { super::role_colour(&item.name, theme) };
-                painter.text(pos2(rect.left() + names - 10.0, y), Align2::RIGHT_CENTER, &item.name, font, colour);
+                painter.text(
+                    pos2(rect.left() + names - 10.0, y),
+                    Align2::RIGHT_CENTER,
+                    &item.name,
+                    theme::small(),
+                    colour,
+                );
                 if i == 2 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
                 }
@@ -202,7 +196,7 @@ impl RoleAccuracyView {
 }
 
 fn width_of(ui: &Ui, text: &str) -> f32 {
-    ui.painter().layout_no_wrap(text.to_owned(), FontId::proportional(theme::SMALL), Color32::WHITE).size().x
+    ui.painter().layout_no_wrap(text.to_owned(), theme::small(), Color32::WHITE).size().x
 }
 
 /// The positions of the legend's entries, row by row, in a given width.
@@ -224,13 +218,12 @@ fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2
 fn draw_entry(painter: &Painter, theme: &Theme, entry: &AccuracyEntry<'_>, at: Pos2) {
     let middle = at.y + LEGEND / 2.0;
     draw_sign(painter, entry, pos2(at.x + 6.0, middle));
-    let font = FontId::proportional(theme::SMALL);
-    painter.text(pos2(at.x + 14.0, middle), Align2::LEFT_CENTER, &entry.label, font, theme.text);
+    painter.text(pos2(at.x + 14.0, middle), Align2::LEFT_CENTER, &entry.label, theme::small(), theme.text);
 }
 
 fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
     let draw_text = |at: Pos2, align, text: &str, colour| {
-        painter.text(at, align, text, FontId::proportional(theme::SMALL), colour);
+        painter.text(at, align, text, theme::small(), colour);
     };
     for share in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
         let x = plot.left() + share * plot.width();

@@ -4,17 +4,9 @@
 
 mod drawing;
 
-use std::fmt::Write as _;
-
-use eframe::egui::{Sense, Ui, WidgetInfo, accesskit::Role, vec2};
-
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
-    ui::{
-        questions::Freshness,
-        view::{Measured, View, ViewCx},
-        widgets::{choice_menu::choice_menu, playhead::Playhead, typed::text_line},
-    },
+    ui::{views::prelude::*, widgets::playhead::Playhead},
 };
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
@@ -80,8 +72,8 @@ impl SettlingView {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
-        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(MIN_SIZE), Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "settling of a sentence"));
+        let (rect, response, _) =
+            canvas_ui(ui, ui.available_size().max(MIN_SIZE), Sense::click_and_drag(), "settling of a sentence");
         let words = &found.sample.tokens;
         let stage = Stage::new(rect, found.value, words.len());
         if (response.clicked() || response.dragged())

@@ -1,8 +1,6 @@
 //! The camera over the plane: the part that is visible, which is everything until the user zooms or pans.
 
-use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
-
-use crate::{analysis::layout::bounds, gpu::graph};
+use crate::{analysis::layout::bounds, gpu::graph, ui::views::prelude::*};
 
 /// Points free at the rims when everything is seen.
 pub const MARGIN: f32 = 28.0;

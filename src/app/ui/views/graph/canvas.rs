@@ -1,20 +1,14 @@
 //! The canvas: the input of the renderer, and the interaction with the pointer.
 
-use std::sync::Arc;
-
-use eframe::egui::{
-    Align2, CursorIcon, EventFilter, FontId, Key, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role,
-    vec2,
-};
+use eframe::egui::{CursorIcon, EventFilter, Key};
 
 use super::{NeuronGraph, camera, motion, network::Network, node_style, unique};
 use crate::{
     gpu::{
-        self,
         graph::{Edge, Graph, GraphShape, GraphStyle},
         graph_layout::{Node, Spring},
     },
-    ui::{theme, views::ViewCx},
+    ui::views::prelude::*,
 };
 
 /// Points that an arrow key moves the picture.
@@ -76,8 +70,7 @@ impl NeuronGraph {
         }
         let complaint = self.motion.told.lock().ok().and_then(|t| t.complaint.clone());
         if let Some(words) = complaint {
-            let font = FontId::proportional(theme::SMALL);
-            ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.error);
+            ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.error);
         }
         if moves || self.picture.quiet <= QUIET {
             ui.ctx().request_repaint();

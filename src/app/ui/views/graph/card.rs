@@ -1,7 +1,7 @@
 //! Text over the canvas: the name of the neuron under the pointer, and a card of the selected one with its strongest
 //! partners.
 
-use eframe::egui::{Align2, Color32, FontId, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
+use eframe::egui::Stroke;
 
 use super::{
     NeuronGraph,
@@ -9,10 +9,8 @@ use super::{
     network::{ColourBy, Network},
 };
 use crate::ui::{
-    plot::value_label,
-    theme,
     views::{
-        ViewCx,
+        prelude::*,
         trained_bdh::{NeuronSet, take_over_ui},
     },
     widgets::truncated::truncated,
@@ -54,7 +52,7 @@ impl NeuronGraph {
             words.push_str(" \u{b7} pinned");
         }
         let painter = ui.painter();
-        let galley = painter.layout(words, FontId::proportional(theme::SMALL), cx.theme.text, 260.0);
+        let galley = painter.layout(words, theme::small(), cx.theme.text, 260.0);
         let radius = self.picture.styles.get(node as usize).map_or(3.0, |d| d.radius)
             * swell(self.camera.zoom(&self.motion.places, rect));
         painter.circle_stroke(at, radius + 2.5, Stroke::new(1.5, cx.theme.text));
@@ -73,9 +71,8 @@ impl NeuronGraph {
             if cx.selection.neuron.is_some() {
                 let noun = network.noun();
                 let words = format!("{noun} {} has no edge here", cx.selection.neuron.unwrap_or_default());
-                let font = FontId::proportional(theme::SMALL);
                 let at = rect.right_top() + vec2(-8.0, 8.0);
-                ui.painter().text(at, Align2::RIGHT_TOP, words, font, cx.theme.secondary);
+                ui.painter().text(at, Align2::RIGHT_TOP, words, theme::small(), cx.theme.secondary);
             }
             return;
         };
@@ -102,22 +99,20 @@ impl NeuronGraph {
         }
         let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
         for (name, words) in given.take(VALUES) {
-            let font = FontId::proportional(theme::SMALL);
             let words = format!("{name} {words}");
-            let line = truncated(ui, &words, font, cx.theme.secondary, CARD.0 - 20.0);
+            let line = truncated(ui, &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0);
             ui.label(line);
         }
     }
 
     fn card_lines_ui(&mut self, ui: &mut Ui, network: &Network, node: u32, cx: &mut ViewCx<'_>) {
-        let small = |words: String, colour: Color32| RichText::new(words).size(theme::SMALL).color(colour);
         let label = network.labels.get(node as usize).cloned().unwrap_or_default();
         ui.label(RichText::new(label).size(theme::BODY).color(cx.theme.text));
         let known = network.kinds().filter(|k| !matches!(k, ColourBy::Groups(_)));
         let kinds: Vec<String> =
             known.filter_map(|k| Some(format!("{} {}", network.kind_name(k), network.group(k, node)?))).collect();
         if !kinds.is_empty() {
-            ui.label(small(kinds.join(" \u{b7} "), cx.theme.secondary));
+            ui.label(small_text(kinds.join(" \u{b7} "), cx.theme.secondary));
         }
         if network.file.is_none() {
             take_over_ui(ui, cx, &sets(network, node));
@@ -133,7 +128,7 @@ impl NeuronGraph {
             let directed = degree.get(node as usize).copied().unwrap_or(0);
             let count = if network.is_directed() { directed } else { network.degree(node) };
             ui.add_space(4.0);
-            ui.label(small(format!("{words} {count}"), cx.theme.secondary));
+            ui.label(small_text(format!("{words} {count}"), cx.theme.secondary));
             for (partner, weight) in network.partners(node, out, PARTNERS) {
                 let Some(name) = network.names.get(partner as usize).copied() else { continue };
                 ui.horizontal(|ui| {
@@ -141,7 +136,7 @@ impl NeuronGraph {
                     let colour = self.palette.colour(network, self.kind(), partner).unwrap_or(cx.theme.grey());
                     let (dot, _) = ui.allocate_exact_size(vec2(8.0, 14.0), eframe::egui::Sense::hover());
                     ui.painter().circle_filled(dot.center(), 3.5, colour);
-                    let text = small(who, cx.theme.text);
+                    let text = small_text(who, cx.theme.text);
                     if ui.add(eframe::egui::Button::new(text).frame(false)).on_hover_text("Go there.").clicked() {
                         cx.selection.neuron = Some(name);
                     }

@@ -1,11 +1,9 @@
 //! Values of nodes and edges, one list a name: values from a file and measured ones, by which the picture is coloured
 //! and which the table lists.
 
-use std::collections::HashMap;
-
 use crate::{
     telemetry::measurements::{ColumnType, GraphColumn},
-    ui::plot::value_label,
+    ui::views::prelude::*,
 };
 
 /// Whole numbers count as names of groups if there are at most this many different ones.

@@ -1,8 +1,6 @@
 //! The row of controls over the canvas.
 
-use eframe::egui::{
-    Button, ComboBox, DragValue, Key, Popup, PopupCloseBehavior, Rect, TextEdit, Ui, WidgetInfo, accesskit::Role,
-};
+use eframe::egui::{ComboBox, Key, Popup, PopupCloseBehavior};
 
 use super::{
     NeuronGraph, file,
@@ -11,8 +9,7 @@ use super::{
 };
 use crate::ui::{
     action::{FileAction, PageAction},
-    views::ViewCx,
-    widgets::number::grouped,
+    views::prelude::*,
 };
 
 /// Graphs of more nodes take long to come to rest, so that their progress is always shown.

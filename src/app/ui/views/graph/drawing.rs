@@ -1,9 +1,7 @@
 //! The picture as SVG: the nodes where they are now, in their colours and sizes, the edges under them, and
 //! the legend. The camera is left out: a drawing shows the whole graph.
 
-use std::{collections::BTreeMap, fmt::Write as _};
-
-use eframe::egui::{Color32, Pos2, Rect, pos2, vec2};
+use std::collections::BTreeMap;
 
 use super::{
     NeuronGraph,
@@ -13,9 +11,8 @@ use super::{
     node_style::{self, Emphasis, StyleParams},
 };
 use crate::ui::{
-    plot::{Paint, Svg, colour_bar::Colours, hex, value_label},
-    views::ViewCx,
-    widgets::number::grouped,
+    plot::{Paint, Svg, hex},
+    views::prelude::*,
 };
 
 /// Points of a drawing.

@@ -1,14 +1,7 @@
 //! The legend over the canvas: groups with their colours and counts; a click lets one stand out.
 
-use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
-
 use super::{NeuronGraph, network::Network};
-use crate::ui::{
-    plot::colour_bar::{Colours, colour_bar},
-    theme,
-    views::ViewCx,
-    widgets::{number::grouped, truncated::truncated},
-};
+use crate::ui::{views::prelude::*, widgets::truncated::truncated};
 
 const ROW: f32 = 18.0;
 
@@ -23,7 +16,7 @@ impl NeuronGraph {
         let ground = Rect::from_min_max(bar.min - vec2(12.0, 22.0), bar.max + vec2(24.0, 22.0 + under));
         let painter = ui.painter();
         painter.rect_filled(ground, 4.0, cx.theme.panel.gamma_multiply(0.85));
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         let galley = truncated(ui, &words, small.clone(), cx.theme.text, bar.width() + 20.0);
         painter.galley(bar.min - vec2(0.0, 19.0), galley, cx.theme.text);
         colour_bar(painter, bar, scale, cx.theme);
@@ -49,7 +42,7 @@ impl NeuronGraph {
         let lines = all.len() + usize::from(negative);
         let shown = if lines > fit { fit - 1 } else { lines };
         let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - ROW * (shown + usize::from(shown < lines)) as f32);
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         let mut clicked = None;
         for (i, group) in all.iter().take(shown).enumerate() {
             let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), vec2(170.0, ROW));

@@ -1,24 +1,16 @@
 //! The picture of the neuron graph: a layout that finds its own rest, colours by community, head, octave or provenance,
 //! and interaction: hover, select, drag, pin, search and zoom.
 
-use std::sync::Arc;
-
-use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
-
 use self::{
     camera::Camera,
     motion::{LayoutDevice, Motion},
     network::{ColourBy, Network, NetworkCache},
     node_style::{Emphasis, Palette, SizeBy, StyleParams},
 };
-use super::{View, ViewCx, connectivity};
+use super::connectivity;
 use crate::{
-    gpu::{self, graph::GraphShape},
-    telemetry::measurements,
-    ui::{
-        identity::{RunNumber, unique},
-        table::Table,
-    },
+    gpu::graph::GraphShape,
+    ui::{identity::unique, views::prelude::*},
 };
 
 mod camera;

@@ -1,19 +1,16 @@
 //! The layout over time: where nodes begin, when steps are due, when it is at rest, and which nodes are held. The steps
 //! run on the GPU or, without one, here with the same forces.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashSet, sync::Mutex};
 
 use super::{network::Network, unique};
 use crate::{
     analysis::layout::{self, Laws, Repulsion, Schedule},
     gpu::{
-        self,
         graph::NodePositions,
         graph_layout::{self, StepParams},
     },
+    ui::views::prelude::*,
 };
 
 /// The device that runs the steps.

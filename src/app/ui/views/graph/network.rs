@@ -1,16 +1,11 @@
 //! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees and the groups that a
 //! neuron belongs to.
 
-use std::{collections::HashMap, sync::Arc};
-
 use super::columns::{Column, ColumnValues};
 use crate::{
     analysis::layout::Springs,
-    telemetry::{
-        Payload,
-        measurements::{GraphColumn, NeuronGraph, NeuronGroups},
-    },
-    ui::views::Measured,
+    telemetry::measurements::{GraphColumn, NeuronGraph, NeuronGroups},
+    ui::views::{Measured, prelude::*},
 };
 
 /// The groups and values that nodes can be coloured by, in the order of the menu.

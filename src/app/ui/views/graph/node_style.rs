@@ -1,18 +1,13 @@
 //! The colours and sizes of nodes: colour by group, the largest groups first and the rest in grey, or by a number; size
 //! by degree or by a number; and emphasis on one node or one group.
 
-use std::{cmp::Reverse, collections::HashMap};
-
-use eframe::egui::Color32;
+use std::cmp::Reverse;
 
 use super::{
     columns::Column,
     network::{ColourBy, Network},
 };
-use crate::{
-    gpu::{colour::ColourMap, graph::NodeStyle},
-    ui::{plot::colour_bar::Colours, theme::Theme},
-};
+use crate::{gpu::graph::NodeStyle, ui::views::prelude::*};
 
 /// A line of the legend.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,8 +117,7 @@ impl Palette {
         {
             let place = |v: f32| if log { v.ln() } else { v };
             let share = (place(number as f32) - place(low)) / (place(high) - place(low));
-            let [r, g, b] = map.at(if share.is_finite() { share } else { 0.5 });
-            return Some(Color32::from_rgb(r, g, b));
+            return Some(map.colour(if share.is_finite() { share } else { 0.5 }));
         }
         let place = self.place(kind.and_then(|k| network.group(k, node)));
         self.groups.get(place).map(|g| g.colour)

@@ -1,23 +1,13 @@
 //! The nodes and the edges of the graph as a table: sorted by a column, filtered by words and conditions. A click selects
 //! the node in the picture, and what is selected there is marked here.
 
-use eframe::egui::{FontId, Response, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
-
 use super::{
     network::{Network, NetworkCache},
     table_filter::{Cells, NamedRow, terms},
 };
-use crate::{
-    telemetry::measurements,
-    ui::{
-        table::Table,
-        theme::{self, Theme},
-        views::{View, ViewCx, connectivity},
-        widgets::{
-            number::grouped,
-            sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
-        },
-    },
+use crate::ui::{
+    views::{connectivity, prelude::*},
+    widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
 };
 
 const ROW: f32 = 20.0;
@@ -205,7 +195,7 @@ impl GraphTable {
         let response = table.row_ui(ui, &name, is_selected);
         for (column, place) in table.places(response.rect).enumerate() {
             let at_right = !item.number(column).is_nan();
-            let font = if at_right { theme::numbers() } else { FontId::proportional(theme::SMALL) };
+            let font = if at_right { theme::numbers() } else { theme::small() };
             cell_ui(ui, place, CellText { text: item.text(column), font, colour: cx.theme.text, at_right });
         }
         response

@@ -25,7 +25,13 @@ pub(super) fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
     let scalars = cx.mirror.scalar_channels().into_iter().map(entry(false));
     let samples = cx.mirror.sample_channels().into_iter().map(entry(true));
     let is_own = |entry: &Entry| foreign::view_of(entry.channel.as_str()) == foreign::LOGGED;
-    let all: Vec<Entry> = scalars.chain(samples).collect();
+    let mut all: Vec<Entry> = scalars.chain(samples).collect();
+    if cx.is_trained_elsewhere() {
+        // what its program was asked stands beside what it has logged
+        let answers = cx.mirror.answer_channels().into_iter().map(entry(true));
+        let fresh: Vec<Entry> = answers.filter(|a| all.iter().all(|known| known.channel != a.channel)).collect();
+        all.extend(fresh.into_iter().filter(is_own));
+    }
     match all.iter().any(is_own) {
         true => all.into_iter().filter(is_own).collect(),
         false => all.into_iter().filter(|entry| !entry.is_measured).collect(),
@@ -34,8 +40,9 @@ pub(super) fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
 
 /// The newest sample of an entry at the shown step, with its variant: of the variant in focus, if it has one.
 pub(super) fn sample<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Option<(usize, &'a Sample)> {
-    let mirror = cx.mirror;
-    cx.in_focus(|variant| mirror.sample_at(variant, entry.channel.as_str(), cx.step))
+    let (mirror, channel) = (cx.mirror, entry.channel.as_str());
+    cx.in_focus(|variant| mirror.sample_at(variant, channel, cx.step))
+        .or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel)))
 }
 
 /// The curve of an entry: a line a variant.

@@ -5,13 +5,14 @@ mod csv;
 mod entry;
 mod panel;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 use eframe::egui::{self, ComboBox, Frame, Label, Rect, RichText, ScrollArea, TextEdit, Ui, Vec2, WidgetInfo, vec2};
 
 use crate::{
     telemetry::Channel,
     ui::{
+        identity::{KeyedCache, RunNumber},
         theme,
         view::{View, ViewCx},
     },
@@ -38,9 +39,17 @@ pub struct Logged {
     filter: String,
     /// What was drawn last of each channel.
     panels: HashMap<Channel, PanelState>,
+    /// The channels, of a run with the news that it has had.
+    entries: KeyedCache<(RunNumber, u64), Option<Rc<[Entry]>>>,
 }
 
 impl Logged {
+    /// The channels; they are looked for again after news of the run.
+    fn current_entries(&mut self, cx: &ViewCx<'_>) -> Rc<[Entry]> {
+        let current = self.entries.at((cx.mirror.run, cx.mirror.revision));
+        Rc::clone(current.get_or_insert_with(|| entries(cx).into()))
+    }
+
     /// The list of channels, above the panels.
     fn controls_ui(&mut self, ui: &mut Ui, entries: &[Entry]) {
         ui.horizontal(|ui| {
@@ -70,7 +79,7 @@ impl Logged {
     }
 
     /// All panels, as many in a row as there is room for. A picture has those that fit.
-    fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[Entry]) {
+    fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[&Entry]) {
         let room = ui.available_size();
         let gap = ui.spacing().item_spacing;
         let most = ((room.x + gap.x) / (WIDE + gap.x)).floor().max(1.0) as usize;
@@ -136,7 +145,7 @@ fn are_scrolled(visible: usize, rows: usize, height: f32, room: f32) -> bool {
 
 impl View for Logged {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let entries = entries(cx);
+        let entries = self.current_entries(cx);
         if entries.is_empty() {
             let words =
                 cx.why_no_curve("Nothing is logged yet.", "This run has logged nothing that could be shown here.");
@@ -157,8 +166,9 @@ impl View for Logged {
             }
             None => {
                 let filter = if entries.len() > FEW { self.filter.trim().to_lowercase() } else { String::new() };
-                let is_sought = |entry: &Entry| entry.channel.as_str().to_lowercase().contains(&filter);
-                let sought: Vec<Entry> = entries.into_iter().filter(is_sought).collect();
+                let is_sought =
+                    |entry: &&Entry| filter.is_empty() || entry.channel.as_str().to_lowercase().contains(&filter);
+                let sought: Vec<&Entry> = entries.iter().filter(is_sought).collect();
                 match sought.is_empty() {
                     true => {
                         ui.label(RichText::new("No channel matches.").color(cx.theme.secondary));
@@ -171,7 +181,8 @@ impl View for Logged {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(chosen) = &self.chosen else {
-            let n = entries(cx).len();
+            let known = self.entries.get(&(cx.mirror.run, cx.mirror.revision)).and_then(Option::as_ref);
+            let n = known.map_or_else(|| entries(cx).len(), |entries| entries.len());
             return cx.subtitle(&format!("{n} {}", if n == 1 { "channel" } else { "channels" }));
         };
         let sample = cx.in_focus(|variant| cx.mirror.sample_at(variant, chosen.as_str(), cx.step));

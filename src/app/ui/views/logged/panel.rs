@@ -117,14 +117,14 @@ impl PanelState {
 }
 
 /// The chart of named lines; one alone has the colour of its variant.
-fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &Curves, name: &str, own: egui::Color32) -> Chart<'a> {
+fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: egui::Color32) -> Chart<'a> {
     let y_axis = if curves.y_axis.is_empty() { name } else { &curves.y_axis };
     let mut chart = Chart::new(name, Axis::new(&curves.x_axis), Axis::new(y_axis));
     for (i, (line, points)) in curves.lines.iter().enumerate() {
         let label = if line.is_empty() { name } else { line };
         let colour = if curves.lines.len() > 1 { cx.theme.series(i) } else { own };
         let stroke = if curves.has_stairs { Stroke::Stairs } else { Stroke::Solid };
-        chart.lines.push(Line::new(label, colour, points.clone()).stroke(stroke));
+        chart.lines.push(Line::new(label, colour, points.as_slice()).stroke(stroke));
     }
     chart.legend = curves.lines.len() > 1;
     chart

@@ -1,21 +1,9 @@
 //! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before.
 
-use std::sync::Arc;
-
-use eframe::egui::{
-    Align, Align2, Color32, FontId, Galley, Painter, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2, WidgetInfo,
-    accesskit::Role, pos2, text::LayoutJob, vec2,
-};
+use eframe::egui::{Galley, Stroke};
 
 use super::steps::{Change, Reached, Score, Step};
-use crate::ui::{
-    mirror::Mirror,
-    plot::{Scale, clip, value_label},
-    seed_series::groups,
-    theme,
-    theme::Theme,
-    widgets::number::abbreviated,
-};
+use crate::ui::{views::prelude::*, widgets::number::abbreviated};
 
 /// A level to compare with.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,9 +74,7 @@ impl HeightScale {
 
 /// Fills `size`.
 pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
-    let (sheet, response) = ui.allocate_exact_size(size.max(vec2(160.0, 120.0)), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, steps_text(steps)));
-    let painter = ui.painter_at(sheet);
+    let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps));
     let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW, sheet.height() < LOW) {
         (true, _) => 0,
@@ -178,7 +164,7 @@ fn tread(
 
 fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
     let HeightScale { rect, range, .. } = scale;
-    let font = FontId::proportional(theme::SMALL);
+    let font = theme::small();
     let title = pos2(rect.left() - LEFT + 4.0, rect.top() - TOP + 2.0);
     let title = painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
     let wanted = ((rect.height() / 34.0) as usize).clamp(2, 8);
@@ -214,7 +200,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
 
 /// The step's name, in as many lines as a narrow column takes.
 fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<Galley> {
-    let mut job = LayoutJob::simple(step.label.clone(), FontId::proportional(theme::SMALL), colour, width);
+    let mut job = LayoutJob::simple(step.label.clone(), theme::small(), colour, width);
     job.wrap.max_rows = 3;
     job.halign = Align::Center;
     painter.layout_job(job)

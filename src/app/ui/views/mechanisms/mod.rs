@@ -4,18 +4,9 @@
 mod drawing;
 mod steps;
 
-use std::sync::Arc;
-
-use eframe::egui::{Ui, vec2};
-
 use crate::{
     telemetry::measurements::TokenBaselines,
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        plot::drawing as svg_drawing,
-        table::Table,
-        view::{View, ViewCx},
-    },
+    ui::{plot::drawing as svg_drawing, views::prelude::*},
 };
 use drawing::{Level, Panel};
 use steps::{Score, Step, steps};

@@ -2,11 +2,9 @@
 
 use crate::{
     experiments::seeds::SeedSummary,
-    telemetry::channels,
-    ui::{
-        mirror::Mirror,
-        seed_series::{SeedGroup, groups},
-        views::race::results::{self, Racer},
+    ui::views::{
+        prelude::*,
+        race::results::{self, Racer},
     },
 };
 

@@ -1,14 +1,12 @@
 //! The picture in its tile: camera, field, paths, and the interaction with them.
 
-use eframe::egui::{Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
-
 use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
-use crate::ui::{
-    view::ViewCx,
-    views::flow::{
+use crate::ui::views::{
+    flow::{
         camera::{Frame, distance},
         streaks::Background,
     },
+    prelude::*,
 };
 
 impl PhasePlane {
@@ -46,9 +44,8 @@ impl PhasePlane {
         (source, shown): (&Source, &PhasePortrait),
         size: Vec2,
     ) {
-        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         self.size = size;
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "phase plane"));
+        let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "phase plane");
         self.zoom(ui, &response);
         let (frame, patch) = self.frame(sheet, shown);
         let painter = ui.painter_at(sheet);

@@ -2,16 +2,12 @@
 //! head, layer or text asks a model again.
 
 use eframe::egui::{
-    Button, DragValue, PopupCloseBehavior, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
-    accesskit::Role,
+    PopupCloseBehavior, SliderClamping,
     containers::menu::{MenuButton, MenuConfig},
 };
 
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
-use crate::{
-    telemetry::measurements::QueryKeyPaths,
-    ui::{plot::value_label, view::ViewCx, widgets::choice_menu::choice_box},
-};
+use crate::{telemetry::measurements::QueryKeyPaths, ui::views::prelude::*};
 
 /// Ends of the sliders.
 const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;

@@ -1,27 +1,18 @@
 //! The phase plane: where the query and the key of a token go under either integrator, in the learned field or in one whose
 //! geometry is known. It integrates by itself and sees no model.
 
-use std::sync::Arc;
-
-use eframe::egui::{Vec2, vec2};
-
-use super::{
-    Measured, ViewCx,
-    flow::{
-        camera::Camera,
-        streaks::{Background, Streaks},
-    },
+use super::flow::{
+    camera::Camera,
+    streaks::{Background, Streaks},
 };
 use crate::{
-    telemetry::{
-        Payload,
-        measurements::{QueryKeyPaths, QueryKeyPathsArgs},
-    },
-    ui::{
-        identity::{KeyedCache, unique},
-        questions::Freshness,
-    },
+    telemetry::measurements::{QueryKeyPaths, QueryKeyPathsArgs},
+    ui::{identity::unique, views::prelude::*},
 };
+use learned::Learned;
+use plane::PlaneChoice;
+use portrait::PhasePortrait;
+use toy::{Toy, ToySettings};
 
 mod canvas;
 mod controls;
@@ -32,11 +23,6 @@ mod portrait;
 mod scene;
 mod tile;
 mod toy;
-
-use learned::Learned;
-use plane::PlaneChoice;
-use portrait::PhasePortrait;
-use toy::{Toy, ToySettings};
 
 /// Training steps after which an answer is asked anew.
 const STALE: u64 = 25;

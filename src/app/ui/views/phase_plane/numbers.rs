@@ -1,6 +1,6 @@
 //! The live numbers beside the picture: the change of volume by a step, reversibility, and the drift of the energy.
 
-use eframe::egui::{Align, Label, Layout, RichText, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
+use eframe::egui::Stroke;
 
 use super::{
     learned::Learned,
@@ -10,8 +10,7 @@ use super::{
 use crate::{
     analysis::query_key_flow::Integrator,
     ui::{
-        plot::value_label,
-        theme::{self, Theme},
+        views::prelude::*,
         widgets::{
             fold::{self, fold_ui},
             large_figure::{self, FigureOwner, LargeFigure, large_figures_ui},
@@ -152,7 +151,7 @@ fn head_ui(ui: &mut Ui, theme: &Theme) {
         paint_style(&painter, &line, integrator, Stroke::new(2.0, colour_of(integrator, theme)));
         paint_end(&painter, line[1], integrator, theme);
         let mut words = ui.new_child(UiBuilder::new().max_rect(rect.with_min_x(rect.left() + 30.0)));
-        words.label(RichText::new(integrator_label(integrator)).size(theme::SMALL).color(colour_of(integrator, theme)));
+        words.label(small_text(integrator_label(integrator), colour_of(integrator, theme)));
     }
 }
 
@@ -164,7 +163,7 @@ fn value_ui(ui: &mut Ui, theme: &Theme, words: &str) {
 }
 
 fn name_ui(ui: &mut Ui, theme: &Theme, row: &MetricRow) {
-    let name = RichText::new(row.name).size(theme::SMALL).color(theme.secondary);
+    let name = small_text(row.name, theme.secondary);
     ui.add(Label::new(name).sense(Sense::hover())).on_hover_text(row.tip);
 }
 

@@ -1,16 +1,12 @@
 //! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts
 //! and ends.
 
-use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use eframe::egui::Stroke;
 
 use super::portrait::{PhasePortrait, Track};
 use crate::{
     analysis::query_key_flow::Integrator,
-    ui::{
-        plot::{Mark, Scale, clip, paint_mark},
-        theme::{self, Theme},
-        views::flow::camera::Frame,
-    },
+    ui::views::{flow::camera::Frame, prelude::*},
 };
 
 /// The painter of the portrait, with its camera and theme.
@@ -147,7 +143,7 @@ impl Scene<'_> {
 
     /// Ticks and names of the axes along the edges, on patches of the ground.
     pub fn axes(&self, shown: &PhasePortrait, [x0, x1, y0, y1]: [f32; 4]) {
-        let (mono, small) = (FontId::monospace(theme::SMALL), FontId::proportional(theme::SMALL));
+        let (mono, small) = (theme::numbers(), theme::small());
         let wanted = |room: f32| (room / 90.0).clamp(2.0, 6.0) as usize;
         let name = |k: usize| match shown.plane.shares {
             Some(shares) => format!("{}, {} of the variance", shown.plane.names[k], share_label(shares[k])),

@@ -1,9 +1,5 @@
 //! The tile: controls, notices, the picture and its numbers, and their export into files.
 
-use std::{fmt::Write as _, sync::Arc};
-
-use eframe::egui::{Align, Label, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuilder, vec2};
-
 use super::{
     Mode, PhasePlane, Source, canvas, evolves,
     learned::Learned,
@@ -14,11 +10,8 @@ use super::{
 use crate::{
     telemetry::measurements::QueryKeyPaths,
     ui::{
-        plot::{drawing, empty_ui, quote, value_label},
-        theme,
-        view::{Measured, View, ViewCx},
-        views::flow::streaks::Background,
-        widgets::token_strip::{Mark, token_strip_ui},
+        views::{flow::streaks::Background, prelude::*},
+        widgets::token_strip::Mark,
     },
 };
 
@@ -155,7 +148,7 @@ impl PhasePlane {
         let words = format!("\u{201c}{}\u{201d} scores queries and keys as they are projected. Shown:", label(focus));
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
             for (variant, name) in others {
                 let words = RichText::new(name).size(theme::SMALL);
                 if ui.selectable_label(variant == shown.variant, words).clicked() {
@@ -212,7 +205,7 @@ impl PhasePlane {
             Source::Token(_, _, stepping, _) => *stepping,
         };
         if let Some(words) = overflow_sentence(shown, steps, dt) {
-            let text = RichText::new(format!("! {words}")).size(theme::SMALL).color(cx.theme.error);
+            let text = small_text(format!("! {words}"), cx.theme.error);
             ui.add(Label::new(text).wrap());
         }
     }
@@ -223,8 +216,7 @@ const MIN_ABOVE_NUMBERS: f32 = 365.0;
 
 /// The height of the caption in a given width, points.
 fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {
-    let font = eframe::egui::FontId::proportional(theme::SMALL);
-    ui.painter().layout(caption.to_owned(), font, cx.theme.secondary, width).size().y + 4.0
+    ui.painter().layout(caption.to_owned(), theme::small(), cx.theme.secondary, width).size().y + 4.0
 }
 
 impl View for PhasePlane {

@@ -3,23 +3,9 @@
 
 pub(in crate::ui::views) mod results;
 
-use std::sync::Arc;
+use eframe::egui::Grid;
 
-use eframe::egui::{self, Grid, RichText, ScrollArea, Ui, vec2};
-
-use crate::{
-    telemetry::channels,
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        mirror::Mirror,
-        plot::{Axis, Band, Chart, ChartState, Line, Reference, note_table, value_label},
-        seed_series::groups,
-        table::Table,
-        theme,
-        view::{View, ViewCx},
-        widgets::number::abbreviated,
-    },
-};
+use crate::ui::{plot::note_table, views::prelude::*, widgets::number::abbreviated};
 use results::{Mark, RaceAxis, Racer, Verdict, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
@@ -91,13 +77,12 @@ impl Race {
             };
             if racer.seeds > 1 {
                 let label = format!("{}, \u{b1}1 sd", racer.label);
-                let (low, high) = (points(|m| m.loss - m.sd).into(), points(|m| m.loss + m.sd).into());
-                chart.bands.push(Band { label, colour, low, high });
+                chart.band(label, colour, points(|m| m.loss - m.sd), points(|m| m.loss + m.sd));
             }
-            chart.lines.push(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
+            chart.add(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
         }
         if let Some(at) = self.target(racers).filter(|_| !chart.is_empty()) {
-            chart.references.push(Reference { label: format!("to reach: {}", value_label(at)), at, vertical: false });
+            chart.level(format!("to reach: {}", value_label(at)), at);
         }
         chart
     }
@@ -132,7 +117,6 @@ impl Race {
         let theme = cx.theme;
         let all = groups(cx.mirror);
         let target = self.target(racers);
-        let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
         let first = racers.first().map_or(String::new(), |r| r.label.clone());
         let widths = widths_in(ui.available_width());
         let shown = ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
@@ -148,15 +132,14 @@ impl Race {
                     "MFLOP/token".to_owned(),
                 ];
                 for (words, width) in header.into_iter().zip(widths) {
-                    cell_ui(ui, width, small(words, theme.secondary));
+                    cell_ui(ui, width, small_text(words, theme.secondary));
                 }
                 ui.end_row();
                 for racer in racers {
                     let Some(group) = all.get(racer.place) else { continue };
-                    cell_ui(ui, widths[0], small(racer.label.clone(), group.colour(racer.place, theme)).strong());
+                    cell_ui(ui, widths[0], small_text(racer.label.clone(), group.colour(racer.place, theme)).strong());
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
-                        let face =
-                            if i == VERDICT { egui::FontId::proportional(theme::SMALL) } else { theme::numbers() };
+                        let face = if i == VERDICT { theme::small() } else { theme::numbers() };
                         cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
                     }
                     ui.end_row();

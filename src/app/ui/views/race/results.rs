@@ -5,12 +5,7 @@ use crate::{
     analysis::statistics::mean_sd,
     experiments::seeds::SeedSummary,
     labs,
-    telemetry::channels,
-    ui::{
-        mirror::Mirror,
-        plot::Curve,
-        seed_series::{SeedGroup, groups},
-    },
+    ui::{plot::Curve, views::prelude::*},
 };
 
 /// The horizontal axis of the race.

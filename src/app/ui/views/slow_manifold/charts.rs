@@ -4,11 +4,7 @@ use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
-    ui::{
-        plot::{Axis, Chart, Line, Reference, Stroke},
-        theme::Theme,
-        widgets::number::short,
-    },
+    ui::{views::prelude::*, widgets::number::short},
 };
 
 /// A canard stays on the repelling branch for at least this share of the time.
@@ -44,11 +40,11 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
         if let Some([from, foot]) = points.first().copied() {
             let line = points.iter().map(|[e, _]| [*e, foot * (e / from).powf(theorem)]).collect::<Vec<_>>();
             let name = format!("{label}: slope {theorem:.0} is the theorem");
-            chart.lines.push(Line::new(name, theme.grey(), line).stroke(Stroke::Dashed).unnamed());
+            chart.add(Line::new(name, theme.grey(), line).dashed().unnamed());
         }
-        chart.lines.push(Line::new(format!("{label}: slope {slope:.2}"), colour, points).dots());
+        chart.add(Line::new(format!("{label}: slope {slope:.2}"), colour, points).dots());
     }
-    chart.references.push(Reference { label: "now".to_owned(), at: epsilon, vertical: true });
+    chart.upright("now", epsilon);
     chart
 }
 

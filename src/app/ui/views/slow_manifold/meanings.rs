@@ -1,16 +1,13 @@
 //! The two meanings of "manifold" that are constraints: doubly stochastic matrices (M1) and states of length 1 (M2),
 //! each with points that are projected onto it. Neither has a fast or a slow variable.
 
-use eframe::egui::{Color32, Painter, Pos2, Stroke};
+use eframe::egui::Stroke;
 
 use super::sheet::Sheet;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     labs::equilibrium::slow_manifold::ManifoldMeaning,
-    ui::{
-        plot::{Mark, clip, paint_mark},
-        theme::Theme,
-    },
+    ui::views::prelude::*,
 };
 
 /// Points that are projected.

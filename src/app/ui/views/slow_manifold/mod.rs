@@ -1,17 +1,15 @@
 //! The slow manifold: particles of a planar fast-slow system that collapse on f = 0, a trajectory with its pace, and how far
 //! the true motion is from the manifold as eps shrinks. It computes from settings alone and sees no model.
 
-use std::sync::Arc;
-
-use eframe::egui::{Vec2, vec2};
-
 use super::flow::streaks::Background;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
-    ui::{identity::KeyedCache, plot::ChartState, view::ViewCx},
+    ui::views::prelude::*,
 };
+use field::{Field, Run, Source};
+use particles::ParticleLayer;
 
 mod charts;
 mod field;
@@ -20,9 +18,6 @@ mod particles;
 mod scene;
 mod sheet;
 mod tile;
-
-use field::{Field, Run, Source};
-use particles::ParticleLayer;
 
 /// A field with the settings that it was made from.
 #[derive(Clone)]

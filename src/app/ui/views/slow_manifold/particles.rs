@@ -1,8 +1,6 @@
 //! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them.
 
-use std::{sync::Arc, time::Duration};
-
-use eframe::egui::{Ui, Vec2};
+use std::time::Duration;
 
 use super::{
     field::{Field, Source},
@@ -10,11 +8,8 @@ use super::{
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
-    gpu::{
-        self,
-        particles::{LIFE, Particles, Stepping, VectorField},
-    },
-    ui::{identity::unique, theme::Theme},
+    gpu::particles::{LIFE, Particles, Stepping, VectorField},
+    ui::{identity::unique, views::prelude::*},
 };
 
 /// Steps a second.

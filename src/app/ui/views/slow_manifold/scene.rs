@@ -1,19 +1,13 @@
 //! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its
 //! pace.
 
-use eframe::egui::{Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
+use eframe::egui::Stroke;
 
 use super::{
     field::{Field, Run},
     sheet::Sheet,
 };
-use crate::{
-    analysis::fast_slow_plane::Point,
-    ui::{
-        plot::{Mark, clip, paint_mark},
-        theme::{self, Theme},
-    },
-};
+use crate::{analysis::fast_slow_plane::Point, ui::views::prelude::*};
 
 /// Fast parts of a trajectory that carry a double arrow; later rounds lie on the first.
 const ARROWS: usize = 4;
@@ -153,8 +147,7 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 2.0);
         for (sample, words, tip) in LEGEND {
-            let galley =
-                ui.painter().layout_no_wrap(words.to_owned(), FontId::proportional(theme::SMALL), theme.secondary);
+            let galley = ui.painter().layout_no_wrap(words.to_owned(), theme::small(), theme.secondary);
             let size = vec2(28.0 + galley.size().x + 6.0, galley.size().y);
             let (rect, response) = ui.allocate_exact_size(size, eframe::egui::Sense::hover());
             paint_sample(ui.painter(), theme, sample, rect);

@@ -1,13 +1,10 @@
 //! Maps the plane to a rectangle of the screen and back, and draws the ticks and names of its axes.
 
-use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, StrokeKind, pos2, vec2};
+use eframe::egui::Stroke;
 
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
-    ui::{
-        plot::Scale,
-        theme::{self, Theme},
-    },
+    ui::views::prelude::*,
 };
 
 /// A part of the plane on the screen.
@@ -64,7 +61,7 @@ impl Sheet {
 
     /// Outline, ticks, and the axes' names.
     pub fn axes(&self, painter: &Painter, theme: &Theme, [across, up]: [&str; 2]) {
-        let (mono, small) = (FontId::monospace(theme::SMALL), FontId::proportional(theme::SMALL));
+        let (mono, small) = (theme::numbers(), theme::small());
         let (rect, colour) = (self.rect, theme.secondary);
         painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Inside);
         let wanted = |room: f32| (room / 80.0).clamp(2.0, 6.0) as usize;

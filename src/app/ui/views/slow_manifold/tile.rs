@@ -1,12 +1,7 @@
 //! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
 //! export into files.
 
-use std::{fmt::Write as _, sync::Arc};
-
-use eframe::egui::{
-    Align, EventFilter, Key, Label, Layout, Pos2, Rect, Response, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder,
-    WidgetInfo, accesskit::Role, vec2,
-};
+use eframe::egui::{EventFilter, Key, Stroke};
 
 use super::{
     CachedField, SlowManifold, charts,
@@ -21,10 +16,7 @@ use crate::{
     config::Setting,
     labs::equilibrium::slow_manifold::{ManifoldMeaning, PlanarSystem, SlowManifoldSettings},
     ui::{
-        plot::{drawing, empty_ui},
-        theme,
-        view::{View, ViewCx},
-        views::flow::streaks::Background,
+        views::{flow::streaks::Background, prelude::*},
         widgets::number::short,
     },
 };
@@ -79,10 +71,7 @@ impl SlowManifold {
 
     /// Shows the constraint M1 or M2.
     fn constraint_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, meaning: ManifoldMeaning) {
-        ui.add(
-            Label::new(RichText::new(meanings::explanation(meaning)).size(theme::SMALL).color(cx.theme.secondary))
-                .wrap(),
-        );
+        wrapped_ui(ui, meanings::explanation(meaning), cx.theme.secondary);
         let words = match meaning {
             ManifoldMeaning::Operator => {
                 "2 \u{d7} 2 matrices by their diagonal. Line: doubly stochastic, from swap (0, 0) to identity (1, 1). \
@@ -90,10 +79,9 @@ impl SlowManifold {
             }
             _ => "Circle: |y| = 1. Rings: states; discs: y/|y|.",
         };
-        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
+        wrapped_ui(ui, words, cx.theme.secondary);
         let room = ui.available_size().max(vec2(40.0, 40.0));
-        let (outer, response) = ui.allocate_exact_size(room, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::explanation(meaning)));
+        let (outer, _, _) = canvas_ui(ui, room, Sense::hover(), meanings::explanation(meaning));
         self.size = room;
         paint_constraint(ui, cx, outer, meaning);
     }
@@ -134,7 +122,7 @@ impl SlowManifold {
             ui.scope_builder(place, |ui| self.side_ui(ui, cx, &made, &run));
         } else if cx.has_controls {
             let words = charts::facts(&made.field, &run).join(" ");
-            let text = RichText::new("what happens here (hover)").size(theme::SMALL).color(cx.theme.secondary);
+            let text = small_text("what happens here (hover)", cx.theme.secondary);
             let tip = format!("{words} Maximise the tile for the distances against \u{3b5}.\n\n{HINT}");
             ui.add(Label::new(text).sense(Sense::hover())).on_hover_text(tip);
         }
@@ -149,8 +137,8 @@ impl SlowManifold {
             words.push("Click or drag in the plane (hover here for more).".to_owned());
         }
         let words = words.join(" ");
-        let font = eframe::egui::FontId::proportional(theme::SMALL);
-        let high = ui.painter().layout(words.clone(), font, cx.theme.secondary, ui.available_width()).size().y + 6.0;
+        let high =
+            ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, ui.available_width()).size().y + 6.0;
         let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         charts::distance_chart(&made.field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
@@ -287,7 +275,7 @@ impl View for SlowManifold {
         }
         if let Some(words) = self.make_field(&settings) {
             let kept = if self.made.is_some() { " The last picture stays." } else { "" };
-            let text = RichText::new(format!("! {words}{kept}")).size(theme::SMALL).color(cx.theme.error);
+            let text = small_text(format!("! {words}{kept}"), cx.theme.error);
             ui.add(Label::new(text).wrap());
         }
         self.dynamical_ui(ui, cx, settings.epsilon, behind);

@@ -1,11 +1,6 @@
 //! Changes of a perplexity as words and colours.
 
-use eframe::egui::Color32;
-
-use crate::{
-    gpu::colour::ColourMap,
-    ui::{theme::Theme, widgets::number::short},
-};
+use crate::ui::{views::prelude::*, widgets::number::short};
 
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;
@@ -31,8 +26,7 @@ pub fn change_colour(change: f64, theme: &Theme) -> Color32 {
     let change = if change.is_nan() { f64::INFINITY } else { change };
     let size = ((1.0 + change.abs() / VISIBLE).ln() / (1.0 + 1.0 / VISIBLE).ln()).min(1.0);
     let place = 0.5 + 0.5 * size * change.signum();
-    let [r, g, b] = ColourMap::Diverging { dark: theme.dark }.at(place as f32);
-    Color32::from_rgb(r, g, b)
+    ColourMap::Diverging { dark: theme.dark }.colour(place as f32)
 }
 
 #[cfg(test)]

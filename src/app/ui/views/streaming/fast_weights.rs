@@ -1,9 +1,7 @@
 //! The effect of fast weights on the perplexity of the run's own text and of a foreign one: a cell for each learning
 //! rate and limit of precisions, with and without the trained weights.
 
-use eframe::egui::{
-    Align2, CornerRadius, FontId, Painter, Pos2, Rect, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::CornerRadius;
 
 use super::{
     CONTROLS,
@@ -12,13 +10,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
-    ui::{
-        plot::empty_ui,
-        table::Table,
-        theme::{self, Theme, contrast},
-        view::{View, ViewCx},
-        widgets::number::short,
-    },
+    ui::{theme::contrast, views::prelude::*, widgets::number::short},
 };
 
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
@@ -64,7 +56,7 @@ impl Cell<'_> {
         let ink = if contrast(light, ground) >= contrast(dark, ground) { light } else { dark };
         let (low, high) = self.interval();
         let words = cell_label(change, low, high);
-        painter.text(self.rect.center(), Align2::CENTER_CENTER, words, FontId::monospace(theme::SMALL), ink);
+        painter.text(self.rect.center(), Align2::CENTER_CENTER, words, theme::numbers(), ink);
     }
 
     /// The exact numbers.
@@ -108,8 +100,7 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
 
 /// Draws the names of a panel's rows and columns.
 fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, panel: Rect, row: f32) {
-    let small = FontId::proportional(theme::SMALL);
-    let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);
+    let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, theme::small(), colour);
     let name = found.texts.get(text).map_or("", String::as_str);
     let baseline = found.baseline.get(text).copied().unwrap_or(f64::NAN);
     let title = format!("{name}: perplexity {} without", short(baseline));
@@ -135,7 +126,7 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
     }
 }
 
-fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
+fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let (n, width) = (found.texts.len().max(1), ui.available_width());
     let across = if width > WIDE { n.min(2) } else { 1 };
     let down = n.div_ceil(across);
@@ -145,9 +136,7 @@ fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let high = panel_height(found, row);
     ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);
-        let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "perplexity with fast weights"));
-        let painter = ui.painter_at(rect);
+        let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "perplexity with fast weights");
         let one = (width - GAP * (across as f32 - 1.0)) / across as f32;
         let mut under = None;
         for text in 0..n {
@@ -177,7 +166,7 @@ impl View for FastWeightsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let height = ui.available_height() - cx.height_of_controls(CONTROLS + 6.0);
         match shown::<FastWeights>(cx) {
-            Some(m) => canvas_ui(ui, cx.theme, m.value, height),
+            Some(m) => texts_ui(ui, cx.theme, m.value, height),
             None => {
                 let otherwise = "Not measured yet. Press Space to train, and then Measure: the predictors go on learning \
                                  while texts are read, at several rates, and perplexity is held against that of frozen \

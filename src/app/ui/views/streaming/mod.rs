@@ -1,25 +1,21 @@
 //! Views of texts that a model reads on and on: warm-up, fast weights and uncertainty. Their measurements take seconds
 //! and are started by a button.
 
+mod adaptation;
 mod change;
 mod fast_weights;
 mod roc;
 mod uncertainty;
 mod warm_up;
 
+pub use adaptation::AdaptationView;
 pub use fast_weights::FastWeightsView;
 pub use uncertainty::UncertaintyView;
 pub use warm_up::WarmUpView;
 
-use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::ProgressBar;
 
-use crate::{
-    telemetry::{Measurement, QuestionState},
-    ui::{
-        view::{Measured, ViewCx},
-        widgets::{choice_menu::choice_menu, number::grouped},
-    },
-};
+use crate::{telemetry::QuestionState, ui::views::prelude::*};
 
 /// Height of the row of controls, points.
 const CONTROLS: f32 = 26.0;

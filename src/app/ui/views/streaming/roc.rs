@@ -1,18 +1,8 @@
 //! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance.
 
-use std::fmt::Write as _;
+use eframe::egui::Stroke;
 
-use eframe::egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2,
-};
-
-use crate::{
-    telemetry::measurements::Auroc,
-    ui::{
-        plot::clip,
-        theme::{self, Theme},
-    },
-};
+use crate::{telemetry::measurements::Auroc, ui::views::prelude::*};
 
 /// Height of a row, and of what stands above the rows.
 pub const ROW: f32 = 24.0;
@@ -42,10 +32,8 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
 
 /// Draws the rows into this much room.
 pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "AUROC by text"));
-    let painter = ui.painter_at(rect);
-    let small = FontId::proportional(theme::SMALL);
+    let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
+    let small = theme::small();
     let width_of = |words: &str| painter.layout_no_wrap(words.to_owned(), small.clone(), theme.text).size().x;
     let names = rows.iter().map(|r| width_of(r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
     let row = ((rect.height() - HEAD) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
@@ -76,7 +64,7 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
         let value = item.areas[0].value;
         let figure = if value.is_finite() { format!("{value:.2}") } else { "none".to_owned() };
         let at = pos2(rect.right(), y);
-        painter.text(at, Align2::RIGHT_CENTER, figure, FontId::monospace(theme::SMALL), colours(theme)[0]);
+        painter.text(at, Align2::RIGHT_CENTER, figure, theme::numbers(), colours(theme)[0]);
     }
     let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
     if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
@@ -86,7 +74,7 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
 
 /// Draws the legend of the signs, the axis, and the level of chance.
 fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
-    let small = FontId::proportional(theme::SMALL);
+    let small = theme::small();
     let mut x = rect.left();
     for (which, (name, colour)) in NAMES.iter().zip(colours(theme)).enumerate() {
         let y = rect.top() + 9.0;

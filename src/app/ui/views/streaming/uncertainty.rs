@@ -1,8 +1,6 @@
 //! The distribution of U, the inverse precision of a prediction's error, over windows of the run's own text and of
 //! foreign ones, and how well it tells them apart beside the model's own surprise.
 
-use eframe::egui::{Ui, vec2};
-
 use super::{
     CONTROLS, measure_ui,
     roc::{RocRow, roc_ui, wanted_height},
@@ -10,11 +8,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{Uncertainty, UncertaintyArgs, UncertaintyText},
-    ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke, fits_two},
-        table::Table,
-        view::{View, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const GAP: f32 = 8.0;
@@ -66,7 +60,7 @@ impl UncertaintyView {
         let high = if high > low { high } else { low + low.abs().max(1e-3) * 0.1 };
         for (i, text) in m.value.texts.iter().enumerate() {
             let points = histogram(values(text, self.of_surprise), low, high);
-            chart.lines.push(Line::new(&text.name, cx.theme.series(i), points).stroke(Stroke::Stairs));
+            chart.add(Line::new(&text.name, cx.theme.series(i), points).stroke(Stroke::Stairs));
         }
         chart
     }

@@ -1,16 +1,10 @@
 //! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
 //! after traces were emptied.
 
-use eframe::egui::{Ui, Vec2, vec2};
-
 use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
 use crate::{
     telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
-    ui::{
-        plot::{Axis, Chart, Line, Reference, Stroke},
-        table::Table,
-        view::{Arrangement, Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];
@@ -69,9 +63,9 @@ impl WarmUpView {
                 values.iter().zip(1..).map(|(p, w)| [(w * m.value.window) as f64, *p]).collect()
             };
             let colour = cx.theme.series(i);
-            chart.lines.push(Line::new(&text.name, colour, points(&text.streamed)).dots());
+            chart.add(Line::new(&text.name, colour, points(&text.streamed)).dots());
             let label = format!("{}, traces emptied", text.name);
-            chart.lines.push(Line::new(label, colour, points(&text.reset)).stroke(Stroke::Dashed).unnamed());
+            chart.add(Line::new(label, colour, points(&text.reset)).dashed().unnamed());
         }
         chart
     }
@@ -83,18 +77,16 @@ impl WarmUpView {
         let Some(m) = shown::<WarmUp>(cx) else { return chart };
         for (i, text) in m.value.texts.iter().enumerate() {
             let points = binned_difference(&text.reset_by_position, &text.streamed_by_position);
-            let mut line = Line::new(saved(text), cx.theme.series(i), points).dots();
-            line.short = Some(text.name.clone());
-            chart.lines.push(line);
+            chart.add(Line::new(saved(text), cx.theme.series(i), points).dots().short(text.name.clone()));
         }
         if chart.is_empty() {
             return chart.empty("One window only: nothing was streamed into it.");
         }
         chart.x.include.push(m.value.window as f64);
-        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+        chart.level("", 0.0);
         for mark in m.value.retention.iter().filter(|mark| mark.tokens <= m.value.window) {
             let label = format!("{:.2} of a slow trace is older", mark.share);
-            chart.references.push(Reference { label, at: mark.tokens as f64, vertical: true });
+            chart.upright(label, mark.tokens as f64);
         }
         chart
     }

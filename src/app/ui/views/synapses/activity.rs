@@ -1,23 +1,25 @@
-//! The share of each layer that fires, over training, beside random weights; and the times between two writes of a
-//! synapse.
-
-use eframe::egui::{RichText, Ui};
+//! The share of each layer that fires, over training, beside random weights; the sizes of what fires; and the times between
+//! two writes of a synapse.
 
 use super::{super::connectivity, layer_colour};
 use crate::{
-    telemetry::measurements::{self, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
-    ui::{
-        plot::{Axis, Chart, Line, Mark, Stroke},
-        table::Table,
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
+    telemetry::measurements::{ActivitySize, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
+    ui::views::prelude::*,
 };
+
+/// The chart that the view shows.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Shown {
+    #[default]
+    Shares,
+    Sizes,
+    Intervals,
+}
 
 /// View `activity`.
 #[derive(Default)]
 pub struct Activity {
-    shows_intervals: bool,
+    shown: Shown,
 }
 
 /// The sparse vector that a chart shows.
@@ -32,6 +34,13 @@ impl Vector {
         match self {
             Self::X => "x",
             Self::Y => "y",
+        }
+    }
+
+    fn size(self, of: ActivitySize) -> f64 {
+        match self {
+            Self::X => of.x,
+            Self::Y => of.y,
         }
     }
 
@@ -69,13 +78,35 @@ impl Activity {
                 history.iter().filter_map(at).collect()
             };
             let colour = layer_colour(cx.theme, layer);
-            chart.lines.push(Line::new(format!("layer {layer}"), colour, over(|l| l.trained)).dots());
+            chart.add(Line::new(format!("layer {layer}"), colour, over(|l| l.trained)).dots());
             let random = Line::new(format!("layer {layer}, random weights"), colour, over(|l| l.random_weights));
-            chart.lines.push(random.stroke(Stroke::Dashed).unnamed());
+            chart.add(random.dashed().unnamed());
         }
         chart.marker = cx.marker();
         chart
     }
+}
+
+/// One line a layer over training: root mean squares, of which a logarithmic axis has no place for 0.
+fn sizes_chart(cx: &ViewCx<'_>, which: Vector) -> Chart<'static> {
+    let name = which.name();
+    let y = Axis::new(format!("root mean square of {name}")).log();
+    let mut chart =
+        Chart::new(format!("size of {name}"), Axis::steps(), y).empty(cx.why_nothing::<measurements::Activity>(EMPTY));
+    let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
+    let history = history(cx);
+    for layer in 0..latest.layers.len() {
+        let at = |(step, m): &(u64, &measurements::Activity)| {
+            let size = which.size(m.layers.get(layer)?.size?);
+            (size > 0.0).then_some([*step as f64, size])
+        };
+        let points: Vec<[f64; 2]> = history.iter().filter_map(at).collect();
+        if !points.is_empty() {
+            chart.lines.push(Line::new(format!("layer {layer}"), layer_colour(cx.theme, layer), points).dots());
+        }
+    }
+    chart.marker = cx.marker();
+    chart
 }
 
 /// The times between two writes of a synapse, and those of writes at random times.
@@ -87,11 +118,11 @@ fn intervals_chart(cx: &ViewCx<'_>) -> Chart<'static> {
     let line = |label: &str, colour, of: &IntervalDistribution| {
         Line::new(label, colour, connectivity::points(&of.interval, &of.density)).stroke(Stroke::Marks(Mark::Ring))
     };
-    chart.lines.push(line("this model", cx.theme.text, &found.measured));
-    chart.lines.push(line("as often, at random times", cx.theme.series(0), &found.shuffled));
+    chart.add(line("this model", cx.theme.text, &found.measured));
+    chart.add(line("as often, at random times", cx.theme.series(0), &found.shuffled));
     if let Some(law) = &found.measured.power_law {
         let law = connectivity::points(&found.measured.interval, &law.density);
-        chart.lines.push(Line::new("power law", cx.theme.accent, law).stroke(Stroke::Dashed));
+        chart.add(Line::new("power law", cx.theme.accent, law).dashed());
     }
     chart.lines.retain(|line| !line.data.is_empty());
     chart
@@ -119,17 +150,19 @@ impl PanelView for Activity {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        if self.shows_intervals {
+        if self.shown == Shown::Intervals {
             cx.ask_if_missing::<WriteIntervals>();
         }
         cx.ask_if_missing::<measurements::Activity>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        if self.shows_intervals {
-            return Panel::whole(intervals_chart(cx));
-        }
-        let (upper, mut lower) = (Self::chart(cx, Vector::Y), Self::chart(cx, Vector::X));
+        let chart = match self.shown {
+            Shown::Intervals => return Panel::whole(intervals_chart(cx)),
+            Shown::Sizes => sizes_chart,
+            Shown::Shares => Self::chart,
+        };
+        let (upper, mut lower) = (chart(cx, Vector::Y), chart(cx, Vector::X));
         lower.legend = false;
         vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
     }
@@ -140,12 +173,15 @@ impl PanelView for Activity {
         }
         ui.horizontal_wrapped(|ui| {
             if cx.has_controls {
-                ui.selectable_value(&mut self.shows_intervals, false, "over training");
+                ui.selectable_value(&mut self.shown, Shown::Shares, "over training");
+                let tip = "Root mean square of y and x by layer. Norms keep sizes alike; without any they vanish or explode from \
+                           layer to layer. A layer that is all zero has no point.";
+                ui.selectable_value(&mut self.shown, Shown::Sizes, "sizes").on_hover_text(tip);
                 let tip = "Tokens between two writes of a synapse while a held-out text is read, beside writes at random \
                            times. The paper expects a heavy tail.";
-                ui.selectable_value(&mut self.shows_intervals, true, "write intervals").on_hover_text(tip);
+                ui.selectable_value(&mut self.shown, Shown::Intervals, "write intervals").on_hover_text(tip);
             }
-            if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shows_intervals) {
+            if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shown == Shown::Intervals) {
                 let words = RichText::new(intervals_sentence(found.value));
                 ui.label(words.size(theme::SMALL).color(cx.theme.secondary));
             }
@@ -153,17 +189,29 @@ impl PanelView for Activity {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        if self.shows_intervals {
-            return cx.subtitle_of::<WriteIntervals>("tokens between two writes of a synapse");
+        match self.shown {
+            Shown::Intervals => cx.subtitle_of::<WriteIntervals>("tokens between two writes of a synapse"),
+            Shown::Sizes => cx.subtitle_of::<measurements::Activity>("root mean square over neurons and tokens"),
+            Shown::Shares => {
+                cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dashed: random weights")
+            }
         }
-        cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dashed: random weights")
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        cx.latest::<measurements::Activity>().filter(|_| !self.shows_intervals)?;
+        cx.latest::<measurements::Activity>().filter(|_| self.shown != Shown::Intervals)?;
+        if self.shown == Shown::Sizes {
+            let mut table = Table::new(["step", "layer", "x_size", "y_size"]);
+            for (step, measured) in history(cx) {
+                for (layer, size) in measured.layers.iter().enumerate().filter_map(|(i, l)| Some((i, l.size?))) {
+                    table.row([step.to_string(), layer.to_string(), size.x.to_string(), size.y.to_string()]);
+                }
+            }
+            return Some(table);
+        }
         let mut table = Table::new(["step", "layer", "x", "y", "x_random", "y_random"]);
         for (step, measured) in history(cx) {
-            for (layer, LayerActivity { trained, random_weights }) in measured.layers.iter().enumerate() {
+            for (layer, LayerActivity { trained, random_weights, .. }) in measured.layers.iter().enumerate() {
                 let shares = [trained.x, trained.y, random_weights.x, random_weights.y].map(|share| share.to_string());
                 table.row([step.to_string(), layer.to_string()].into_iter().chain(shares));
             }

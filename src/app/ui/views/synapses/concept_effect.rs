@@ -1,22 +1,14 @@
 //! Tests whether the model uses the synapse that a search found: the effect of silencing it after sentences with the
 //! concept and after others, beside random synapses that are as active.
 
-use eframe::egui::{
-    Align2, Button, Color32, FontId, Painter, Rect, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
-    accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use crate::{
     telemetry::{
         Synapse,
         measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
     },
-    ui::{
-        plot::value_label,
-        table::Table,
-        theme::{self, Theme},
-        views::{View, ViewCx, sample_subtitle},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `concept_effect`.
@@ -103,7 +95,7 @@ impl ChangeScale {
 
 /// Above the line each sentence, below it each random target's mean; a bar marks the mean.
 fn side_painted(painter: &Painter, theme: &Theme, across: &ChangeScale, rect: Rect, (name, side, colour): Side<'_>) {
-    let (small, y) = (FontId::proportional(theme::SMALL), rect.center().y);
+    let (small, y) = (theme::small(), rect.center().y);
     painter.text(pos2(rect.left() + 4.0, y - 10.0), Align2::LEFT_CENTER, name, small.clone(), theme.text);
     let count = format!("{} sentences", side.change.len());
     painter.text(
@@ -159,13 +151,12 @@ fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
 
 impl ConceptEffectView {
     fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &ConceptEffect) {
-        let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
         for (side, colour) in [(&m.with, cx.theme.accent), (&m.without, cx.theme.cool)] {
             for ((sentence, loss), change) in side.sentences.iter().zip(side.loss.iter()).zip(side.change.iter()) {
                 ui.horizontal_wrapped(|ui| {
                     ui.label(RichText::new(format!("{change:+.2e}")).font(theme::numbers()).color(colour));
                     ui.label(RichText::new(format!("{loss:.3}")).font(theme::numbers()).color(cx.theme.secondary));
-                    ui.label(small(crate::ui::widgets::token_strip::drawable_text(ui, sentence), cx.theme.text));
+                    ui.label(small_text(crate::ui::widgets::token_strip::drawable_text(ui, sentence), cx.theme.text));
                 });
             }
         }
@@ -189,28 +180,24 @@ impl View for ConceptEffectView {
             let sign = if m.confirmed { "\u{2714} " } else { "\u{2013} " };
             let (first, numbers) = m.verdict.split_once(". ").unwrap_or((&m.verdict, ""));
             ui.label(RichText::new(format!("{sign}{first}.")).color(colour));
-            ui.label(RichText::new(numbers).size(theme::SMALL).color(cx.theme.text));
+            ui.label(small_text(numbers, cx.theme.text));
             let words = format!(
                 "{}: {}. What follows: {}. A dot is a sentence, a bar the mean; the fine lines below are the means of random ones.",
                 m.names.join(", "),
                 m.action,
                 m.follows
             );
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
             sides_ui(ui, cx.theme, m.value);
             ui.add_space(4.0);
             let words = "change, loss before (nats a token), the sentence | what follows";
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
             Self::sentences_ui(ui, cx, m.value);
         });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<ConceptEffect>().map(|m| m.sample),
-            "",
-            "whether what tells a concept is used for it",
-        )
+        cx.answered_subtitle::<ConceptEffect>("", "whether what tells a concept is used for it")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -3,24 +3,15 @@
 
 mod drawing;
 
-use std::fmt::Write as _;
-
-use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
-
 use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
 use crate::{
-    config::Choice,
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{
         Synapse,
         measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
         neuron_name,
     },
-    ui::{
-        plot::quote,
-        theme::{self, Theme},
-        views::{View, ViewCx, sample_subtitle},
-    },
+    ui::views::prelude::*,
 };
 
 /// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences, typed
@@ -109,11 +100,6 @@ fn best_random(search: &ConceptSearch, of: fn(&RandomSearch) -> f64) -> f64 {
 
 const SEARCHING: &str = "Searching this model and three untrained ones: a minute or two. Training goes on meanwhile.";
 
-/// A small line in the secondary colour.
-fn small_ui(ui: &mut Ui, theme: &Theme, words: &str) {
-    ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
-}
-
 impl Concepts {
     /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
@@ -138,23 +124,23 @@ impl Concepts {
         let source = cx.config.value(CorpusSettings::source);
         let parliament = source.is_ok_and(|source| source.id().starts_with("parliament"));
         if Self::is_searching(cx) {
-            small_ui(ui, cx.theme, SEARCHING);
+            note_ui(ui, cx.theme, SEARCHING);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+            ui.label(small_text(words, cx.theme.error));
         } else if !parliament && self.chosen < TYPED {
-            small_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
+            note_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
         } else if self.chosen == FILE {
             let words = file(cx).map_or_else(
                 || "No file yet: name one under Concepts, Sentences.".to_owned(),
                 |path| format!("{path}, concept: {}", label(cx).unwrap_or_else(|| "its first label".to_owned())),
             );
-            small_ui(ui, cx.theme, &words);
+            note_ui(ui, cx.theme, words);
         }
         if self.chosen == TYPED {
             ui.columns(2, |columns| {
                 let lists = [("with the concept", &mut self.with), ("without it", &mut self.without)];
                 for (ui, (name, list)) in columns.iter_mut().zip(lists) {
-                    ui.label(RichText::new(name).size(theme::SMALL).color(cx.theme.secondary));
+                    note_ui(ui, cx.theme, name);
                     ScrollArea::vertical().id_salt(name).max_height(84.0).show(ui, |ui| {
                         let edit = TextEdit::multiline(list).desired_rows(5).desired_width(f32::INFINITY);
                         let response = ui.add(edit);
@@ -220,7 +206,7 @@ impl View for Concepts {
         if !self.shows(search) && !Self::is_searching(cx) {
             let (below, chosen) = (&search.concept, CONCEPTS[self.chosen].1);
             let words = format!("Below is {below}, of step {}. Press Find for {chosen}.", measured.sample.step);
-            small_ui(ui, cx.theme, &words);
+            note_ui(ui, cx.theme, words);
         }
         Self::verdict_ui(ui, cx, search);
         super::concept_effect::test_ui(ui, cx, search);
@@ -245,8 +231,7 @@ impl View for Concepts {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<ConceptSearch>().map(|m| m.sample),
+        cx.answered_subtitle::<ConceptSearch>(
             "",
             "one synapse for a concept, confirmed on sentences that took no part in the search",
         )

@@ -1,19 +1,8 @@
 //! This model, another, and both side by side: the held-out loss of each on every text.
 
-use eframe::egui::{RichText, ScrollArea, Ui};
-
 use super::stages;
 use crate::{
-    config::{Arguments as _, Value},
-    labs::merging::MergingSettings,
-    telemetry::{
-        Measurement as _,
-        measurements::{self, MergingArgs},
-    },
-    ui::{
-        view::{View, ViewCx},
-        widgets::bars::{Bar, bars_ui},
-    },
+    config::Arguments as _, labs::merging::MergingSettings, telemetry::measurements::MergingArgs, ui::views::prelude::*,
 };
 
 /// Number of updates of the children in a question of this view.
@@ -95,14 +84,11 @@ impl View for Merging {
             for (t, text) in measured.texts.iter().enumerate() {
                 ui.add_space(6.0);
                 ui.label(RichText::new(text).strong());
-                let bar = |(m, (name, losses)): (usize, &(String, &[f32]))| Bar {
-                    name: name.clone(),
-                    sign: SIGNS[m],
-                    colour: theme.series(m),
-                    value: losses.get(t).copied().map_or(f64::NAN, f64::from),
-                    before: None,
-                };
-                let bars: Vec<Bar> = models.iter().enumerate().map(bar).collect();
+                let bars = models.iter().enumerate().map(|(m, (name, losses))| {
+                    let loss = losses.get(t).copied().map_or(f64::NAN, f64::from);
+                    Bar::new(name, theme.series(m), loss).sign(SIGNS[m])
+                });
+                let bars: Vec<Bar> = bars.collect();
                 bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(max));
             }
             ui.add_space(8.0);

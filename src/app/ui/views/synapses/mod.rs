@@ -16,11 +16,9 @@ pub use merging::Merging;
 pub use reading::ReadingView;
 pub use surprise::Surprise;
 
-use eframe::egui::Color32;
-
 use crate::{
     telemetry::Synapse,
-    ui::{selection::Slot, theme::Theme},
+    ui::{selection::Slot, views::prelude::*},
 };
 
 impl Slot for Synapse {
@@ -34,9 +32,4 @@ impl Slot for Synapse {
 /// Layers have the colours of variants.
 fn layer_colour(theme: &Theme, layer: usize) -> Color32 {
     theme.series(layer)
-}
-
-/// The points (0, y0), (1, y1), ... of a chart.
-fn points(values: &[f64]) -> Vec<[f64; 2]> {
-    values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect()
 }

@@ -1,14 +1,9 @@
 //! The followed synapses as a small graph: neurons of y on the left, of x on the right, as full as they fire at this
 //! token; a line as wide as its synapse is strong now.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke;
 
-use crate::ui::{
-    theme::{self, Theme},
-    widgets::number::share,
-};
+use crate::ui::{views::prelude::*, widgets::number::share};
 
 /// A neuron at one side: its name, and its value as a share of its largest value in this text.
 pub struct Node {
@@ -45,7 +40,7 @@ pub fn pulse_ui(
     };
     for (side, name) in names.into_iter().enumerate() {
         let (x, align) = if side == 0 { (rect.left(), Align2::LEFT_TOP) } else { (rect.right(), Align2::RIGHT_TOP) };
-        painter.text(pos2(x, rect.top()), align, name, FontId::proportional(theme::SMALL), theme.secondary);
+        painter.text(pos2(x, rect.top()), align, name, theme::small(), theme.secondary);
     }
     let curve = |e: &Edge| {
         let (a, b) = (place(0, e.from), place(1, e.to));
@@ -82,8 +77,8 @@ pub fn pulse_ui(
             let tone = if full > 0.0 { theme.text } else { theme.secondary };
             // in a low tile, names that would lie on one another are left out
             if centre.y >= below {
-                let font = FontId::monospace(theme::SMALL);
-                below = centre.y + painter.text(centre + vec2(x, 0.0), align, &node.name, font, tone).height();
+                below =
+                    centre.y + painter.text(centre + vec2(x, 0.0), align, &node.name, theme::numbers(), tone).height();
             }
         }
     }

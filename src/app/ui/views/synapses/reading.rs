@@ -1,28 +1,16 @@
 //! A text read token by token: what the synapse in focus holds after each, and the graph of those that gained most.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{DragValue, RichText, Ui, vec2};
-
-use super::{
-    points,
-    pulse::{Edge, Node, pulse_ui},
-};
+use super::pulse::{Edge, Node, pulse_ui};
 use crate::{
-    config::Value,
     labs::synapses::settings::ReadingSettings,
-    telemetry::{
-        QuestionState, RunState, Synapse,
-        measurements::{self, NeuronTrace},
-        neuron_name,
-    },
+    telemetry::{QuestionState, RunState, Synapse, measurements::NeuronTrace, neuron_name},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark as Sign, Span, Stroke},
-        questions::Freshness,
-        table::Table,
-        theme::{self, GRID},
-        view::{Measured, View, ViewCx},
-        views::trained_bdh::{reading_settings, text_ui},
+        plot::Mark as Sign,
+        theme::GRID,
+        views::{
+            prelude::*,
+            trained_bdh::{reading_settings, text_ui},
+        },
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, written_strip_ui},
@@ -228,9 +216,9 @@ impl ReadingView {
         let y = Axis::new(format!("\u{3c3}({ends})")).include(&[0.0]);
         let mut chart = Chart::new("the synapse along the text", Axis::new("position (tokens)").whole(), y);
         for (k, other) in synapses.iter().enumerate().filter(|(k, _)| *k != shown.focus) {
-            chart.lines.push(Line::new(format!("other {k}"), cx.theme.secondary, points(&other.sigma)).faint());
+            chart.add(Line::new(format!("other {k}"), cx.theme.secondary, by_place(&other.sigma)).faint());
         }
-        let own = points(shown.sigma());
+        let own = by_place(shown.sigma());
         let gains = shown.gains();
         let max = gains.iter().copied().fold(1e-12, f64::max);
         let stars: Vec<[f64; 2]> = own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * max).map(|(p, _)| *p).collect();
@@ -240,12 +228,12 @@ impl ReadingView {
             let room = 0.08 * (high - low);
             chart.y = chart.y.fixed(if low < 0.0 { low - room } else { 0.0 }, high + room);
         }
-        chart.lines.push(Line::new("in focus", cx.theme.accent, own));
-        chart.lines.push(Line::new("gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
+        chart.add(Line::new("in focus", cx.theme.accent, own));
+        chart.add(Line::new("gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
         chart.marker = Some(cursor as f64);
         if shown.reading().written > 0 {
             let (from, to) = (shown.first_written() as f64 - 0.5, shown.tokens().len() as f64 - 0.5);
-            chart.spans.push(Span { label: "written".into(), colour: cx.theme.secondary, from, to });
+            chart.span("written", cx.theme.secondary, [from, to]);
         }
         chart
     }

@@ -1,10 +1,7 @@
 //! The stages of a merging run: which model is trained now and on what, how far it is, and the losses and samples of
 //! base, children and merged model on every text.
 
-use eframe::egui::{
-    Align, Align2, Color32, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind, TextStyle, Ui,
-    WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::{Grid, Stroke, TextStyle};
 
 use crate::{
     config::Config,
@@ -14,10 +11,7 @@ use crate::{
         merging::{ChildFiles, MergingSettings},
     },
     telemetry::measurements::TextLosses,
-    ui::{
-        theme::{self, GRID},
-        view::ViewCx,
-    },
+    ui::{theme::GRID, views::prelude::*},
 };
 
 /// Names and signs of the four, in the order of the run's variants.
@@ -267,7 +261,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         painter.rect_stroke(*place, theme::CORNER, edge, StrokeKind::Inside);
         let inner = painter.with_clip_rect(place.shrink(2.0));
         let strong = if begun { cx.theme.text } else { cx.theme.secondary };
-        let small = FontId::proportional(theme::SMALL);
+        let small = theme::small();
         let at = place.min + vec2(GRID, 5.0);
         let sign = inner.text(at, Align2::LEFT_TOP, SIGNS[i], small.clone(), colour);
         inner.text(pos2(sign.right() + 5.0, at.y), Align2::LEFT_TOP, NAMES[i], small.clone(), strong);

@@ -1,15 +1,7 @@
 //! The share of neurons that fire while a word is new, and when it is known.
 
-use eframe::egui::Ui;
-
-use super::{layer_colour, points};
-use crate::{
-    telemetry::measurements,
-    ui::{
-        plot::{Axis, Chart, Line, Span, Stroke},
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use super::layer_colour;
+use crate::ui::views::prelude::*;
 
 /// View `surprise`.
 #[derive(Default)]
@@ -33,7 +25,7 @@ impl Surprise {
             ("new", cx.theme.warm, WARM, WARM + WORD),
             ("known", cx.theme.cool, known, WARM + 8.0 * WORD),
         ] {
-            chart.spans.push(Span { label: label.into(), colour, from, to });
+            chart.span(label, colour, [from, to]);
         }
     }
 
@@ -49,9 +41,9 @@ impl Surprise {
                     Stroke::Dashed => format!("layer {layer}, random weights"),
                     _ => format!("layer {layer}"),
                 };
-                let line = Line::new(label, layer_colour(cx.theme, layer), points(&of_layer.firing.y));
+                let line = Line::new(label, layer_colour(cx.theme, layer), by_place(&of_layer.firing.y));
                 let line = line.stroke(stroke);
-                chart.lines.push(if stroke == Stroke::Dashed { line.unnamed() } else { line });
+                chart.add(if stroke == Stroke::Dashed { line.unnamed() } else { line });
             }
         }
         Self::spans(&mut chart, cx);
@@ -62,9 +54,9 @@ impl Surprise {
         let x = Axis::new("position in the period (letters)").whole();
         let mut chart = Chart::new("loss along a period", x, Axis::new("loss (nats)").include(&[0.0]));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
-        chart.lines.push(Line::new("trained", cx.theme.text, points(&measured.trained.loss)));
-        let random = Line::new("random weights", cx.theme.secondary, points(&measured.random_weights.loss));
-        chart.lines.push(random.stroke(Stroke::Dashed));
+        chart.add(Line::new("trained", cx.theme.text, by_place(&measured.trained.loss)));
+        let random = Line::new("random weights", cx.theme.secondary, by_place(&measured.random_weights.loss));
+        chart.add(random.dashed());
         Self::spans(&mut chart, cx);
         chart
     }
@@ -75,10 +67,10 @@ impl Surprise {
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         for (layer, of_layer) in measured.octaves.iter().enumerate() {
             let colour = layer_colour(cx.theme, layer);
-            let new = Line::new(format!("layer {layer}, new"), colour, points(&of_layer.memorised));
-            chart.lines.push(new.dots());
-            let known = Line::new(format!("layer {layer}, known"), colour, points(&of_layer.known));
-            chart.lines.push(known.stroke(Stroke::Dashed).unnamed());
+            let new = Line::new(format!("layer {layer}, new"), colour, by_place(&of_layer.memorised));
+            chart.add(new.dots());
+            let known = Line::new(format!("layer {layer}, known"), colour, by_place(&of_layer.known));
+            chart.add(known.dashed().unnamed());
         }
         chart
     }
@@ -111,7 +103,7 @@ impl PanelView for Surprise {
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
             }
             if let Some(words) = correlation_sentence(cx) {
-                ui.label(eframe::egui::RichText::new(words).size(crate::ui::theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, words);
             }
         });
     }

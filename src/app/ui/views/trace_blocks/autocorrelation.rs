@@ -1,18 +1,12 @@
 //! The autocorrelation of a block's input, above the decay of its three traces.
 
-use eframe::egui::Ui;
-
 use super::{
     TRACES,
     block_choice::{block_ui, name},
 };
 use crate::{
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs},
-    ui::{
-        plot::{Axis, Chart, Line, Stroke, Zone},
-        questions::Freshness,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `autocorrelation`.
@@ -30,15 +24,13 @@ impl Autocorrelation {
             ));
         let Some(m) = cx.latest::<Measured>() else { return chart };
         let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else { return chart };
-        let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(lag, y)| [lag as f64, *y]).collect() };
         for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
-            let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), points(kept));
-            chart.lines.push(line.stroke(Stroke::Dashed));
+            let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), by_place(kept));
+            chart.add(line.dashed());
         }
-        chart.lines.push(Line::new("input", cx.theme.text, points(&block.input)).dots());
+        chart.add(Line::new("input", cx.theme.text, by_place(&block.input)).dots());
         if m.value.noise.is_finite() {
-            let (from, to) = (-m.value.noise, m.value.noise);
-            chart.zones.push(Zone { label: "noise, 95%".to_owned(), colour: cx.theme.secondary, from, to });
+            chart.zone("noise, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
         }
         chart
     }

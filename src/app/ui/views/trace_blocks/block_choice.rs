@@ -1,8 +1,6 @@
 //! Chooses the block of a model that is shown: one button a block, or a list where there are many.
 
-use eframe::egui::Ui;
-
-use crate::ui::widgets::choice_menu::choice_box;
+use crate::ui::views::prelude::*;
 
 /// The largest number of blocks that have a button each; more are a list.
 const BUTTONS: usize = 4;

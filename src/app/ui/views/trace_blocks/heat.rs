@@ -1,25 +1,11 @@
 //! Three traces of a block as maps over the same tokens: a row a channel, a column a token.
 
-use std::sync::Arc;
-
-use eframe::egui::{
-    Align2, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use super::TRACES;
 use crate::{
-    gpu::colour::ColourMap,
-    telemetry::{Array, MatrixView, Payload},
-    ui::{
-        plot::{
-            colour_bar::{Colours, colour_bar},
-            map::paint_map,
-            map_cells::MapCells,
-            value_label,
-        },
-        theme,
-        theme::Theme,
-    },
+    telemetry::{Array, MatrixView},
+    ui::{plot::map::paint_map, views::prelude::*},
 };
 
 /// Room for the names on the left, and for the colour bars on the right.
@@ -63,8 +49,7 @@ impl Heat {
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatSource<'_>) -> Option<usize> {
         self.hold(of);
         let size = vec2(ui.available_width(), height);
-        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces by token and channel"));
+        let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces by token and channel");
         let each = (sheet.height() - 2.0 * GAP) / 3.0;
         let columns = of.tokens.len().max(1);
         let map = |trace: usize| {
@@ -80,8 +65,7 @@ impl Heat {
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
             let name = TRACES[trace];
-            let font = FontId::proportional(theme::SMALL);
-            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
+            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, theme::small(), theme.trace(trace));
             if each >= MIN_BAR {
                 let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
                 colour_bar(&painter, bar, colours, theme);

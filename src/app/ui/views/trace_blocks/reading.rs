@@ -1,28 +1,16 @@
 //! A text read by a model of traces, and its continuation: surprise or prediction error as heat under the tokens, the
 //! three traces of a block channel by channel, and their lengths.
 
-use eframe::egui::{Color32, DragValue, RichText, Ui, vec2};
-
 use super::{
     TRACES,
     block_choice::{block_ui, name},
     heat::{self, Heat, HeatSource},
 };
 use crate::{
-    gpu::colour::ColourMap,
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, value_label},
-        questions::Freshness,
-        table::Table,
-        theme,
-        theme::Theme,
-        view::{Measured, View, ViewCx},
-        widgets::{
-            playhead::Playhead,
-            token_strip::{Mark, token_strip_ui},
-            typed::text_line,
-        },
+        views::prelude::*,
+        widgets::{playhead::Playhead, token_strip::Mark},
     },
 };
 
@@ -132,7 +120,7 @@ impl TraceReadingView {
         let mut clicked = token_strip_ui(ui, cx.theme, &tokens[..prompt], mark).clicked;
         if prompt < tokens.len() {
             let words = format!("and goes on, at temperature {:.1}:", m.value.temperature);
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, words);
             let later = token_strip_ui(ui, cx.theme, &tokens[prompt..], |token| mark(prompt + token)).clicked;
             clicked = clicked.or(later.map(|token| prompt + token));
         }
@@ -164,7 +152,7 @@ impl TraceReadingView {
         let Some(block) = self.block(m) else { return chart };
         for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
             let points: Vec<[f64; 2]> = norms.iter().enumerate().map(|(i, v)| [i as f64 + 1.0, *v]).collect();
-            chart.lines.push(Line::new(words, cx.theme.trace(trace), points));
+            chart.add(Line::new(words, cx.theme.trace(trace), points));
         }
         chart.marker = Some(cursor as f64 + 1.0);
         // It stands under the maps, column under column.
@@ -187,8 +175,9 @@ fn ground(theme: &Theme, share: f64) -> Option<Color32> {
     if !share.is_finite() {
         return None;
     }
-    let [r, g, b] = ColourMap::Diverging { dark: theme.dark }.at(0.5 + 0.5 * share.clamp(0.0, 1.0) as f32);
-    Some(Color32::from_rgb(r, g, b).gamma_multiply(0.75))
+    Some(
+        ColourMap::Diverging { dark: theme.dark }.colour(0.5 + 0.5 * share.clamp(0.0, 1.0) as f32).gamma_multiply(0.75),
+    )
 }
 
 impl View for TraceReadingView {
@@ -220,7 +209,7 @@ impl View for TraceReadingView {
             }
         }
         let mut clicked = self.tokens_ui(ui, cx, &m, cursor);
-        ui.label(RichText::new(self.token_text(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, self.token_text(&m, cursor));
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
         let of = HeatSource {

@@ -1,18 +1,10 @@
 //! How often the units of each block are kept, from the most used to the least, or the share that is never kept over
 //! training.
 
-use eframe::egui::Ui;
-
 use super::block_choice::name;
 use crate::{
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        questions::Freshness,
-        seed_series::variant_colour,
-        table::Table,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// View `unit_usage`.
@@ -44,13 +36,12 @@ impl UnitUsage {
         for (place, block) in m.value.blocks.iter().enumerate() {
             let mut usage: Vec<f64> = block.usage.iter().copied().filter(|share| share.is_finite()).collect();
             usage.sort_by(|a, b| b.total_cmp(a));
-            let points: Vec<[f64; 2]> = usage.into_iter().enumerate().map(|(i, share)| [i as f64, share]).collect();
-            chart.lines.push(Line::new(name(&block.path), cx.theme.series(place), points));
+            chart.add(Line::new(name(&block.path), cx.theme.series(place), by_place(&usage)));
         }
         let units = m.value.blocks.first().map_or(0, |b| b.usage.len());
         if units > 0 && !chart.is_empty() {
             let at = m.value.kept as f64 / units as f64;
-            chart.references.push(Reference { label: format!("all alike: {at:.3}"), at, vertical: false });
+            chart.level(format!("all alike: {at:.3}"), at);
         }
         chart
     }
@@ -58,19 +49,18 @@ impl UnitUsage {
     /// The share of units that were never kept, over training: a line a variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
-        let mut chart = Chart::new("unused units", Axis::steps().include(&[0.0]), y).empty(cx.why_nothing::<Measured>(
+        let mut chart = cx.over_training("unused units", y).empty(cx.why_nothing::<Measured>(
             "Not measured yet. A run counts its units at the start and as it trains: press Space.",
         ));
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<Measured>(variant);
-            let mean = |m: &Measured| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64;
-            let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, mean(m)]).collect();
+            let points =
+                over_steps(&history, |m| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64);
             if points.is_empty() {
                 continue;
             }
-            chart.lines.push(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
+            chart.add(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
         }
-        chart.marker = cx.marker();
         chart
     }
 }

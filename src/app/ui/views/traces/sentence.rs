@@ -1,12 +1,6 @@
 //! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read from the settings.
 
-use eframe::egui::Color32;
-
-use crate::{
-    analysis::ema,
-    labs::traces::TraceSettings,
-    ui::{theme::Theme, view::ViewCx},
-};
+use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// Names of the three traces, fast to slow.
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];

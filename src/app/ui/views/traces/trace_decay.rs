@@ -1,17 +1,8 @@
 //! The decay of a trace: the retained share of a word, its weight, and the step response, for the three coefficients.
 //! Closed forms of the settings: it needs no run.
 
-use eframe::egui::{RichText, Ui, Vec2, vec2};
-
 use super::sentence::{NAMES, Sentence};
-use crate::{
-    analysis::ema,
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{analysis::ema, ui::views::prelude::*};
 
 /// The curve that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,11 +37,11 @@ impl TraceDecay {
         let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
             let points: Vec<[f64; 2]> = (0..=FURTHEST).map(|k| [k as f64, value(a, k as f64)]).collect();
-            chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
+            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
         }
         if shown == DecayCurve::Left {
             for (k, words) in [(50.0, "paper: 0.36"), (200.0, "paper: 0.02")] {
-                chart.references.push(Reference { label: words.to_owned(), at: k, vertical: true });
+                chart.upright(words, k);
             }
         }
         chart
@@ -86,13 +77,13 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::from_settings(cx);
     ui.spacing_mut().interact_size.y = 16.0;
     eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(8.0, 2.0)).show(ui, |ui| {
-        let word = |s: &str| RichText::new(s.to_owned()).size(theme::SMALL).color(cx.theme.secondary);
+        let word = |s: &str| small_text(s.to_owned(), cx.theme.secondary);
         for head in ["in words", "\u{3b1}", "half-life", "window", "after 50", "after 200"] {
             ui.label(word(head));
         }
         ui.end_row();
         for (i, &a) in sentence.alphas.iter().enumerate() {
-            ui.label(RichText::new(NAMES[i]).size(theme::SMALL).color(cx.theme.trace(i)));
+            ui.label(small_text(NAMES[i], cx.theme.trace(i)));
             for cell in [
                 format!("{a}"),
                 format!("{:.1}", ema::half_life(a)),

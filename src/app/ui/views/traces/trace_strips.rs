@@ -1,23 +1,13 @@
 //! A sentence with three traces under it: how much of each word is left when reading has come to the
 //! cursor. Computed from the settings: it needs no run.
 
-use std::fmt::Write as _;
-
-use eframe::egui::{
-    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role,
-    epaint::TextShape, pos2, vec2,
-};
+use eframe::egui::{Stroke, epaint::TextShape};
 
 use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
-    config::Value,
     labs::traces::TraceSettings,
-    ui::{
-        theme,
-        view::{View, ViewCx},
-        widgets::{playhead::Playhead, typed::text_line},
-    },
+    ui::{views::prelude::*, widgets::playhead::Playhead},
 };
 
 /// Seconds a word takes while playing.
@@ -50,8 +40,7 @@ struct Stage {
 impl Stage {
     fn new(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
         let column = (rect.width() - NAMES_WIDTH) / s.words.len().max(1) as f32;
-        let font = FontId::proportional(theme::SMALL);
-        let wide = |w: &String| ui.painter().layout_no_wrap(w.clone(), font.clone(), egui::Color32::WHITE).size().x;
+        let wide = |w: &String| ui.painter().layout_no_wrap(w.clone(), theme::small(), egui::Color32::WHITE).size().x;
         let widest = s.words.iter().map(wide).fold(0.0, f32::max);
         let upright = widest + 4.0 <= column;
         let head = if upright { 20.0 } else { (widest + 8.0).min(rect.height() * 0.35) };
@@ -88,8 +77,7 @@ impl TraceStrips {
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
         let size = ui.available_size().max(MIN_SIZE);
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
+        let (rect, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces under the sentence");
         let stage = Stage::new(ui, rect, s);
         let under = |p: Option<Pos2>| p.and_then(|p| stage.word_at(p, s.words.len()));
         if (response.clicked() || response.dragged())
@@ -121,7 +109,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
             _ if i > cursor => cx.theme.secondary.gamma_multiply(0.6),
             _ => s.colour(word, cx.theme),
         };
-        let font = FontId::proportional(theme::SMALL);
+        let font = theme::small();
         let middle = stage.left(i) + stage.column / 2.0;
         if stage.upright {
             painter.text(pos2(middle, stage.top - 4.0), Align2::CENTER_BOTTOM, word, font, colour);

@@ -1,19 +1,8 @@
 //! Two sentences that differ in one word, and how far apart their traces are after every word.
 //! Computed from the settings: it needs no run.
 
-use eframe::egui::{self, RichText, TextEdit, Ui, Vec2, vec2};
-
 use super::sentence::{NAMES, Sentence};
-use crate::{
-    analysis::ema,
-    config::Value,
-    labs::traces::TraceSettings,
-    ui::{
-        plot::{Axis, Chart, Line, Reference},
-        theme,
-        view::{Panel, PanelView, ViewCx},
-    },
-};
+use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// View `word_swap`.
 #[derive(Default)]
@@ -37,13 +26,13 @@ impl WordSwap {
             let points: Vec<[f64; 2]> =
                 far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
             if !points.is_empty() {
-                chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
+                chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
             }
         }
         if !chart.lines.is_empty() {
             chart.x.include = vec![1.0, s.words.len() as f64];
             let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
-            chart.references.push(Reference { label, at: s.swap_word as f64 + 1.0, vertical: true });
+            chart.upright(label, s.swap_word as f64 + 1.0);
         }
         chart
     }
@@ -65,9 +54,7 @@ impl WordSwap {
                 }
                 if chosen {
                     let mut to = s.swap_to.clone();
-                    let edit = TextEdit::singleline(&mut to)
-                        .desired_width(64.0)
-                        .font(egui::FontId::proportional(theme::SMALL));
+                    let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
                     let response = ui.add(edit).on_hover_text("The word that takes its place.");
                     response.widget_info(|| {
                         egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "word to swap in")

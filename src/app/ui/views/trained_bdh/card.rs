@@ -1,9 +1,6 @@
 //! The properties of an opened BDH, read from its tensors, and whether it can read the present text.
 
-use eframe::egui::{Align2, Button, FontId, Label, RichText, ScrollArea, Sense, Ui, vec2};
-
 use crate::{
-    config::Value,
     labs::{
         corpus::CorpusSettings,
         headline::{Digits, large::beside},
@@ -11,14 +8,10 @@ use crate::{
     },
     telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
     ui::{
-        questions::Freshness,
-        table::Table,
-        theme,
-        view::{View, ViewCx},
+        views::prelude::*,
         widgets::{
             fold::fold_ui,
             large_figure::{LargeFigure, large_figures_ui},
-            number::grouped,
         },
     },
 };
@@ -63,14 +56,14 @@ fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
         ui.horizontal(|ui| {
             let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
             let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
-            let font = FontId::proportional(theme::SMALL);
+            let font = theme::small();
             ui.painter().text(place.left_center(), Align2::LEFT_CENTER, words, font, cx.theme.secondary);
             ui.add(Label::new(RichText::new(value).font(theme::numbers())).wrap());
         });
     }
     for note in &m.notes {
         ui.add_space(6.0);
-        ui.label(RichText::new(note).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, note);
     }
     ui.add_space(8.0);
 }
@@ -127,12 +120,12 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
                 cx.ask_now::<ReadingCandidates>(variant, &args);
             }
             if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
-                ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+                ui.label(small_text(words, cx.theme.error));
             }
         }
         return;
     };
-    ui.label(RichText::new(comparison(m.value)).size(theme::SMALL).color(cx.theme.secondary));
+    note_ui(ui, cx.theme, comparison(m.value));
     for candidate in &m.candidates {
         let marks = [
             (candidate.is_used, "used"),
@@ -155,7 +148,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new(line).font(theme::numbers()).color(tone)).on_hover_text(&candidate.tokens);
             if !candidate.tokenizer.is_empty() {
-                ui.label(RichText::new(&candidate.tokenizer).size(theme::SMALL).color(tone));
+                ui.label(small_text(&candidate.tokenizer, tone));
             }
             if candidate.is_chosen && !candidate.is_used && cx.has_controls {
                 let tip =
@@ -170,7 +163,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         });
     }
     for words in &m.warnings {
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.warm));
+        ui.label(small_text(words, cx.theme.warm));
     }
 }
 

@@ -1,11 +1,9 @@
 //! The effect on a text of silencing, scaling or clamping chosen neurons or synapses, beside random ones that are as
 //! active.
 
-use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
-
 use super::text_ui;
 use crate::{
-    config::{Choice, Settings, Value},
+    config::Settings,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
@@ -15,15 +13,10 @@ use crate::{
         measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        questions::Freshness,
-        table::Table,
-        theme,
-        views::{Measured, View, ViewCx},
+        views::prelude::*,
         widgets::{
-            bars::{Bar, bars_ui},
             number::share,
-            token_strip::{Mark, drawable_text, token_strip_ui, visible_text},
+            token_strip::{Mark, drawable_text},
             typed::settled,
         },
     },
@@ -171,10 +164,10 @@ impl Intervention {
         };
         let mut chart = Chart::new("what changes at each token", x, y);
         let random = format!("random {}, mean of {}", m.kind(), m.null_draws.len());
-        chart.lines.push(Line::new(format!("these {}", m.kind()), cx.theme.accent, points(&m.divergence)));
+        chart.add(Line::new(format!("these {}", m.kind()), cx.theme.accent, points(&m.divergence)));
         if !m.null_draws.is_empty() {
             let null = Line::new(random, cx.theme.secondary, points(&m.null_divergence));
-            chart.lines.push(null.stroke(Stroke::Dashed));
+            chart.add(null.dashed());
         }
         chart.marker = cx.selection.token.map(|t| t as f64);
         chart
@@ -186,19 +179,11 @@ impl Intervention {
         let lost = m.before.iter().filter(|b| !m.after.iter().any(|a| a.token == b.token));
         shown.extend(lost.map(|b| LikelyToken { token: b.token.clone(), probability: f64::NAN }));
         let before = |token: &str| m.before.iter().find(|b| b.token == token).map(|b| b.probability);
-        let bar = |likely: &LikelyToken| Bar {
-            name: visible_text(&likely.token),
-            sign: "",
-            colour: theme.accent,
-            value: likely.probability,
-            before: before(&likely.token),
-        };
-        let bars: Vec<Bar> = shown.iter().filter(|l| l.probability.is_finite()).map(bar).collect();
-        ui.label(
-            RichText::new("what comes next; a line across marks the model as it is")
-                .size(theme::SMALL)
-                .color(theme.secondary),
-        );
+        let bars = shown.iter().filter(|l| l.probability.is_finite()).map(|likely| {
+            Bar::new(visible_text(&likely.token), theme.accent, likely.probability).before(before(&likely.token))
+        });
+        let bars: Vec<Bar> = bars.collect();
+        note_ui(ui, theme, "what comes next; a line across marks the model as it is");
         bars_ui(ui, theme, "next tokens with the change", &bars, 1.0);
         for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {
             let words = RichText::new(format!("goes on {name}: {}", drawable_text(ui, text))).size(theme::SMALL);
@@ -246,7 +231,7 @@ impl View for Intervention {
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
-            ui.label(RichText::new(details(m.value)).size(theme::SMALL).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, details(m.value));
             let max = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
                 let share = share(m.divergence.get(t).map_or(0.0, |d| d / max) as f32);

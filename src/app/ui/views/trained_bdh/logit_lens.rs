@@ -1,24 +1,11 @@
 //! The logit lens: the prediction of the model if it ended after fewer layers, at every token of a text.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role,
-    pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     telemetry::measurements::{LikelyToken, LogitLens},
-    ui::{
-        questions::Freshness,
-        table::Table,
-        theme,
-        view::{Measured, View, ViewCx, sample_subtitle},
-        widgets::{
-            bars::{Bar, bars_ui},
-            number::share,
-            token_strip::visible_text,
-        },
-    },
+    ui::{views::prelude::*, widgets::number::share},
 };
 
 /// View `logit_lens`.
@@ -133,7 +120,7 @@ impl LogitLensView {
                     painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Inside);
                 }
             }
-            draw_text(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
+            draw_text(place(m.layers + 1, token), text, theme::numbers(), theme.secondary);
         }
         response.widget_info(|| {
             let line = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
@@ -153,16 +140,13 @@ impl LogitLensView {
             layers_label(cell.layers),
             cell.token
         );
-        ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+        note_ui(ui, theme, words);
         let whole = m.likely_at(m.layers, cell.token);
         let before = |token: &LikelyToken| whole.iter().find(|w| w.token == token.token).map(|w| w.probability);
         let next = m.sample.tokens.get(cell.token + 1);
-        let bar = |likely: &LikelyToken| Bar {
-            name: visible_text(&likely.token),
-            sign: if next == Some(&likely.token) { "\u{2713}" } else { "" },
-            colour: theme.accent,
-            value: likely.probability,
-            before: before(likely),
+        let bar = |likely: &LikelyToken| {
+            let bar = Bar::new(visible_text(&likely.token), theme.accent, likely.probability);
+            bar.sign(if next == Some(&likely.token) { "\u{2713}" } else { "" }).before(before(likely))
         };
         let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(LIKELY).map(bar).collect();
         bars_ui(ui, theme, "likely tokens of the cell", &bars, 1.0);
@@ -176,7 +160,7 @@ impl LogitLensView {
                 if let Some(line) = line {
                     ui.painter().rect_stroke(rect, 1.0, Stroke::new(1.5, line), StrokeKind::Inside);
                 }
-                ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, words);
             };
             patch(ui, cx.theme.accent.gamma_multiply(0.06), None, "unsure");
             patch(ui, cx.theme.accent.gamma_multiply(0.68), None, "sure");
@@ -218,11 +202,7 @@ impl View for LogitLensView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<LogitLens>().map(|m| m.sample),
-            "the head after every layer",
-            "what the model would say if it ended earlier",
-        )
+        cx.answered_subtitle::<LogitLens>("the head after every layer", "what the model would say if it ended earlier")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
@@ -231,13 +211,7 @@ impl View for LogitLensView {
         for layers in 0..=m.layers {
             for (position, token) in m.sample.tokens.iter().enumerate() {
                 for likely in m.likely_at(layers, position) {
-                    table.row([
-                        layers.to_string(),
-                        position.to_string(),
-                        token.clone(),
-                        likely.token.clone(),
-                        likely.probability.to_string(),
-                    ]);
+                    table.cells(&[&layers, &position, token, &likely.token, &likely.probability]);
                 }
             }
         }

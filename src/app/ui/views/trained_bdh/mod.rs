@@ -15,13 +15,7 @@ pub use query_key_maps::QueryKeyMapsView;
 pub(super) use take_over::{NeuronSet, take_over_ui};
 pub use top_contexts::TopContextsView;
 
-use eframe::egui::Ui;
-
-use crate::{
-    config::Value,
-    labs::synapses::settings::ReadingSettings,
-    ui::{view::ViewCx, widgets::typed::text_line},
-};
+use crate::{labs::synapses::settings::ReadingSettings, ui::views::prelude::*};
 
 /// The settings of the text, in a lab that has them.
 pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {

@@ -1,32 +1,17 @@
 //! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them
 //! large, and the keys that the selected token answers to.
 
-use std::{collections::HashMap, sync::Arc};
-
-use eframe::egui::{
-    self, Align2, FontId, Rect, RichText, ScrollArea, Sense, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo,
-    accesskit::Role,
-};
-
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
-    telemetry::{MatrixView, Payload, measurements::QueryKeyMaps},
+    telemetry::{MatrixView, measurements::QueryKeyMaps},
     ui::{
-        plot::{
-            colour_bar::Colours,
-            map::{MapFrame, MapState, MapUi, paint_map},
-            map_cells::MapCells,
-            value_label,
+        plot::map::{MapState, MapUi, paint_map},
+        view::Selection,
+        views::{
+            attention::{Grid, colours},
+            prelude::*,
         },
-        questions::Freshness,
-        table::Table,
-        theme::{self, Theme},
-        view::{Measured, Selection, View, ViewCx, sample_subtitle},
-        views::attention::{Grid, colours},
-        widgets::{
-            number::share,
-            token_strip::{Mark, token_strip_ui, visible_text},
-        },
+        widgets::{number::share, token_strip::Mark},
     },
 };
 
@@ -109,7 +94,7 @@ impl QueryKeyMapsView {
         let painter = ui.painter_at(rect.expand(2.0));
         for layer in 0..maps.layers.len() {
             let (at, align) = grid.layer_name(layer);
-            painter.text(at, align, format!("layer {layer}"), FontId::proportional(12.0), cx.theme.secondary);
+            painter.text(at, align, format!("layer {layer}"), theme::small(), cx.theme.secondary);
         }
         for at in all {
             let map = Rect::from_min_size(grid.cell(at.layer, at.head).min, Vec2::splat(grid.side()));
@@ -146,17 +131,9 @@ impl QueryKeyMapsView {
             }
             false => format!("{} is not before {}", token(col), token(row)),
         };
-        let map = MapUi {
-            name: "products of queries and keys",
-            held,
-            colours: Self::colours(m.value, at, cx.theme),
-            row_label: "query",
-            col_label: "key",
-            describe: &describe,
-            marked: cx.selection.token,
-            cell: None,
-            frame: MapFrame::default(),
-        };
+        let colours = Self::colours(m.value, at, cx.theme);
+        let map = MapUi::attention("products of queries and keys", held, colours, &describe);
+        let map = MapUi { marked: cx.selection.token, ..map };
         if let Some((row, _)) = map.show(ui, size, cx.theme, &mut self.window).clicked {
             cx.selection.token = Some(row);
         }
@@ -209,7 +186,7 @@ impl View for QueryKeyMapsView {
         Self::strip_ui(ui, cx, &m);
         let words = chosen(m.value, cx.selection)
             .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.label()));
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words);
         let room = ui.available_size();
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
         let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
@@ -219,17 +196,12 @@ impl View for QueryKeyMapsView {
         self.large_ui(&mut inner, cx, &m, right.size());
         if m.value.layers.iter().all(|l| l.greatest.iter().all(|g| *g == 0.0)) {
             let at = right.center();
-            let font = FontId::proportional(theme::SMALL);
-            ui.painter().text(at, Align2::CENTER_CENTER, "no neuron fires twice", font, cx.theme.secondary);
+            ui.painter().text(at, Align2::CENTER_CENTER, "no neuron fires twice", theme::small(), cx.theme.secondary);
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<QueryKeyMaps>().map(|m| m.sample),
-            "rows ask, columns answer",
-            "which tokens' neurons answer to which",
-        )
+        cx.answered_subtitle::<QueryKeyMaps>("rows ask, columns answer", "which tokens' neurons answer to which")
     }
 
     /// The large map, cell by cell.

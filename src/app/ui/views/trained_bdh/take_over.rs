@@ -1,12 +1,6 @@
 //! Takes neurons of other views over into the intervention.
 
-use eframe::egui::{RichText, Ui};
-
-use crate::{
-    config::Value,
-    labs::trained_bdh::settings::ChangeSettings,
-    ui::{theme, view::ViewCx, widgets::number::grouped},
-};
+use crate::{labs::trained_bdh::settings::ChangeSettings, ui::views::prelude::*};
 
 /// Neurons that can be taken over together.
 pub(in crate::ui::views) struct NeuronSet {
@@ -22,7 +16,7 @@ pub(in crate::ui::views) fn take_over_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sets:
         return;
     }
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("intervene on").size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, "intervene on");
         for set in sets {
             let words = match set.neurons.len() {
                 1 => set.name.clone(),

@@ -20,54 +20,22 @@ pub(in crate::corpus) const NAIVE: Generated = Generated {
     recipe: Recipe::Parliament(Extent::NAIVE),
 };
 
-const fn pair(id: &'static str, title: &'static str, about: &'static str, languages: [usize; 2]) -> Generated {
-    Generated { id, title, about, recipe: Recipe::Pairs(languages) }
+/// A corpus of the pairs between two languages.
+macro_rules! pair {
+    ($corpus:ident, $id:literal, $first:literal and $second:literal, $languages:expr) => {
+        #[doc = concat!("Corpus `", $id, "`.")]
+        pub(in crate::corpus) const $corpus: Generated = Generated {
+            id: $id,
+            title: concat!("Parliament, ", $first, " and ", $second),
+            about: concat!("The parliament's pairs between ", $first, " and ", $second, " alone, either way round."),
+            recipe: Recipe::Pairs($languages),
+        };
+    };
 }
 
-/// Corpus `parliament_en_es`.
-pub(in crate::corpus) const EN_ES: Generated = pair(
-    "parliament_en_es",
-    "Parliament, English and Spanish",
-    "The parliament's pairs between English and Spanish alone, either way round.",
-    [0, 2],
-);
-
-/// Corpus `parliament_en_fr`.
-pub(in crate::corpus) const EN_FR: Generated = pair(
-    "parliament_en_fr",
-    "Parliament, English and French",
-    "The parliament's pairs between English and French alone, either way round.",
-    [0, 1],
-);
-
-/// Corpus `parliament_en_de`.
-pub(in crate::corpus) const EN_DE: Generated = pair(
-    "parliament_en_de",
-    "Parliament, English and German",
-    "The parliament's pairs between English and German alone, either way round.",
-    [0, 3],
-);
-
-/// Corpus `parliament_fr_es`.
-pub(in crate::corpus) const FR_ES: Generated = pair(
-    "parliament_fr_es",
-    "Parliament, French and Spanish",
-    "The parliament's pairs between French and Spanish alone, either way round.",
-    [1, 2],
-);
-
-/// Corpus `parliament_fr_de`.
-pub(in crate::corpus) const FR_DE: Generated = pair(
-    "parliament_fr_de",
-    "Parliament, French and German",
-    "The parliament's pairs between French and German alone, either way round.",
-    [1, 3],
-);
-
-/// Corpus `parliament_es_de`.
-pub(in crate::corpus) const ES_DE: Generated = pair(
-    "parliament_es_de",
-    "Parliament, Spanish and German",
-    "The parliament's pairs between Spanish and German alone, either way round.",
-    [2, 3],
-);
+pair!(EN_ES, "parliament_en_es", "English" and "Spanish", [0, 2]);
+pair!(EN_FR, "parliament_en_fr", "English" and "French", [0, 1]);
+pair!(EN_DE, "parliament_en_de", "English" and "German", [0, 3]);
+pair!(FR_ES, "parliament_fr_es", "French" and "Spanish", [1, 2]);
+pair!(FR_DE, "parliament_fr_de", "French" and "German", [1, 3]);
+pair!(ES_DE, "parliament_es_de", "Spanish" and "German", [2, 3]);

@@ -9,11 +9,12 @@ use super::{
     spread,
 };
 use crate::{
+    analysis::statistics::{difference, mean_row},
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
     models::capabilities::LanguageFlow,
-    nn::{Error, Result, Tensor, fused::cross_entropy::cross_entropy, host},
+    nn::fused::cross_entropy::cross_entropy,
     ode::{self, Method, SolverOptions},
-    probe::ProbeInputs,
+    probe::prelude::*,
     telemetry::measurements::{FlowSweepActivation, SteeringCurves},
 };
 
@@ -47,18 +48,6 @@ impl Solved<'_> {
     }
 }
 
-fn mean(states: &[Vec<f64>]) -> Vec<f64> {
-    let mut sum = vec![0.0; states.first().map_or(0, Vec::len)];
-    for state in states {
-        sum.iter_mut().zip(state).for_each(|(s, x)| *s += x / states.len() as f64);
-    }
-    sum
-}
-
-fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
 fn length(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
@@ -70,7 +59,7 @@ fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
         groups(&steering::prompts(&nouns), solved.model, cx)
     };
     let (good, bad) = (of_nouns(true)?, of_nouns(false)?);
-    let apart = difference(&mean(&solved.last_states(&good, 0.0)?), &mean(&solved.last_states(&bad, 0.0)?));
+    let apart = difference(&mean_row(&solved.last_states(&good, 0.0)?), &mean_row(&solved.last_states(&bad, 0.0)?));
     let mut distances = vec![];
     for groups in [&good, &bad] {
         let (plus, minus) = (solved.last_states(groups, 1.0)?, solved.last_states(groups, -1.0)?);
@@ -98,7 +87,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     let unsteered = |tokens: Tensor| -> Result<Unsteered> { Ok(Unsteered { end: solved.end(&tokens, 0.0)?, tokens }) };
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let prompts: Vec<Unsteered> = held_out.into_iter().map(|g| unsteered(g.tokens)).collect::<Result<_>>()?;
-    let text = cx.corpus.held_out(WINDOWS, model.positions()).map_err(Error::msg)?;
+    let text = cx.corpus.held_out(WINDOWS, model.positions())?;
     let windows = unsteered(Tensor::from_slice(&text.inputs, (text.rows, text.len), cx.device)?)?;
     let targets = Tensor::from_slice(&text.targets, (text.rows, text.len), cx.device)?;
     let ids = class_ids(classes, cx);

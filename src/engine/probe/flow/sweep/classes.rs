@@ -6,9 +6,8 @@ use crate::{
     analysis::{linear_probe, statistics::wilson},
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
     models::capabilities::{LanguageFlow, Steering},
-    nn::{Result, Tensor, host},
     ode::{self, Method, SolverOptions},
-    probe::ProbeInputs,
+    probe::prelude::*,
     telemetry::measurements::{ClassCurves, FlowSweepClass, FlowSweepLayers},
 };
 

@@ -10,9 +10,8 @@ use crate::{
     analysis::rank_correlation::shift_test,
     corpus::Windows,
     models::capabilities::LanguageFlow,
-    nn::{Error, Result, Tensor},
     ode::{self, Method, SolverOptions},
-    probe::{ProbeInputs, position_losses::token_losses},
+    probe::{position_losses::token_losses, prelude::*},
     telemetry::{
         measurements::{FlowSweepDifficulty, RankCorrelation},
         number::Numbers,
@@ -36,7 +35,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     let Some(model) = input.model() else {
         candle_core::bail!("points of the plane are no text; choose a model that reads one")
     };
-    let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions())).map_err(Error::msg)?;
+    let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions()))?;
     let places = places(text.len);
     if places.is_empty() {
         candle_core::bail!("the model reads too short a text: two tokens at least are needed");

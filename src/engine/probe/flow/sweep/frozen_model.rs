@@ -5,9 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{
     config::{Arguments, Choice},
-    models::Trainable,
-    nn::{Result, params},
-    probe::ProbeInputs,
+    nn::params,
+    probe::prelude::*,
     telemetry::measurements::FlowSweepArgs,
 };
 

@@ -3,8 +3,9 @@
 use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
     models::capabilities::{FlowControl, LanguageFlow},
-    nn::{Result, Tensor, host, memory},
+    nn::memory,
     ode::{self, Gradient, Method, SolverOptions},
+    probe::prelude::*,
     telemetry::measurements::{FlowSweepGradientError, FlowSweepGradientMemory, GradientCurve, GradientMethod},
 };
 

@@ -4,12 +4,7 @@
 use std::time::Instant;
 
 use super::{Columns, FlowInput, Sweep};
-use crate::{
-    models::{Model, Trainable},
-    nn::{Result, Tap, Tensor, host},
-    probe::ProbeInputs,
-    telemetry::measurements::FlowSweepLatency,
-};
+use crate::{probe::prelude::*, telemetry::measurements::FlowSweepLatency};
 
 const TURNS: usize = 20;
 /// Passes of each in one turn; the fastest counts.

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     analysis::step_growth_bound::{self, StepCount},
-    nn::{Result, Tensor, host},
     ode::{self, Method, Policy, SolverOptions},
+    probe::prelude::*,
     telemetry::measurements::{
         ControlCurve, FlowSweepInvariance, FlowSweepNfe, FlowSweepTolerance, NfeCurve, ToleranceCurve,
     },

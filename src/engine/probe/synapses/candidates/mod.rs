@@ -205,7 +205,7 @@ impl Probe for Candidates {
         let tokens_from = vec![Evidence::OnlyFit; texts.len()];
         let found = decide(&known, windows, &tokens_from, |k| {
             let corpus = texts[k].1;
-            let cut = corpus.held_out(windows.count, windows.length).map_err(|e| Error::Msg(e.to_string()))?;
+            let cut = corpus.held_out(windows.count, windows.length)?;
             let bytes = |row: &[u32]| corpus.decode(row).len();
             let text = ReadWindows { windows: cut, bytes: &bytes };
             window_losses(deep.as_ref(), layers_known, &text, cx.progress.piece(k, texts.len())).map(Some)

@@ -3,10 +3,9 @@
 
 use candle_core::{D, bail};
 
-use super::super::super::Progress;
 use crate::{
-    models::capabilities::{Intervention, State, SynapseModel},
-    nn::{Device, Result, Tap, Tensor, host},
+    models::capabilities::{Intervention, State},
+    probe::prelude::*,
 };
 
 /// Tokens read at once.

@@ -4,14 +4,13 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    super::super::Progress,
     changed::ForwardPass,
     null::{MatchedNull, NullDraw},
     request::Request,
 };
 use crate::{
-    models::capabilities::{Intervention, SynapseModel, Target},
-    nn::{Device, Result},
+    models::capabilities::{Intervention, Target},
+    probe::prelude::*,
 };
 
 /// Options of an effect beside the text itself.

@@ -12,13 +12,8 @@ pub use request::{Request, request};
 pub(in crate::probe) use changed::{continuation, read_rows};
 pub(in crate::probe) use null::MatchedNull;
 
-use super::super::{
-    Answer, Probe, ProbeInputs,
-    prompt::{Prompt, likely_tokens},
-};
 use crate::{
-    models::capabilities::SynapseModel,
-    nn::Result,
+    probe::prelude::*,
     telemetry::{
         measurements::{InterventionArgs, InterventionEffect},
         number::Number,

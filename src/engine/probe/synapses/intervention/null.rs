@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::firing::{self, Activation};
 use crate::{
-    models::capabilities::{Intervention, SynapseModel, SynapseShape, Target},
-    nn::{Device, Result, Tensor, host},
+    models::capabilities::{Intervention, SynapseShape, Target},
+    probe::prelude::*,
     telemetry::Synapse,
 };
 

@@ -5,19 +5,17 @@
 mod paths;
 mod written;
 
-use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
+use paths::{SynapseEnd, first_pass, second_pass};
+
 use crate::{
-    models::{
-        Trainable,
-        capabilities::{Rotation, SynapseModel},
-    },
-    nn::Result,
+    analysis::statistics,
+    models::capabilities::Rotation,
+    probe::prelude::*,
     telemetry::{
         Synapse,
-        measurements::{self, ReadingArgs, SynapseTrace},
+        measurements::{ReadingArgs, SynapseTrace},
     },
 };
-use paths::{SynapseEnd, first_pass, highest, second_pass};
 
 /// Makes a [`measurements::SynapseReading`].
 pub struct ReadingProbe;
@@ -69,7 +67,7 @@ impl<'a> ReadingQuery<'a> {
     /// The values of synapses while these tokens are read, which begin with the text.
     fn read(&self, ids: &[u32]) -> Result<measurements::SynapseReading> {
         let (peaks, tokens) = first_pass(self, ids)?;
-        let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
+        let mut ends = peaks.map(|p| statistics::largest(&p, FOLLOWED));
         if let Some(synapse) = self.synapse {
             for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
                 if !end.contains(&neuron) {

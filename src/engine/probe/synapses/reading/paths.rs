@@ -50,14 +50,6 @@ fn raise(peaks: &mut [f32], layer: &LayerActivations, which: Activation, token: 
     peaks.iter_mut().zip(layer.row(which, token)).for_each(|(p, v)| *p = p.max(v));
 }
 
-/// The `count` neurons with the largest values, largest first; ties by number.
-pub(super) fn highest(values: &[f32], count: usize) -> Vec<usize> {
-    let mut all: Vec<usize> = (0..values.len()).collect();
-    all.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
-    all.truncate(count);
-    all
-}
-
 /// The two ends of a synapse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SynapseEnd {

@@ -101,7 +101,7 @@ mod tests {
         std::fs::write(folder.path().join("text.txt"), "The tide turned, and the harbour filled again.\n".repeat(40))?;
         let source = Source::File(folder.path().join("text.txt"));
         let spec = CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.2, seed: 1 };
-        let corpus = Corpus::open(&spec).map_err(candle_core::Error::msg)?;
+        let corpus = Corpus::open(&spec)?;
         let sizes = BdhSpec { heads: 2, neurons: 64, d_model: 16, layers: 3, ..BdhSpec::default() };
         let model = Bdh::new(&sizes, 256, 3, &Device::Cpu)?;
         let args = ReadingArgs { text: "the tide".into(), write: 4000, ..ReadingArgs::default() };

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    corpus::{Corpus, Windows, generated::parliament::CODES},
-    models::capabilities::SynapseModel,
-    nn::{Device, IGNORE, Result, Tap, Tensor},
-    probe::position_losses::token_losses,
+    corpus::{Windows, generated::parliament::CODES},
+    nn::IGNORE,
+    probe::{position_losses::token_losses, prelude::*},
     telemetry::measurements::DirectionLoss,
 };
 

@@ -3,41 +3,41 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FlowArgs, FlowMotion, SolverTrace, SolverUse, measurement};
+use super::{FlowArgs, FlowMotion, SolverTrace, SolverUse};
 use crate::telemetry::{
-    Array,
-    number::{self, Float, Number, Numbers},
+    measurements::prelude::*,
+    number::{self},
 };
 
-/// A flow solved from depth 0 to 1 at one control.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowAnswer {
-    /// The control that the flow was solved with.
-    pub control: FlowControl,
-    /// The solver and its settings.
-    pub solver: SolverUse,
-    /// Index of the token, or of the start in the plane, that is followed.
-    pub token: usize,
-    /// The object whose states these are, and their meaning at depth 1.
-    pub outcome: FlowOutcome,
-    /// The paths of the states in the plane that they are drawn in.
-    pub paths: FlowPaths,
-    /// The solver's work.
-    pub trace: SolverTrace,
-    /// Speed and curvature of the path by depth.
-    pub motion: FlowMotion,
-}
+measurement! {
+    /// A flow solved from depth 0 to 1 at one control.
+    pub struct FlowAnswer in "flow.answer" answers FlowArgs {
+        /// The control that the flow was solved with.
+        pub control: FlowControl,
+        /// The solver and its settings.
+        pub solver: SolverUse,
+        /// Index of the token, or of the start in the plane, that is followed.
+        pub token: usize,
+        /// The object whose states these are, and their meaning at depth 1.
+        pub outcome: FlowOutcome,
+        /// The paths of the states in the plane that they are drawn in.
+        pub paths: FlowPaths,
+        /// The solver's work.
+        pub trace: SolverTrace,
+        /// Speed and curvature of the path by depth.
+        pub motion: FlowMotion,
+    }
 
-/// The signal that enters the right-hand side from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowControl {
-    /// u: the control vector, without unit; a field of the plane uses the first two numbers.
-    #[serde(with = "number::array")]
-    #[schemars(with = "[Number<f64>; 4]")]
-    pub u: [f64; 4],
-    /// Multiplier of the field's own scale alpha.
-    #[serde(with = "Float")]
-    pub alpha: f64,
+    /// The signal that enters the right-hand side from outside.
+    #[derive(Copy)]
+    pub struct FlowControl {
+        /// u: the control vector, without unit; a field of the plane uses the first two numbers.
+        #[serde(with = "number::array")]
+        #[schemars(with = "[Number<f64>; 4]")]
+        pub u: [f64; 4],
+        /// Multiplier of the field's own scale alpha.
+        pub alpha: f64,
+    }
 }
 
 /// The state that flowed.
@@ -50,71 +50,63 @@ pub enum FlowOutcome {
     Plane(PlanarOutcome),
 }
 
-/// Words at the end of a flow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LanguageOutcome {
-    /// The text that was carried, as typed.
-    pub prompt: String,
-    /// The likeliest next tokens, likeliest first.
-    pub next: Vec<NextToken>,
-    /// How the text goes on, always with the likeliest token.
-    pub continuation: Vec<String>,
-    /// The target that the control was trained to lead to; absent of a flow that was never steered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub classes: Option<SteeringClasses>,
-}
+measurement! {
+    /// Words at the end of a flow.
+    pub struct LanguageOutcome {
+        /// The text that was carried, as typed.
+        pub prompt: String,
+        /// The likeliest next tokens, likeliest first.
+        pub next: Vec<NextToken>,
+        /// How the text goes on, always with the likeliest token.
+        pub continuation: Vec<String>,
+        /// The target that the control was trained to lead to; absent of a flow that was never steered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub classes: Option<SteeringClasses>,
+    }
 
-/// A field of the plane.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanarOutcome {
-    /// Id of the field: "van_der_pol".
-    pub field: String,
-}
+    /// A field of the plane.
+    pub struct PlanarOutcome {
+        /// Id of the field: "van_der_pol".
+        pub field: String,
+    }
 
-/// A next token with its probability, steered and not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NextToken {
-    /// Its text; a bare space is a middle dot.
-    pub token: String,
-    /// 0 to 1.
-    #[serde(with = "Float")]
-    pub probability: f64,
-    /// The same at u = 0.
-    #[serde(with = "Float")]
-    pub unsteered: f64,
-}
+    /// A next token with its probability, steered and not.
+    pub struct NextToken {
+        /// Its text; a bare space is a middle dot.
+        pub token: String,
+        /// 0 to 1.
+        pub probability: f64,
+        /// The same at u = 0.
+        pub unsteered: f64,
+    }
 
-/// The classes of tokens that the first control leads to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SteeringClasses {
-    /// The target that u0 = +1 was trained to lead to.
-    pub plus: SteeringClass,
-    /// The target that u0 = -1 was trained to lead to.
-    pub minus: SteeringClass,
-}
+    /// The classes of tokens that the first control leads to.
+    pub struct SteeringClasses {
+        /// The target that u0 = +1 was trained to lead to.
+        pub plus: SteeringClass,
+        /// The target that u0 = -1 was trained to lead to.
+        pub minus: SteeringClass,
+    }
 
-/// A class of words that a control leads to, with its probability as the next token.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SteeringClass {
-    /// The tokens of the class.
-    pub tokens: Vec<String>,
-    /// Summed probability of the class as the next token, 0 to 1.
-    #[serde(with = "Float")]
-    pub probability: f64,
-    /// The same at u = 0.
-    #[serde(with = "Float")]
-    pub unsteered: f64,
-}
+    /// A class of words that a control leads to, with its probability as the next token.
+    pub struct SteeringClass {
+        /// The tokens of the class.
+        pub tokens: Vec<String>,
+        /// Summed probability of the class as the next token, 0 to 1.
+        pub probability: f64,
+        /// The same at u = 0.
+        pub unsteered: f64,
+    }
 
-/// Where each token (or start) is carried, in the directions in which the flow moves the states most.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowPaths {
-    /// tau: depths of the states, S numbers from 0 to 1.
-    pub taus: Numbers,
-    /// `(N, S, C)`: token, depth, component; units of the hidden state (in the plane: of the plane).
-    pub places: Array,
-    /// Share of the variance of the displacements along each of the C components, 0 to 1.
-    pub explained: Numbers,
+    /// Where each token (or start) is carried, in the directions in which the flow moves the states most.
+    pub struct FlowPaths {
+        /// tau: depths of the states, S numbers from 0 to 1.
+        pub taus: Numbers,
+        /// `(N, S, C)`: token, depth, component; units of the hidden state (in the plane: of the plane).
+        pub places: Array,
+        /// Share of the variance of the displacements along each of the C components, 0 to 1.
+        pub explained: Numbers,
+    }
 }
 
 impl FlowAnswer {
@@ -133,5 +125,3 @@ impl FlowAnswer {
         self.language().and_then(|l| l.classes.as_ref())
     }
 }
-
-measurement!(FlowAnswer, channel: "flow.answer", asked: FlowArgs);

@@ -5,7 +5,7 @@ use crate::{
         planar_field::PlanarField,
         runge_kutta::{Method, Policy},
     },
-    config::arguments,
+    telemetry::measurements::prelude::*,
 };
 
 arguments! {

@@ -1,64 +1,55 @@
 //! The claim of a steering by the measure that it was trained on, beside its effect on words.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::FlowArgs;
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowArgs, measurement};
-use crate::config::arguments;
-use crate::telemetry::number::Float;
+measurement! {
+    /// A steering's claims, in the model's own Euler steps.
+    pub struct FlowClaims in "flow.claims" answers FlowClaimsArgs {
+        /// The target that the control was trained to lead to.
+        pub classes: ClassTokens,
+        /// By the measure that it was trained on.
+        pub own: ClassShares,
+        /// By words of either kind after nouns that no steering prompt had; absent where no such word is one
+        /// token.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub words: Option<ClassShares>,
+        /// The prompt and how it goes on.
+        pub continuations: ClaimedContinuations,
+    }
 
-/// A steering's claims, in the model's own Euler steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowClaims {
-    /// The target that the control was trained to lead to.
-    pub classes: ClassTokens,
-    /// By the measure that it was trained on.
-    pub own: ClassShares,
-    /// By words of either kind after nouns that no steering prompt had; absent where no such word is one
-    /// token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub words: Option<ClassShares>,
-    /// The prompt and how it goes on.
-    pub continuations: ClaimedContinuations,
-}
+    /// The tokens of both classes that a steering was trained to lead to.
+    pub struct ClassTokens {
+        /// The target that u0 = +1 was trained to lead to.
+        pub plus: Vec<String>,
+        /// The target that u0 = -1 was trained to lead to.
+        pub minus: Vec<String>,
+    }
 
-/// The tokens of both classes that a steering was trained to lead to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClassTokens {
-    /// The target that u0 = +1 was trained to lead to.
-    pub plus: Vec<String>,
-    /// The target that u0 = -1 was trained to lead to.
-    pub minus: Vec<String>,
-}
+    /// Mean probabilities of the classes as the next token, 0 to 1.
+    #[derive(Copy)]
+    pub struct ClassShares {
+        /// Prompts that the means are over.
+        pub prompts: usize,
+        /// Share of class plus at u0 = +1.
+        pub plus: f64,
+        /// Share of class minus at u0 = -1.
+        pub minus: f64,
+        /// Share of class plus at u0 = 0.
+        pub plus_unsteered: f64,
+        /// Share of class minus at u0 = 0.
+        pub minus_unsteered: f64,
+    }
 
-/// Mean probabilities of the classes as the next token, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClassShares {
-    /// Prompts that the means are over.
-    pub prompts: usize,
-    /// Share of class plus at u0 = +1.
-    #[serde(with = "Float")]
-    pub plus: f64,
-    /// Share of class minus at u0 = -1.
-    #[serde(with = "Float")]
-    pub minus: f64,
-    /// Share of class plus at u0 = 0.
-    #[serde(with = "Float")]
-    pub plus_unsteered: f64,
-    /// Share of class minus at u0 = 0.
-    #[serde(with = "Float")]
-    pub minus_unsteered: f64,
-}
-
-/// The prompt with its continuation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClaimedContinuations {
-    /// At u0 = +1.
-    pub plus: String,
-    /// At u0 = 0.
-    pub unsteered: String,
-    /// At u0 = -1.
-    pub minus: String,
+    /// The prompt with its continuation.
+    pub struct ClaimedContinuations {
+        /// At u0 = +1.
+        pub plus: String,
+        /// At u0 = 0.
+        pub unsteered: String,
+        /// At u0 = -1.
+        pub minus: String,
+    }
 }
 
 arguments! {
@@ -68,5 +59,3 @@ arguments! {
         published: bool = false,
     }
 }
-
-measurement!(FlowClaims, channel: "flow.claims", asked: FlowClaimsArgs);

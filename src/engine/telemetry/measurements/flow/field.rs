@@ -1,48 +1,40 @@
 //! The field of a flow in the plane that its paths are drawn in.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{FlowArgs, measurement};
-use crate::config::arguments;
+use super::FlowArgs;
 use crate::telemetry::{
-    Array,
-    number::{self, Float, Number},
+    measurements::prelude::*,
+    number::{self},
 };
 
-/// Velocities of the followed token on a grid of places, all other tokens where they are at that depth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowField {
-    /// tau: the depth, 0 to 1.
-    #[serde(with = "Float")]
-    pub tau: f64,
-    /// Where the followed token is at that depth, in the two components.
-    #[serde(with = "number::array")]
-    #[schemars(with = "[Number<f64>; 2]")]
-    pub at: [f64; 2],
-    /// The part of the plane that the grid covers.
-    pub extent: FieldExtent,
-    /// `(rows, cols)`: first component of the velocity; a row has one second coordinate, lowest first.
-    pub dx: Array,
-    /// `(rows, cols)`: second component of the velocity.
-    pub dy: Array,
-}
+measurement! {
+    /// Velocities of the followed token on a grid of places, all other tokens where they are at that depth.
+    pub struct FlowField in "flow.field" answers FlowFieldArgs {
+        /// tau: the depth, 0 to 1.
+        pub tau: f64,
+        /// Where the followed token is at that depth, in the two components.
+        #[serde(with = "number::array")]
+        #[schemars(with = "[Number<f64>; 2]")]
+        pub at: [f64; 2],
+        /// The part of the plane that the grid covers.
+        pub extent: FieldExtent,
+        /// `(rows, cols)`: first component of the velocity; a row has one second coordinate, lowest first.
+        pub dx: Array,
+        /// `(rows, cols)`: second component of the velocity.
+        pub dy: Array,
+    }
 
-/// Ends of the grid, in units of the two components. Outermost rows and columns lie on them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FieldExtent {
-    /// Lowest first coordinate.
-    #[serde(with = "Float")]
-    pub x0: f64,
-    /// Highest first coordinate.
-    #[serde(with = "Float")]
-    pub x1: f64,
-    /// Lowest second coordinate.
-    #[serde(with = "Float")]
-    pub y0: f64,
-    /// Highest second coordinate.
-    #[serde(with = "Float")]
-    pub y1: f64,
+    /// Ends of the grid, in units of the two components. Outermost rows and columns lie on them.
+    #[derive(Copy)]
+    pub struct FieldExtent {
+        /// Lowest first coordinate.
+        pub x0: f64,
+        /// Highest first coordinate.
+        pub x1: f64,
+        /// Lowest second coordinate.
+        pub y0: f64,
+        /// Highest second coordinate.
+        pub y1: f64,
+    }
 }
 
 arguments! {
@@ -56,5 +48,3 @@ arguments! {
         cells: usize = 16,
     }
 }
-
-measurement!(FlowField, channel: "flow.field", asked: FlowFieldArgs);

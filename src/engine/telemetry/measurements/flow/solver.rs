@@ -5,29 +5,28 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::telemetry::number::Float;
+use crate::telemetry::measurements::prelude::*;
 
-/// Method, settings and the facts of the method that explain its cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SolverUse {
-    /// Id of the Runge-Kutta method: "dopri5".
-    pub method: String,
-    /// The rule of an adaptive method for the end of the span.
-    pub policy: StepPolicy,
-    /// Tolerated error relative to the state; of adaptive methods.
-    #[serde(with = "Float")]
-    pub rtol: f64,
-    /// Tolerated error in units of the state; of adaptive methods.
-    #[serde(with = "Float")]
-    pub atol: f64,
-    /// m: equal steps; of methods that are not adaptive.
-    pub steps: usize,
-    /// True if the method chooses its steps by its error.
-    pub is_adaptive: bool,
-    /// p: the method's order, which is also that of its step control.
-    pub order: u32,
-    /// Evaluations of the field that each attempted step costs.
-    pub evaluations_per_step: u32,
+measurement! {
+    /// Method, settings and the facts of the method that explain its cost.
+    pub struct SolverUse {
+        /// Id of the Runge-Kutta method: "dopri5".
+        pub method: String,
+        /// The rule of an adaptive method for the end of the span.
+        pub policy: StepPolicy,
+        /// Tolerated error relative to the state; of adaptive methods.
+        pub rtol: f64,
+        /// Tolerated error in units of the state; of adaptive methods.
+        pub atol: f64,
+        /// m: equal steps; of methods that are not adaptive.
+        pub steps: usize,
+        /// True if the method chooses its steps by its error.
+        pub is_adaptive: bool,
+        /// p: the method's order, which is also that of its step control.
+        pub order: u32,
+        /// Evaluations of the field that each attempted step costs.
+        pub evaluations_per_step: u32,
+    }
 }
 
 /// The rule of an adaptive method for the end of the span. Evaluations are comparable within one policy only.
@@ -49,25 +48,22 @@ impl fmt::Display for StepPolicy {
     }
 }
 
-/// Every attempted step of a solve from depth 0 to 1, and what the first one was chosen by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SolverTrace {
-    /// Length of the first step, in depth.
-    #[serde(with = "Float")]
-    pub h_init: f64,
-    /// d0: size of the start over the tolerance; 0 of a fixed step.
-    #[serde(with = "Float")]
-    pub d0: f64,
-    /// d1: size of the first slope over the tolerance.
-    #[serde(with = "Float")]
-    pub d1: f64,
-    /// d2: size of the slope's change over the tolerance.
-    #[serde(with = "Float")]
-    pub d2: f64,
-    /// NFE: evaluations of the field.
-    pub nfe: usize,
-    /// In the order in which they were tried.
-    pub attempts: Vec<SolverAttempt>,
+measurement! {
+    /// Every attempted step of a solve from depth 0 to 1, and what the first one was chosen by.
+    pub struct SolverTrace {
+        /// Length of the first step, in depth.
+        pub h_init: f64,
+        /// d0: size of the start over the tolerance; 0 of a fixed step.
+        pub d0: f64,
+        /// d1: size of the first slope over the tolerance.
+        pub d1: f64,
+        /// d2: size of the slope's change over the tolerance.
+        pub d2: f64,
+        /// NFE: evaluations of the field.
+        pub nfe: usize,
+        /// In the order in which they were tried.
+        pub attempts: Vec<SolverAttempt>,
+    }
 }
 
 impl SolverTrace {
@@ -87,20 +83,19 @@ impl SolverTrace {
     }
 }
 
-/// One attempted step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SolverAttempt {
-    /// tau: depth where it starts, 0 to 1.
-    #[serde(with = "Float")]
-    pub t: f64,
-    /// h: its length, in depth.
-    #[serde(with = "Float")]
-    pub h: f64,
-    /// E: estimated error over the tolerated one; at most 1 is accepted; 0 where none is estimated.
-    #[serde(with = "Float")]
-    pub error: f64,
-    /// True if it became a step.
-    pub accepted: bool,
-    /// The next step is the longest allowed, ten times this one, and would have been longer.
-    pub growth_capped: bool,
+measurement! {
+    /// One attempted step.
+    #[derive(Copy)]
+    pub struct SolverAttempt {
+        /// tau: depth where it starts, 0 to 1.
+        pub t: f64,
+        /// h: its length, in depth.
+        pub h: f64,
+        /// E: estimated error over the tolerated one; at most 1 is accepted; 0 where none is estimated.
+        pub error: f64,
+        /// True if it became a step.
+        pub accepted: bool,
+        /// The next step is the longest allowed, ten times this one, and would have been longer.
+        pub growth_capped: bool,
+    }
 }

@@ -1,86 +1,10 @@
 //! The ledger's verdicts, and what its check finds.
 
 use super::*;
-use crate::experiments::claims::result::{Made, PointNumbers, SeedNumbers};
-
-const PAPER: &str = r#"
-title = "A paper"
-source = "arXiv 0"
-
-[[claim]]
-id = "X1"
-title = "the gate stays shut"
-quote = "Gate stays closed"
-place = "Table 2"
-number = ".01"
-tier = "scaled"
-counter = "it had no time to open"
-turns = "an open gate"
-[claim.rule]
-base = "fast_slow"
-seeds = 3
-read = "gate of coupled"
-statistic = "mean"
-stands = { below = 0.01 }
-
-[[claim]]
-id = "X2"
-title = "it is cheaper"
-quote = "cheaper"
-place = "3"
-number = ""
-tier = "proxy"
-counter = "c"
-turns = "t"
-[claim.rule]
-base = "fast_slow"
-seeds = 3
-read = "held_out_loss of coupled"
-beside = "held_out_loss of frozen"
-statistic = "paired_difference"
-stands = { below = 0.0 }
-
-[[claim]]
-id = "X3"
-title = "at scale"
-quote = "at scale"
-place = "8"
-number = ""
-tier = "scaled"
-needs = "a GPU"
-"#;
-
-fn ledger() -> Ledger {
-    Ledger::new(&[("paper".to_owned(), PAPER.to_owned())], &[]).unwrap()
-}
-
-fn result(ledger: &Ledger, numbers: &[f64]) -> ClaimResult {
-    let (_, claim) = ledger.claims().next().unwrap();
-    let seed = |(seed, number): (usize, &f64)| SeedNumbers {
-        seed: seed as u64,
-        points: vec![PointNumbers { at: None, number: *number, beside: None }],
-    };
-    ClaimResult {
-        claim: claim.id.clone(),
-        rule: claim.rule.as_ref().unwrap().hash(),
-        verdict: Verdict::CannotBeTold,
-        effect: None,
-        interval: None,
-        p: None,
-        seeds: numbers.iter().enumerate().map(seed).collect(),
-        missing: vec![],
-        curve: vec![],
-        made: Made::default(),
-    }
-}
+use crate::experiments::claims::small_ledger::{PAPER, ledger, ledger_with, result};
 
 fn with(numbers: &[f64]) -> Ledger {
-    let mut ledger = ledger();
-    let raw = result(&ledger, numbers);
-    ledger.results.insert("X1".to_owned(), raw.clone());
-    let judged = ledger.judged(&raw);
-    ledger.results.insert("X1".to_owned(), judged);
-    ledger
+    ledger_with(&result(numbers))
 }
 
 fn labels(ledger: &Ledger) -> Vec<String> {
@@ -99,6 +23,20 @@ fn verdicts_are_corrected_for_all_rules_of_the_paper() {
     assert_eq!(labels(&with(&[0.5, 0.5001, 0.5002]))[0], "does not stand");
     assert_eq!(labels(&with(&[0.0, 0.01, 0.02]))[0], "cannot be told");
     assert_eq!(labels(&with(&[0.001, 0.0011]))[0], "cannot be told", "a run is missing");
+}
+
+/// The window judges the runs that have ended so far without a ledger of its own.
+#[test]
+fn a_result_is_judged_in_place_of_the_stored_one() {
+    let stored = with(&[0.5, 0.5001, 0.5002]);
+    let raw = result(&[0.001, 0.0011, 0.0009]);
+    let row = |ledger: &Ledger| ledger.rows()[0].standing.judgement().cloned();
+    assert_eq!(stored.judge(&raw), row(&with(&[0.001, 0.0011, 0.0009])));
+    assert_eq!(stored.judge(&stored.results["X1"]), row(&stored));
+    assert_eq!(labels(&stored)[0], "does not stand", "what is stored stays");
+    for claim in ["X12", "Z9"] {
+        assert_eq!(stored.judge(&ClaimResult { claim: claim.to_owned(), ..raw.clone() }), None, "there is no rule");
+    }
 }
 
 #[test]

@@ -1,15 +1,11 @@
 //! One number of all runs over steps or over the time of training, smoothed where that is wanted, and a table of its values
 //! and of the settings that differ.
 
-use eframe::egui::{RichText, Ui, vec2};
-
 use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
 use crate::ui::{
-    action::ExportFormat,
     comparison::{ComparedLine, Comparison},
-    panels::Shell,
-    plot::{Axis, Band, Chart, ChartState, Line, Scale, Smoothed},
-    theme::Theme,
+    panels::prelude::*,
+    plot::{Axis, Band, Chart, Line, Scale, Smoothed},
     widgets::smoothing::smoothing_ui,
 };
 
@@ -131,9 +127,10 @@ fn chart<'a>(figure: &'a Comparison, drawn: &'a [DrawnLine], axis: CurveAxis, th
                 (line.raw, line.dots) = (Some(compared.curve()), false);
             }
             (Some(timed), _) => {
-                line.data = timed.mean.clone().into();
+                line.data = timed.mean.as_slice().into();
                 if let Some(raw) = &timed.raw {
-                    let mut raw = Line::new(line.label.clone(), line.colour, raw.clone()).stroke(line.stroke).faint();
+                    let raw = Line::new(line.label.clone(), line.colour, raw.as_slice());
+                    let mut raw = raw.stroke(line.stroke).faint();
                     raw.short = Some(line.name().to_owned());
                     behind.push(raw);
                     line.dots = false;
@@ -142,9 +139,9 @@ fn chart<'a>(figure: &'a Comparison, drawn: &'a [DrawnLine], axis: CurveAxis, th
         }
     }
     if axis == CurveAxis::Time {
-        let band = |(line, drawn): (&Line<'_>, &DrawnLine)| {
-            let [low, high] = drawn.timed.as_ref()?.band.clone()?;
-            Some(Band { label: line.label.clone(), colour: line.colour, low: low.into(), high: high.into() })
+        let band = |(line, drawn): (&Line<'_>, &'a DrawnLine)| {
+            let [low, high] = drawn.timed.as_ref()?.band.as_ref()?.each_ref().map(|edge| edge.as_slice().into());
+            Some(Band { label: line.label.clone(), colour: line.colour, low, high })
         };
         chart.bands = chart.lines.iter().zip(drawn).filter_map(band).collect();
         chart.x = Axis::new("time of training (s)");

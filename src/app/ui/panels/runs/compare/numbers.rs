@@ -1,19 +1,15 @@
 //! Every number of the compared runs in a table with the best of each marked, and the chosen one along the settings that
 //! differ: the pictures of a sweep, whose points are the runs.
 
-use eframe::egui::{RichText, Ui, vec2};
-
 use super::{ComparePage, scrubber_ui};
 use crate::{
     experiments::sweep::results::{
-        NumberId, SweepResults,
         brush::Brush,
         order::{Column, PointOrder},
     },
     ui::{
-        action::{ExportFormat, FileAction, OpenAction},
         panels::{
-            Shell,
+            prelude::*,
             sweep::{pictures::slices_ui, table},
         },
         plot::{Scale, quote},

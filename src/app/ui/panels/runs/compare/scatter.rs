@@ -1,16 +1,12 @@
 //! Any two numbers of the compared runs against each other, or a number against a setting: a dot a run.
 
-use eframe::egui::{ComboBox, RichText, Ui, vec2};
-
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{AsOf, AxisKind, SweepResults, brush::Dimension},
+    experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
     ui::{
-        action::ExportFormat,
-        panels::Shell,
-        plot::{Axis, Chart, ChartState, Line, Mark, Stroke, value_label},
+        panels::prelude::*,
+        plot::{Axis, Chart, Line, Mark, Stroke, value_label},
         sweep_pictures::{OWN_COLOURS, point_colours},
-        theme::Theme,
     },
 };
 
@@ -102,7 +98,7 @@ fn chart(
         let mark = if is_selected { Mark::Cross } else { Mark::Ring };
         let mut line = Line::new(results.point_name(point), colour, dots).stroke(Stroke::Marks(mark));
         line.width = if is_selected { 3.0 } else { 1.5 };
-        chart.lines.push(line);
+        chart.add(line);
         points.push(point);
     }
     (chart, points)
@@ -174,16 +170,15 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
 fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
     let word = ui.label(RichText::new(name).small().color(shell.theme.secondary));
     let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));
-    let combo = ComboBox::from_id_salt(name).selected_text(selected).width(200.0).truncate();
-    let combo = combo.show_ui(ui, |ui| {
-        for dimension in dimensions(results) {
-            let is_chosen = chosen.as_ref() == Some(&dimension);
-            if ui.selectable_label(is_chosen, label(results, &dimension)).clicked() {
-                *chosen = Some(dimension);
-            }
-        }
+    let choices = dimensions(results).into_iter().map(|dimension| {
+        let (words, is_chosen) = (label(results, &dimension), chosen.as_ref() == Some(&dimension));
+        (dimension, words, is_chosen)
     });
-    combo.response.labelled_by(word.id).on_hover_text("The number or setting on this axis.");
+    let (clicked, list) = list_box(ui, (name, word.id), 200.0, &selected, choices);
+    list.on_hover_text("The number or setting on this axis.");
+    if clicked.is_some() {
+        *chosen = clicked;
+    }
 }
 
 #[cfg(test)]

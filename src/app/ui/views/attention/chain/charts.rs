@@ -2,11 +2,7 @@
 
 use crate::{
     telemetry::measurements::{AttentionChain, ChainProperties},
-    ui::{
-        plot::{Axis, Chart, Line, Reference, Stroke, Zone},
-        seed_series::variant_colour,
-        view::{Measured, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// The quantity on the vertical axis.
@@ -75,41 +71,32 @@ impl Quantity {
         let grey = cx.theme.secondary;
         match self {
             Self::Entropy => {
-                chart.lines.push(
-                    Line::new("looking everywhere alike", grey, points(&chain.uniform_entropy)).stroke(Stroke::Dashed),
-                );
-                chart.lines.push(Line::new("this head", colour, points(&chain.row_entropy)));
+                chart.add(Line::new("looking everywhere alike", grey, by_place(&chain.uniform_entropy)).dashed());
+                chart.add(Line::new("this head", colour, by_place(&chain.row_entropy)));
             }
             Self::Stationary => {
                 if let Some(quasi) = &chain.quasi_stationary {
-                    let label = "not yet absorbed";
-                    chart.lines.push(Line::new(label, colour, points(quasi)).stroke(Stroke::Stems));
+                    chart.add(Line::new("not yet absorbed", colour, by_place(quasi)).stroke(Stroke::Stems));
                 }
                 if let Some(pi) = &chain.stationary {
-                    chart.lines.push(Line::new("stationary", grey, points(pi)).stroke(Stroke::Stems));
+                    chart.add(Line::new("stationary", grey, by_place(pi)).stroke(Stroke::Stems));
                 }
                 if chart.lines.is_empty() {
                     return chart.empty("Several closed classes and nothing outside of them: no single distribution.");
                 }
             }
             Self::Steps => {
-                chart
-                    .lines
-                    .push(Line::new("this head", colour, points(&chain.steps_to_absorption)).stroke(Stroke::Stems));
+                chart.add(Line::new("this head", colour, by_place(&chain.steps_to_absorption)).stroke(Stroke::Stems));
             }
             Self::Lumping => {
-                chart.lines.push(Line::new("blocks of P", colour, points(&chain.lumping.error)).stroke(Stroke::Stems));
+                chart.add(Line::new("blocks of P", colour, by_place(&chain.lumping.error)).stroke(Stroke::Stems));
                 self.lumping(&mut chart, chain, cx);
             }
         }
         let is_fine = m.tokens_per_position == 1 && self != Self::Lumping;
         if let Some(token) = cx.selection.token.filter(|t| is_fine && *t < chain.row_entropy.len()) {
-            let label = m
-                .sample
-                .tokens
-                .get(token)
-                .map_or(String::new(), |t| format!("\u{201c}{}\u{201d}", t.replace('\n', "\u{ac}")));
-            chart.references.push(Reference { label, at: token as f64, vertical: true });
+            let token_label = |t: &String| format!("\u{201c}{}\u{201d}", t.replace('\n', "\u{ac}"));
+            chart.upright(m.sample.tokens.get(token).map_or(String::new(), token_label), token as f64);
         }
         chart
     }
@@ -121,21 +108,10 @@ impl Quantity {
     /// The means to compare with.
     fn lumping(self, chart: &mut Chart<'static>, chain: &ChainProperties, cx: &ViewCx<'_>) {
         let lumping = &chain.lumping;
-        let at = |label: &str, at: f64| Reference { label: label.to_owned(), at, vertical: false };
-        chart.references.push(at("mean", lumping.mean));
+        chart.level("mean", lumping.mean);
         let null = lumping.shuffled_rows;
         if null.mean.is_finite() && null.sd.is_finite() {
-            let (from, to) = (null.mean - null.sd, null.mean + null.sd);
-            chart.zones.push(Zone {
-                label: "mean with rows shuffled".to_owned(),
-                colour: cx.theme.secondary,
-                from,
-                to,
-            });
+            chart.zone("mean with rows shuffled", cx.theme.secondary, [null.mean - null.sd, null.mean + null.sd]);
         }
     }
-}
-
-fn points(values: &[f64]) -> Vec<[f64; 2]> {
-    values.iter().enumerate().map(|(t, v)| [t as f64, *v]).collect()
 }

@@ -1,16 +1,12 @@
 //! Describes a chain in a sentence and in numbers.
 
-use eframe::egui::{Label, Sense, Ui, text::LayoutJob, text::TextFormat};
+use eframe::egui::text::TextFormat;
 
 use super::charts::Quantity;
 use crate::{
     labs::headline::Digits,
     telemetry::measurements::{AttentionChain, ChainProperties},
-    ui::{
-        plot::value_label,
-        theme::{SMALL, Theme, numbers},
-        widgets::large_figure::LargeFigure,
-    },
+    ui::{theme::numbers, views::prelude::*, widgets::large_figure::LargeFigure},
 };
 
 const MIXING: &str = "Steps until every start is within 1/4 of the stationary distribution, in total variation, and what \
@@ -248,11 +244,7 @@ pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, only: Option<Qua
         ui.spacing_mut().item_spacing = eframe::egui::vec2(12.0, 1.0);
         for fact in facts(m, only) {
             let mut job = LayoutJob::default();
-            let name = TextFormat {
-                color: theme.secondary,
-                font_id: eframe::egui::FontId::proportional(SMALL),
-                ..Default::default()
-            };
+            let name = TextFormat { color: theme.secondary, font_id: theme::small(), ..Default::default() };
             job.append(fact.name, 0.0, name);
             job.append(&fact.value, 6.0, TextFormat { color: theme.text, font_id: numbers(), ..Default::default() });
             job.wrap.max_width = f32::INFINITY;

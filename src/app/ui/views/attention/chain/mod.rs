@@ -4,22 +4,16 @@
 mod charts;
 mod facts;
 
-use eframe::egui::{DragValue, Label, RichText, Sense, Ui, vec2};
-
 use crate::{
     telemetry::{
-        Measurement, QuestionState,
+        QuestionState,
         measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     },
     ui::{
         action::FileAction,
-        plot::ChartState,
-        questions::Freshness,
         selection::Slot,
-        table::Table,
-        theme::SMALL,
-        view::{Measured, View, ViewCx},
-        widgets::{choice_menu::choice_menu, fold::fold_ui, large_figure::large_figures_ui, typed::text_line},
+        views::prelude::*,
+        widgets::{fold::fold_ui, large_figure::large_figures_ui},
     },
 };
 use charts::Quantity;
@@ -195,7 +189,7 @@ impl View for AttentionChainView {
         }
         // a picture has nothing to open, and what is unusual about a chain is always said
         if self.has_details || !cx.has_controls || !facts::is_usual(m.value) {
-            ui.add(Label::new(RichText::new(facts::sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
+            wrapped_ui(ui, facts::sentence(m.value), cx.theme.text);
         }
         if self.has_details || !facts::is_usual(m.value) {
             // A low tile has room for what goes with the chart.

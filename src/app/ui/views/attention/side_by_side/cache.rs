@@ -1,10 +1,8 @@
 //! The cells of the maps that were looked at, kept between frames, so that nothing is copied or uploaded in a frame in
 //! which nothing changed.
 
-use std::collections::HashMap;
-
 use super::source::Column;
-use crate::{telemetry::measurements::AttentionLayer, ui::plot::map_cells::MapCells};
+use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
 
 /// Cells of all kept maps together, at most: 64 MB.
 const MAX_CELLS: usize = 16 << 20;

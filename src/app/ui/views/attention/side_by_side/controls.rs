@@ -1,8 +1,7 @@
 //! The row above the maps: text, scale, whose small maps, which difference, which seed.
 
 use eframe::egui::{
-    PopupCloseBehavior, Response, TextEdit, Ui, WidgetInfo,
-    accesskit::Role,
+    PopupCloseBehavior,
     containers::menu::{MenuButton, MenuConfig},
 };
 
@@ -10,11 +9,7 @@ use super::{
     SideBySide, is_differential,
     source::{Column, PromptChoice, members},
 };
-use crate::ui::{
-    seed_series::{SeedGroup, groups},
-    view::ViewCx,
-    widgets::choice_menu::choice_menu,
-};
+use crate::ui::views::prelude::*;
 
 /// Lengths of a held-out passage that may be asked for, tokens.
 const LENGTHS: [usize; 3] = [128, 256, 512];

@@ -1,10 +1,6 @@
 //! The large maps beside one another, the values under the pointer, and the scales under them.
 
-use eframe::egui::{
-    Color32, FontId, Pos2, Rect, Ui, UiBuilder, pos2,
-    text::{LayoutJob, TextWrapping},
-    vec2,
-};
+use eframe::egui::text::TextWrapping;
 
 use super::{
     Cell, SelectedHead, SideBySide,
@@ -14,16 +10,11 @@ use super::{
 use crate::{
     telemetry::measurements::AttentionLayer,
     ui::{
-        plot::{
-            colour_bar::{Colours, colour_bar},
-            map::{MapFrame, MapPointed, MapUi, Title},
-            map_cells::MapCells,
-            value_label,
+        plot::map::{MapFrame, MapPointed, MapUi, Title},
+        views::{
+            attention::colours::{around_zero, rounded_up},
+            prelude::*,
         },
-        seed_series::{groups, variant_colour},
-        theme::{SMALL, Theme},
-        view::ViewCx,
-        views::attention::colours::{around_zero, rounded_up},
     },
 };
 
@@ -169,16 +160,12 @@ impl SideBySide {
             let positions = held.cells().rows;
             let value = weight_label(Some(held), cell, slot.is_difference);
             let title = Title { words: slot.title.clone(), colour: slot.colour, value };
+            let words = |row, col| describe(row, col, positions);
             let map = MapUi {
-                name: &slot.name,
-                held,
-                colours: slot.colours,
-                row_label: "query",
-                col_label: "key",
-                describe: &|row, col| describe(row, col, positions),
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
                 cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
                 frame: MapFrame { title: Some(title), ..frame(place.width()) },
+                ..MapUi::attention(&slot.name, held, slot.colours, &words)
             };
             let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
             let cell = |(row, col)| Cell { positions, row, col };
@@ -208,9 +195,8 @@ impl SideBySide {
             None if !sheet.is_fine() => "Rows and columns are means over blocks of tokens.".to_owned(),
             None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
         };
-        let font = FontId::proportional(SMALL);
         let said = |at: Pos2, words: String, colour: Color32, max: f32| {
-            let mut job = LayoutJob::simple_singleline(words, font.clone(), colour);
+            let mut job = LayoutJob::simple_singleline(words, theme::small(), colour);
             job.wrap = TextWrapping::truncate_at_width(max);
             painter.galley(at, painter.layout_job(job), colour);
         };
@@ -238,6 +224,6 @@ fn nothing_ui(ui: &Ui, slot: &Slot<'_>, chosen: &SelectedHead, theme: &Theme) {
         true => format!("{}: maps of other sizes", slot.title),
         false => format!("{}: no {} head {}", slot.title, chosen.layer, chosen.head),
     };
-    let galley = ui.painter().layout(words, FontId::proportional(SMALL), theme.secondary, rect.width());
+    let galley = ui.painter().layout(words, theme::small(), theme.secondary, rect.width());
     ui.painter().galley(rect.min, galley, theme.secondary);
 }

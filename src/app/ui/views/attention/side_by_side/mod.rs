@@ -8,17 +8,10 @@ mod overview;
 mod places;
 mod source;
 
-use eframe::egui::{Rect, Sense, Ui, UiBuilder};
-
 use super::colours;
 use crate::{
     telemetry::{MatrixView, measurements::AttentionLayer},
-    ui::{
-        plot::{colour_bar::Colours, empty_ui, map::MapState},
-        seed_series::groups,
-        table::Table,
-        view::{View, ViewCx},
-    },
+    ui::{plot::map::MapState, views::prelude::*},
 };
 use cache::Cache;
 use places::Places;

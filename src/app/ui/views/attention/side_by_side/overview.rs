@@ -1,22 +1,11 @@
 //! Small maps of every layer and head of one variant; a click chooses.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
-    accesskit::Role,
-    pos2,
-    text::{LayoutJob, TextWrapping},
-    vec2,
-};
+use eframe::egui::{Stroke, text::TextWrapping};
 
 use super::{SelectedHead, SideBySide, source::Column};
 use crate::{
     telemetry::measurements::AttentionLayer,
-    ui::{
-        plot::{colour_bar::Colours, map::paint_map},
-        seed_series::{groups, variant_colour},
-        theme::SMALL,
-        view::ViewCx,
-    },
+    ui::{plot::map::paint_map, views::prelude::*},
 };
 
 /// Height of the name of the variant, and of the numbers of the heads under it.
@@ -30,9 +19,8 @@ fn short(path: &str) -> &str {
 
 /// The width in points that the layers' names need beside the small maps.
 pub fn names_width(ui: &Ui, layers: &[AttentionLayer]) -> f32 {
-    let mono = FontId::monospace(SMALL);
     let galley =
-        |l: &AttentionLayer| ui.painter().layout_no_wrap(short(&l.path).to_owned(), mono.clone(), Color32::WHITE);
+        |l: &AttentionLayer| ui.painter().layout_no_wrap(short(&l.path).to_owned(), theme::numbers(), Color32::WHITE);
     layers.iter().map(|l| galley(l).size().x).fold(0.0, f32::max) + 6.0
 }
 
@@ -109,10 +97,10 @@ impl SideBySide {
         let group = groups(cx.mirror).into_iter().find(|g| g.members.contains(&column.variant));
         let words = group.map_or(String::new(), |g| g.label);
         let colour = variant_colour(cx.mirror, column.variant, theme);
-        let mut job = LayoutJob::simple_singleline(words, FontId::proportional(SMALL), colour);
+        let mut job = LayoutJob::simple_singleline(words, theme::small(), colour);
         job.wrap = TextWrapping::truncate_at_width(rect.width());
         painter.galley(rect.min, painter.layout_job(job), colour);
-        let mono = FontId::monospace(SMALL);
+        let mono = theme::numbers();
         let heads = column.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         for head in (0..heads).step_by(grid.stride(18.0)) {
             let at = pos2(grid.cell(0, head).center().x, grid.corner.y - 3.0);

@@ -1,8 +1,9 @@
 //! Lays out the small maps, the large maps and their scales in a tile of any shape.
 
-use eframe::egui::{Rect, Vec2, pos2, vec2};
-
-use crate::ui::plot::map::{MapFrame, NARROW, Title};
+use crate::ui::{
+    plot::map::{MapFrame, NARROW, Title},
+    views::prelude::*,
+};
 
 /// Height of the line of words and of the colour bars under the maps.
 pub const FOOT: f32 = 64.0;

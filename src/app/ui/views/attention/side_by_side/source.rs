@@ -1,17 +1,10 @@
 //! Chooses the text of the maps and the variants, and asks the questions that yield them.
 
-use std::sync::Arc;
-
 use crate::{
-    telemetry::{
-        Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs},
+    telemetry::measurements::{
+        AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs,
     },
-    ui::{
-        questions::Freshness,
-        seed_series::{SeedGroup, groups},
-        view::{Measured, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 /// Training steps after which an answer is asked anew.

@@ -2,23 +2,15 @@
 
 use std::fmt::Display;
 
-use eframe::egui::Color32;
-
 use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
-    telemetry::{
-        Measurement,
-        measurements::{
-            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-            FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
-            FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
-        },
+    telemetry::measurements::{
+        FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+        FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+        FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
     },
-    ui::{
-        plot::{Axis, Band, Chart, Line, Mark, Reference, Stroke},
-        theme::Theme,
-    },
+    ui::views::prelude::*,
 };
 
 /// A measurement that comes point by point and is one chart.
@@ -80,16 +72,15 @@ fn nfe(mut chart: Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) -> Chart<
             jumps.filter(|(_, is_explained)| **is_explained).map(|((x, y), _)| [*x, *y]).collect();
         if !points.is_empty() {
             let name = format!("ladder, {}", solver_name(&curve.method, curve.policy));
-            let mut marks = Line::new(name, theme.accent, points).stroke(Stroke::Marks(Mark::Up));
-            marks.short = Some("ladder".to_owned());
+            let mut marks = Line::new(name, theme.accent, points).stroke(Stroke::Marks(Mark::Up)).short("ladder");
             marks.named = chart.lines.is_empty();
-            chart.lines.push(marks);
+            chart.add(marks);
         }
     }
     for (place, curve) in sweep.solvers.iter().enumerate() {
         let name = solver_name(&curve.method, curve.policy);
         let look = solver_look(&curve.method, curve.policy, place, theme);
-        chart.lines.push(line(name, look, points(&sweep.u0, &curve.nfe)));
+        chart.add(line(name, look, pairs(&sweep.u0, &curve.nfe)));
     }
     chart
 }
@@ -98,7 +89,7 @@ fn tolerance(mut chart: Chart<'static>, sweep: &FlowSweepTolerance, theme: &Them
     for (place, curve) in sweep.solvers.iter().enumerate() {
         let name = solver_name(&curve.method, curve.policy);
         let look = solver_look(&curve.method, curve.policy, place, theme);
-        chart.lines.push(line(name, look, points(&sweep.tolerance, &curve.nfe)));
+        chart.add(line(name, look, pairs(&sweep.tolerance, &curve.nfe)));
     }
     chart
 }
@@ -107,10 +98,10 @@ fn invariance(mut chart: Chart<'static>, sweep: &FlowSweepInvariance, theme: &Th
     let steps = floats(&sweep.steps);
     for (place, curve) in sweep.controls.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);
-        chart.lines.push(line(format!("u = {}", curve.u0), look, points(&steps, &curve.percent)));
+        chart.add(line(format!("u = {}", curve.u0), look, pairs(&steps, &curve.percent)));
     }
     let source = level(&steps, sweep.progress, sweep.source_percent);
-    chart.lines.push(line("source", (theme.secondary, Stroke::Dashed), source));
+    chart.add(line("source", (theme.secondary, Stroke::Dashed), source));
     chart
 }
 
@@ -123,7 +114,7 @@ fn class(mut chart: Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) -> Ch
         ("plus_train", theme.warm, Stroke::Dashed, &sweep.trained.plus),
         ("minus_train", theme.cool, Stroke::Dashed, &sweep.trained.minus),
     ];
-    chart.lines.extend(looks.map(|(name, colour, stroke, y)| line(name, (colour, stroke), points(&sweep.u0, y))));
+    chart.lines.extend(looks.map(|(name, colour, stroke, y)| line(name, (colour, stroke), pairs(&sweep.u0, y))));
     chart
 }
 
@@ -134,23 +125,22 @@ fn activation(mut chart: Chart<'static>, sweep: &FlowSweepActivation, theme: &Th
     for (name, curves, stroke) in ways {
         let SteeringCurves { plus, minus, perplexity, largest_bend } = curves;
         let bend = if largest_bend.is_finite() { format!(", bend {largest_bend:.3}") } else { String::new() };
-        chart.lines.push(line(format!("plus, {name}{bend}"), (theme.warm, stroke), points(&sweep.strength, plus)));
-        chart.lines.push(line(format!("minus, {name}"), (theme.cool, stroke), points(&sweep.strength, minus)));
+        chart.add(line(format!("plus, {name}{bend}"), (theme.warm, stroke), pairs(&sweep.strength, plus)));
+        chart.add(line(format!("minus, {name}"), (theme.cool, stroke), pairs(&sweep.strength, minus)));
         let usual = unsteered.and_then(|i| perplexity.get(i)).copied().unwrap_or(f64::NAN);
         let fluency: Vec<f64> = perplexity.iter().map(|p| usual / p).collect();
         let look = (theme.secondary, stroke);
-        chart.lines.push(line(format!("fluency, {name}"), look, points(&sweep.strength, &fluency)));
+        chart.add(line(format!("fluency, {name}"), look, pairs(&sweep.strength, &fluency)));
     }
     chart
 }
 
 fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> Chart<'static> {
-    let accuracy = points(&sweep.taus, &sweep.accuracy);
-    chart.lines.push(line("accuracy", (theme.series(0), Stroke::Solid), accuracy));
+    let accuracy = pairs(&sweep.taus, &sweep.accuracy);
+    chart.add(line("accuracy", (theme.series(0), Stroke::Solid), accuracy));
     let chance = level(&sweep.taus, sweep.progress, sweep.chance);
-    chart.lines.push(line("chance", (theme.secondary, Stroke::Dashed), chance));
-    let (low, high) = (points(&sweep.taus, &sweep.low).into(), points(&sweep.taus, &sweep.high).into());
-    chart.bands.push(Band { label: "95%".to_owned(), colour: theme.text, low, high });
+    chart.add(line("chance", (theme.secondary, Stroke::Dashed), chance));
+    chart.band("95%", theme.text, pairs(&sweep.taus, &sweep.low), pairs(&sweep.taus, &sweep.high));
     chart
 }
 
@@ -166,7 +156,7 @@ fn difficulty(mut chart: Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Th
         (name("prompt", sweep.prompt_with_surprise), Mark::Ring, &sweep.prompt, &sweep.prompt_steps),
     ];
     for (place, (name, mark, x, y)) in kinds.into_iter().enumerate() {
-        chart.lines.push(Line::new(name, theme.series(place), points(x, y)).stroke(Stroke::Marks(mark)));
+        chart.add(Line::new(name, theme.series(place), pairs(x, y)).stroke(Stroke::Marks(mark)));
     }
     chart
 }
@@ -174,7 +164,7 @@ fn difficulty(mut chart: Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Th
 fn latency(mut chart: Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) -> Chart<'static> {
     let turns = floats(&sweep.turns);
     for (place, (name, y)) in [("hybrid", &sweep.hybrid), ("baseline", &sweep.baseline)].into_iter().enumerate() {
-        chart.lines.push(line(name, (theme.series(place), Stroke::Solid), points(&turns, y)));
+        chart.add(line(name, (theme.series(place), Stroke::Solid), pairs(&turns, y)));
     }
     chart
 }
@@ -183,7 +173,7 @@ fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve
     let steps = floats(steps);
     for (place, curve) in curves.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);
-        chart.lines.push(line(curve.method.to_string(), look, points(&steps, &curve.values)));
+        chart.add(line(curve.method.to_string(), look, pairs(&steps, &curve.values)));
     }
     chart
 }
@@ -216,7 +206,7 @@ pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Them
         sweep.solvers.iter().enumerate().map(move |(place, curve)| {
             let name = format!("{prefix} {}", solver_name(&curve.method, curve.policy));
             let look = solver_look(&curve.method, curve.policy, place, theme);
-            line(name, look, points(&sweep.u0, y(curve)))
+            line(name, look, pairs(&sweep.u0, y(curve)))
         })
     };
     match which {
@@ -224,7 +214,7 @@ pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Them
         LowerChart::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
         LowerChart::Curvature => {
             let look = (theme.series(0), Stroke::Solid);
-            chart.lines.push(line("curvature", look, points(&sweep.u0, &sweep.curvature)));
+            chart.add(line("curvature", look, pairs(&sweep.u0, &sweep.curvature)));
         }
     }
     if which == LowerChart::FirstStep {
@@ -242,10 +232,6 @@ fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = Reference> {
         at: rung(k),
         vertical: false,
     })
-}
-
-fn points(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
-    x.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
 }
 
 fn floats(x: &[usize]) -> Vec<f64> {

@@ -2,15 +2,12 @@
 
 use super::charts::SweepChart;
 use crate::{
-    telemetry::{
-        Payload, Sample,
-        measurements::{
-            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-            FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers,
-            FlowSweepNfe, FlowSweepTolerance, SweepProgress,
-        },
+    telemetry::measurements::{
+        FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+        FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+        FlowSweepTolerance, SweepProgress,
     },
-    ui::{plot::Chart, theme::Theme, view::ViewCx},
+    ui::views::prelude::*,
 };
 
 /// A kind of sweep: its texts, and functions over its measurement, whose type they know.
@@ -34,15 +31,8 @@ pub struct SweepKind {
     pub chart: fn(&Self, Option<&Payload>, &Theme) -> Chart<'static>,
 }
 
-/// The texts of a kind.
-struct KindTexts {
-    id: FlowSweepKind,
-    name: &'static str,
-    about: &'static str,
-}
-
 impl SweepKind {
-    const fn new<M: SweepChart>(needs: Needs, KindTexts { id, name, about }: KindTexts) -> Self {
+    const fn new<M: SweepChart>(needs: Needs, id: FlowSweepKind, name: &'static str, about: &'static str) -> Self {
         Self {
             id,
             name,
@@ -86,89 +76,69 @@ pub const NFE: usize = 0;
 pub const KINDS: [SweepKind; 10] = [
     SweepKind::new::<FlowSweepNfe>(
         Needs::Flow,
-        KindTexts {
-            id: FlowSweepKind::Nfe,
-            name: "evaluations",
-            about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
+        FlowSweepKind::Nfe,
+        "evaluations",
+        "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
                 not the flow.",
-        },
     ),
     SweepKind::new::<FlowSweepTolerance>(
         Needs::Flow,
-        KindTexts {
-            id: FlowSweepKind::Tolerance,
-            name: "tolerance",
-            about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
-        },
+        FlowSweepKind::Tolerance,
+        "tolerance",
+        "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
     ),
     SweepKind::new::<FlowSweepInvariance>(
         Needs::Flow,
-        KindTexts {
-            id: FlowSweepKind::Invariance,
-            name: "solvers agree",
-            about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
+        FlowSweepKind::Invariance,
+        "solvers agree",
+        "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
                 nearly idle flow.",
-        },
     ),
     SweepKind::new::<FlowSweepClass>(
         Needs::Steering,
-        KindTexts {
-            id: FlowSweepKind::Class,
-            name: "class mass",
-            about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
-        },
+        FlowSweepKind::Class,
+        "class mass",
+        "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
     ),
     SweepKind::new::<FlowSweepActivation>(
         Needs::Steering,
-        KindTexts {
-            id: FlowSweepKind::Activation,
-            name: "against a vector",
-            about: "The control beside activation steering: one vector added once, as long as the control moves a state. \
+        FlowSweepKind::Activation,
+        "against a vector",
+        "The control beside activation steering: one vector added once, as long as the control moves a state. \
                 Fluency is the unsteered perplexity over the steered.",
-        },
     ),
     SweepKind::new::<FlowSweepLayers>(
         Needs::Steering,
-        KindTexts {
-            id: FlowSweepKind::Layers,
-            name: "readable",
-            about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
-        },
+        FlowSweepKind::Layers,
+        "readable",
+        "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
     ),
     SweepKind::new::<FlowSweepLatency>(
         Needs::Words,
-        KindTexts {
-            id: FlowSweepKind::Latency,
-            name: "time",
-            about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
-        },
+        FlowSweepKind::Latency,
+        "time",
+        "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
     ),
     SweepKind::new::<FlowSweepDifficulty>(
         Needs::Words,
-        KindTexts {
-            id: FlowSweepKind::Difficulty,
-            name: "harder input",
-            about: "Steps of dopri5 for a held-out token against its surprise, with rank correlations. Does harder input take \
+        FlowSweepKind::Difficulty,
+        "harder input",
+        "Steps of dopri5 for a held-out token against its surprise, with rank correlations. Does harder input take \
                 more steps?",
-        },
     ),
     SweepKind::new::<FlowSweepGradientError>(
         Needs::Words,
-        KindTexts {
-            id: FlowSweepKind::GradientError,
-            name: "gradients",
-            about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
+        FlowSweepKind::GradientError,
+        "gradients",
+        "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
                 made, the adjoint solves backwards and errs on its own.",
-        },
     ),
     SweepKind::new::<FlowSweepGradientMemory>(
         Needs::Words,
-        KindTexts {
-            id: FlowSweepKind::GradientMemory,
-            name: "their memory",
-            about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
+        FlowSweepKind::GradientMemory,
+        "their memory",
+        "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
                 a state a step, the adjoint one.",
-        },
     ),
 ];
 

@@ -1,15 +1,11 @@
 //! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
 
-use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Response, Stroke, pos2, vec2};
+use eframe::egui::Stroke;
 
 use super::super::{bitmap, role_colour};
 use crate::{
-    gpu::colour::ColourMap,
     telemetry::measurements::{Settling, SettlingLevel},
-    ui::{
-        theme::{self, Theme},
-        view::Measured,
-    },
+    ui::views::prelude::*,
 };
 
 /// Sweeps that have a column; of more the last ones do.
@@ -101,7 +97,7 @@ impl Stage {
 }
 
 fn small() -> FontId {
-    FontId::proportional(theme::SMALL)
+    theme::small()
 }
 
 /// The words, each above its column, and below each its role where all have room; else in two rows by turns.
@@ -184,8 +180,7 @@ fn share(value: f32, max: f32) -> f32 {
 }
 
 fn colour_of(map: ColourMap, t: f32) -> Color32 {
-    let [r, g, b] = map.at(t);
-    Color32::from_rgb(r, g, b)
+    map.colour(t)
 }
 
 /// One level: its states after the sweeps so far, error, precision and feedback.

@@ -1,18 +1,9 @@
 //! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
 //! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo,
-    accesskit::Role,
-    pos2,
-    text::{LayoutJob, TextWrapping},
-    vec2,
-};
+use eframe::egui::{Stroke, text::TextWrapping};
 
-use crate::{
-    telemetry::measurements::ConceptNoun,
-    ui::theme::{self, Theme},
-};
+use crate::{telemetry::measurements::ConceptNoun, ui::views::prelude::*};
 
 /// One synapse.
 pub struct SynapseRow {
@@ -104,10 +95,9 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, fo
     let lines = if width < NARROW { 2.0 } else { 1.0 };
     let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
     let columns = Columns::new(head, languages);
-    let small = FontId::proportional(theme::SMALL);
     let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
     let label = |x: f32, y: f32, align: Align2, words: &str| {
-        ui.painter().text(pos2(x, y), align, words, small.clone(), theme.secondary);
+        ui.painter().text(pos2(x, y), align, words, theme::small(), theme.secondary);
     };
     label(columns.name, upper, Align2::LEFT_CENTER, "synapse");
     let (bars, figures) = match (columns.roomy, columns.narrow) {
@@ -149,9 +139,7 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, fo
 fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, scale: Scale) {
     let columns = Columns::new(rect, row.languages.len());
     let [above, middle] = columns.middles(rect);
-    let small = FontId::proportional(theme::SMALL);
-    let number = FontId::monospace(theme::SMALL);
-    painter.text(pos2(columns.name, above), Align2::LEFT_CENTER, &row.name, small, theme.text);
+    painter.text(pos2(columns.name, above), Align2::LEFT_CENTER, &row.name, theme::small(), theme.text);
     let zero = columns.across(0.0);
     painter.vline(zero, middle - HIGH / 2.0..=middle + HIGH / 2.0, Stroke::new(1.0, theme.line));
     let full = if row.confirmed { theme.accent } else { theme.cool };
@@ -178,7 +166,7 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, s
     } else {
         format!("{:.2} {p}", row.new)
     };
-    painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, number, theme.text);
+    painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, theme::numbers(), theme.text);
     for (l, (_, r, p)) in row.languages.iter().enumerate() {
         let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);
         if *p <= 0.05 {
@@ -194,7 +182,7 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, s
 pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: &[ConceptNoun]) {
     let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter_at(rect);
-    let small = FontId::proportional(theme::SMALL);
+    let small = theme::small();
     painter.text(rect.left_top(), Align2::LEFT_TOP, title, small.clone(), theme.secondary);
     let mut classes: Vec<&str> = vec![];
     for noun in nouns {

@@ -3,11 +3,9 @@
 
 mod passages;
 
-use eframe::egui::{Button, DragValue, RichText, ScrollArea, Ui, Vec2, vec2};
-
 use self::passages::passages_ui;
 use crate::{
-    config::{Choice, Settings, Value},
+    config::Settings,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ContextSettings, TrainedBdhSettings},
@@ -17,18 +15,7 @@ use crate::{
         measurements::{FollowedKind, TopContext, TopContexts, TopContextsArgs, TrainedBdh},
         neuron_name, read_neurons,
     },
-    ui::{
-        action::PageAction,
-        plot::{Axis, Chart, ChartState, Line, Stroke},
-        table::Table,
-        theme,
-        views::{Measured, View, ViewCx, sample_subtitle},
-        widgets::{
-            bars::{Bar, bars_ui},
-            number::grouped,
-            token_strip::visible_text,
-        },
-    },
+    ui::{action::PageAction, views::prelude::*},
 };
 
 /// View `top_contexts`.
@@ -153,7 +140,7 @@ impl TopContextsView {
             }
             None => "none in focus: click one in Reading or Concepts".to_owned(),
         };
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, words);
     }
 
     fn chart<'a>(cx: &ViewCx<'a>, m: &TopContexts) -> Chart<'a> {
@@ -163,22 +150,17 @@ impl TopContextsView {
         // the last step ends at the last edge
         let heights = counts.chain(m.bin_counts.last().map(|n| *n as f64));
         let points: Vec<[f64; 2]> = m.bin_edges.iter().zip(heights).map(|(edge, n)| [*edge, n]).collect();
-        chart.lines.push(Line::new("tokens", cx.theme.accent, points).stroke(Stroke::Stairs));
+        chart.add(Line::new("tokens", cx.theme.accent, points).stroke(Stroke::Stairs));
         chart.legend = false;
         chart
     }
 
     fn tokens_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts) {
         let words = "share of all activation by token; a line across: its share of the text";
-        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
-        let bar = |token: &crate::telemetry::measurements::DrivingToken| Bar {
-            name: visible_text(&token.token),
-            sign: "",
-            colour: cx.theme.accent,
-            value: token.share,
-            before: Some(token.frequency),
-        };
-        let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
+        note_ui(ui, cx.theme, words);
+        let bars = m.tokens.iter().take(TOKENS);
+        let bars = bars.map(|t| Bar::new(visible_text(&t.token), cx.theme.accent, t.share).before(t.frequency));
+        let bars: Vec<Bar> = bars.collect();
         let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
         bars_ui(ui, cx.theme, "tokens that drive it", &bars, max);
     }
@@ -220,7 +202,7 @@ impl View for TopContextsView {
         }
         let variant = Some(cx.selection.variant);
         if let Some(words) = cx.refusal_of::<TopContexts>(variant) {
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+            ui.label(small_text(words, cx.theme.error));
         }
         let Some(m) = cx.answered::<TopContexts>() else {
             let words = match cx.is_waiting_for::<TopContexts>(variant) {
@@ -249,26 +231,16 @@ impl View for TopContextsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            cx.answered::<TopContexts>().map(|m| m.sample),
-            "",
-            "the passages of a text that drive a neuron most",
-        )
+        cx.answered_subtitle::<TopContexts>("", "the passages of a text that drive a neuron most")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m: Measured<'_, TopContexts> = cx.answered()?;
         let mut table = Table::new(["rank", "value", "layer", "position", "token", "passage"]);
         for (rank, c) in m.contexts.iter().enumerate() {
-            table.row([
-                (rank + 1).to_string(),
-                c.value.to_string(),
-                c.layer.to_string(),
-                c.position.to_string(),
-                c.tokens.get(c.token).cloned().unwrap_or_default(),
-                // line ends as signs: a passage a line
-                c.tokens.concat(),
-            ]);
+            let token = c.tokens.get(c.token).map_or("", String::as_str);
+            // line ends as signs: a passage a line
+            table.cells(&[&(rank + 1), &c.value, &c.layer, &c.position, &token, &c.tokens.concat()]);
         }
         Some(table.finish())
     }

@@ -1,17 +1,15 @@
 //! Passages one under another, the token that counts in the same place of each line (a concordance), each token as
 //! bright as its value.
 
-use eframe::egui::{
-    Align2, FontId, Painter, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
-};
+use eframe::egui::Stroke;
 
 use crate::{
     telemetry::measurements::TopContext,
     ui::{
-        theme::{self, Theme},
+        views::prelude::*,
         widgets::{
             number::share,
-            token_strip::{are_words, narrow_token, visible_text},
+            token_strip::{are_words, narrow_token},
         },
     },
 };
@@ -57,7 +55,7 @@ pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Optio
 }
 
 fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopContext, max: f64) {
-    let (value, font) = (FontId::monospace(theme::SMALL), FontId::monospace(SIZE));
+    let (value, font) = (theme::numbers(), FontId::monospace(SIZE));
     let at = pos2(rect.left() + VALUE - 10.0, rect.center().y);
     painter.text(at, Align2::RIGHT_CENTER, format!("{:.3}", context.value), value, theme.text);
     let room = Rect::from_min_max(pos2(rect.left() + VALUE, rect.top()), rect.max);

@@ -1,39 +1,35 @@
 //! A trained control beside activation steering.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::{Float, Numbers};
+measurement! {
+    /// Steering by the control, which acts all along the flow, beside activation steering: without control, one vector added
+    /// once, to every state at the end of the flow. The vector is the difference of the mean states before words of class plus
+    /// and of class minus.
+    pub struct FlowSweepActivation in "flow.sweep.activation" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// u0 of the control. The vector at 1 is as long as the mean distance by which u0 = 1 moves a state; one a point of the
+        /// lists below.
+        pub strength: Numbers,
+        /// By the control.
+        pub control: SteeringCurves,
+        /// By the vector.
+        pub vector: SteeringCurves,
+    }
 
-/// Steering by the control, which acts all along the flow, beside activation steering: without control, one vector added
-/// once, to every state at the end of the flow. The vector is the difference of the mean states before words of class plus
-/// and of class minus.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepActivation {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// u0 of the control. The vector at 1 is as long as the mean distance by which u0 = 1 moves a state; one a point of the
-    /// lists below.
-    pub strength: Numbers,
-    /// By the control.
-    pub control: SteeringCurves,
-    /// By the vector.
-    pub vector: SteeringCurves,
-}
-
-/// What one way of steering does at every strength.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SteeringCurves {
-    /// Mean probability of class plus as the next token after held-out nouns, 0 to 1.
-    pub plus: Numbers,
-    /// The same of class minus.
-    pub minus: Numbers,
-    /// Perplexity of held-out text of the language while it is steered.
-    pub perplexity: Numbers,
-    /// Largest second difference of `plus` between neighbouring points: small is smooth. NaN until all points are measured.
-    #[serde(with = "Float")]
-    pub largest_bend: f64,
+    /// The effect of one way of steering at every strength.
+    pub struct SteeringCurves {
+        /// Mean probability of class plus as the next token after held-out nouns, 0 to 1.
+        pub plus: Numbers,
+        /// The same of class minus.
+        pub minus: Numbers,
+        /// Perplexity of held-out text of the language while it is steered.
+        pub perplexity: Numbers,
+        /// Largest second difference of `plus` between neighbouring points: small is smooth. NaN until all points are measured.
+        pub largest_bend: f64,
+    }
 }
 
 impl SteeringCurves {
@@ -45,8 +41,6 @@ impl SteeringCurves {
         Self { plus, minus, perplexity, largest_bend: if is_whole { largest_bend } else { f64::NAN } }
     }
 }
-
-measurement!(FlowSweepActivation, channel: "flow.sweep.activation", asked: FlowSweepArgs);
 
 #[cfg(test)]
 mod tests {

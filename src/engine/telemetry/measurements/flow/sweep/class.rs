@@ -1,33 +1,28 @@
 //! The effect of a control on the classes of words.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+measurement! {
+    /// Mean probability of each class as the next token, against u0.
+    pub struct FlowSweepClass in "flow.sweep.class" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// u0: the first control; one a point of the lists below.
+        pub u0: Numbers,
+        /// After nouns that no steering prompt had.
+        pub held_out: ClassCurves,
+        /// After as many nouns that were steered with.
+        pub trained: ClassCurves,
+        /// Words of neither class after held-out nouns, 0 to 1.
+        pub neutral: Numbers,
+    }
 
-/// Mean probability of each class as the next token, against u0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepClass {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// u0: the first control; one a point of the lists below.
-    pub u0: Numbers,
-    /// After nouns that no steering prompt had.
-    pub held_out: ClassCurves,
-    /// After as many nouns that were steered with.
-    pub trained: ClassCurves,
-    /// Words of neither class after held-out nouns, 0 to 1.
-    pub neutral: Numbers,
+    /// The mean probabilities of both classes at every control.
+    pub struct ClassCurves {
+        /// Class plus, 0 to 1.
+        pub plus: Numbers,
+        /// Class minus, 0 to 1.
+        pub minus: Numbers,
+    }
 }
-
-/// The mean probabilities of both classes at every control.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClassCurves {
-    /// Class plus, 0 to 1.
-    pub plus: Numbers,
-    /// Class minus, 0 to 1.
-    pub minus: Numbers,
-}
-
-measurement!(FlowSweepClass, channel: "flow.sweep.class", asked: FlowSweepArgs);

@@ -5,27 +5,27 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-/// |g - g_fine| / |g_fine| over all weights of the field, against the steps of the solve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepGradientError {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// m: steps of the solve; one a point of the lists below.
-    pub steps: Vec<usize>,
-    /// Relative distance, without unit; one a method.
-    pub methods: Vec<GradientCurve>,
-}
+measurement! {
+    /// |g - g_fine| / |g_fine| over all weights of the field, against the steps of the solve.
+    pub struct FlowSweepGradientError in "flow.sweep.gradient_error" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// m: steps of the solve; one a point of the lists below.
+        pub steps: Vec<usize>,
+        /// Relative distance, without unit; one a method.
+        pub methods: Vec<GradientCurve>,
+    }
 
-/// One way of taking gradients along a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GradientCurve {
-    /// The method by which gradients are taken.
-    pub method: GradientMethod,
-    /// One a point of the sweep.
-    pub values: Numbers,
+    /// One way of taking gradients along a sweep.
+    pub struct GradientCurve {
+        /// The method by which gradients are taken.
+        pub method: GradientMethod,
+        /// One a point of the sweep.
+        pub values: Numbers,
+    }
 }
 
 /// How gradients get from the end of a solve to the weights of its field.
@@ -49,5 +49,3 @@ impl fmt::Display for GradientMethod {
         })
     }
 }
-
-measurement!(FlowSweepGradientError, channel: "flow.sweep.gradient_error", asked: FlowSweepArgs);

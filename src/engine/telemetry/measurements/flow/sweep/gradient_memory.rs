@@ -1,19 +1,16 @@
 //! The memory of gradients through a solve.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{FlowSweepArgs, GradientCurve, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowSweepArgs, GradientCurve, SweepProgress, measurement};
-
-/// Most memory held between the start of a solve and the end of its backward pass, against its steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepGradientMemory {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// m: steps of the solve; one a point of the lists below.
-    pub steps: Vec<usize>,
-    /// MiB; NaN where memory is not counted; one a method.
-    pub methods: Vec<GradientCurve>,
+measurement! {
+    /// Most memory held between the start of a solve and the end of its backward pass, against its steps.
+    pub struct FlowSweepGradientMemory in "flow.sweep.gradient_memory" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// m: steps of the solve; one a point of the lists below.
+        pub steps: Vec<usize>,
+        /// MiB; NaN where memory is not counted; one a method.
+        pub methods: Vec<GradientCurve>,
+    }
 }
-
-measurement!(FlowSweepGradientMemory, channel: "flow.sweep.gradient_memory", asked: FlowSweepArgs);

@@ -1,22 +1,18 @@
 //! The time that a flow costs.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
-
-/// Time of a forward pass with the flow and with plain layers in its place, measured in turns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepLatency {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// Number of the turn, from 1; one a point of the lists below.
-    pub turns: Vec<usize>,
-    /// With the flow, milliseconds a pass: the fastest of the turn.
-    pub hybrid: Numbers,
-    /// With plain layers, milliseconds a pass: the fastest of the turn.
-    pub baseline: Numbers,
+measurement! {
+    /// Time of a forward pass with the flow and with plain layers in its place, measured in turns.
+    pub struct FlowSweepLatency in "flow.sweep.latency" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// Number of the turn, from 1; one a point of the lists below.
+        pub turns: Vec<usize>,
+        /// With the flow, milliseconds a pass: the fastest of the turn.
+        pub hybrid: Numbers,
+        /// With plain layers, milliseconds a pass: the fastest of the turn.
+        pub baseline: Numbers,
+    }
 }
-
-measurement!(FlowSweepLatency, channel: "flow.sweep.latency", asked: FlowSweepArgs);

@@ -1,27 +1,22 @@
 //! At which depth a state tells which way it was steered.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{FlowSweepArgs, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowSweepArgs, SweepProgress, measurement};
-use crate::telemetry::number::{Float, Numbers};
-
-/// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepLayers {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// tau: depths, 0 to 1; one a point of the lists below.
-    pub taus: Numbers,
-    /// Share of right verdicts, each noun left out once, 0 to 1.
-    pub accuracy: Numbers,
-    /// Lower end of the 95% Wilson interval.
-    pub low: Numbers,
-    /// Upper end of the 95% Wilson interval.
-    pub high: Numbers,
-    /// Accuracy of guessing.
-    #[serde(with = "Float")]
-    pub chance: f64,
+measurement! {
+    /// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.
+    pub struct FlowSweepLayers in "flow.sweep.layers" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// tau: depths, 0 to 1; one a point of the lists below.
+        pub taus: Numbers,
+        /// Share of right verdicts, each noun left out once, 0 to 1.
+        pub accuracy: Numbers,
+        /// Lower end of the 95% Wilson interval.
+        pub low: Numbers,
+        /// Upper end of the 95% Wilson interval.
+        pub high: Numbers,
+        /// Accuracy of guessing.
+        pub chance: f64,
+    }
 }
-
-measurement!(FlowSweepLayers, channel: "flow.sweep.layers", asked: FlowSweepArgs);

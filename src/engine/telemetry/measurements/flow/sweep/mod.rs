@@ -1,10 +1,7 @@
 //! Sweeps of a flow: one quantity varied over a range, measured point by point while a run goes on.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{FlowArgs, StepPolicy, measurement};
-use crate::config::{arguments, choices};
+use super::{FlowArgs, StepPolicy};
+use crate::telemetry::measurements::prelude::*;
 
 mod activation;
 mod class;
@@ -17,25 +14,27 @@ mod layers;
 mod nfe;
 mod tolerance;
 
-pub use activation::{FlowSweepActivation, SteeringCurves};
-pub use class::{ClassCurves, FlowSweepClass};
-pub use difficulty::FlowSweepDifficulty;
-pub use gradient_error::{FlowSweepGradientError, GradientCurve, GradientMethod};
-pub use gradient_memory::FlowSweepGradientMemory;
-pub use invariance::{ControlCurve, FlowSweepInvariance};
-pub use latency::FlowSweepLatency;
-pub use layers::FlowSweepLayers;
-pub use nfe::{FlowSweepNfe, NfeCurve};
-pub use tolerance::{FlowSweepTolerance, ToleranceCurve};
+pub use activation::*;
+pub use class::*;
+pub use difficulty::*;
+pub use gradient_error::*;
+pub use gradient_memory::*;
+pub use invariance::*;
+pub use latency::*;
+pub use layers::*;
+pub use nfe::*;
+pub use tolerance::*;
 
-/// How much of a sweep is measured. The lists of a sweep are as long as its range; from point `done` on
-/// they are NaN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SweepProgress {
-    /// Points measured, from the first.
-    pub done: usize,
-    /// Points of the whole range.
-    pub total: usize,
+measurement! {
+    /// How much of a sweep is measured. The lists of a sweep are as long as its range; from point `done` on
+    /// they are NaN.
+    #[derive(Copy, Eq)]
+    pub struct SweepProgress {
+        /// Points measured, from the first.
+        pub done: usize,
+        /// Points of the whole range.
+        pub total: usize,
+    }
 }
 
 choices! {

@@ -1,31 +1,26 @@
 //! Evaluations of adaptive solvers against the tolerance.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{FlowSweepArgs, StepPolicy, SweepProgress};
+use crate::telemetry::measurements::prelude::*;
 
-use super::{FlowSweepArgs, StepPolicy, SweepProgress, measurement};
-use crate::telemetry::number::Numbers;
+measurement! {
+    /// Evaluations against the tolerance at one control.
+    pub struct FlowSweepTolerance in "flow.sweep.tolerance" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// Relative and absolute tolerance alike; one a point of the lists below.
+        pub tolerance: Numbers,
+        /// One a solver.
+        pub solvers: Vec<ToleranceCurve>,
+    }
 
-/// Evaluations against the tolerance at one control.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowSweepTolerance {
-    /// The points of the sweep that are done so far.
-    pub progress: SweepProgress,
-    /// Relative and absolute tolerance alike; one a point of the lists below.
-    pub tolerance: Numbers,
-    /// One a solver.
-    pub solvers: Vec<ToleranceCurve>,
+    /// The evaluations of one method at every tolerance.
+    pub struct ToleranceCurve {
+        /// Id of the method: "dopri5".
+        pub method: String,
+        /// The method's rule for the end of the span.
+        pub policy: StepPolicy,
+        /// NFE: evaluations of the field; NaN where the solve failed.
+        pub nfe: Numbers,
+    }
 }
-
-/// The evaluations of one method at every tolerance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ToleranceCurve {
-    /// Id of the method: "dopri5".
-    pub method: String,
-    /// The method's rule for the end of the span.
-    pub policy: StepPolicy,
-    /// NFE: evaluations of the field; NaN where the solve failed.
-    pub nfe: Numbers,
-}
-
-measurement!(FlowSweepTolerance, channel: "flow.sweep.tolerance", asked: FlowSweepArgs);

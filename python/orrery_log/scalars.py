@@ -1,0 +1,76 @@
+"""The scalars of a step: what a script calls its numbers, and the channels that Orrery's views look for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import arrays
+from .notices import Notices, Refused
+
+#: What Orrery's views look for, by the names that scripts give it.
+ALIASES = {
+    "loss": "loss/train",
+    "train_loss": "loss/train",
+    "train/loss": "loss/train",
+    "val_loss": "loss/held_out",
+    "valid_loss": "loss/held_out",
+    "eval_loss": "loss/held_out",
+    "val/loss": "loss/held_out",
+    "valid/loss": "loss/held_out",
+    "eval/loss": "loss/held_out",
+    "loss/val": "loss/held_out",
+    "lr": "train/lr",
+    "learning_rate": "train/lr",
+    "train/learning_rate": "train/lr",
+    "grad_norm": "train/grad_norm",
+}
+#: Columns of metrics.jsonl that are no scalars.
+COLUMNS = ("step", "variant", "wall_secs")
+#: Different scalars of one run.
+MAX_SCALARS = 10_000
+#: Nested dicts are joined by `/` down to this depth.
+MAX_DEPTH = 8
+
+
+class ScalarChannels:
+    """The channels of one run's scalars. Two names never share one."""
+
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
+        self._by_name: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def add(self, to: dict[str, arrays.Scalar], values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> None:
+        """Adds `values` by channel. What cannot be written is left out and said once; None is left out silently."""
+        for key, value in values.items():
+            name = f"{prefix}{key}"
+            if isinstance(value, Mapping) and depth < MAX_DEPTH:
+                self.add(to, value, f"{name}/", depth + 1)
+                continue
+            try:
+                channel = self._channel(name)
+                if channel in to:
+                    text = f"`{name}` is given twice in one step (as `{channel}`): the first value is kept"
+                    raise Refused(f"twice {name}", text)
+                if value is not None:
+                    to[channel] = arrays.scalar(value, name)
+            except Exception as e:
+                self._notices.error(f"value {name}", f"`{name}` is left out", e)
+
+    def _channel(self, name: str) -> str:
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
+        if len(self._by_name) >= MAX_SCALARS:
+            text = f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out"
+            raise Refused("scalars", text)
+        channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name, name)
+        if channel in self._taken:
+            if name in self._taken:
+                text = f"`{name}` has the same name as another scalar (`{channel}`): it is left out"
+                raise Refused(f"name {name}", text)
+            channel = name
+        self._by_name[name] = channel
+        self._taken.add(channel)
+        return channel

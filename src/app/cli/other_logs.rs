@@ -1,0 +1,33 @@
+//! Logs of other tools (TensorBoard, W&B, Lightning, Trackio): wherever a run folder may be named they may be too, and are
+//! read into one.
+
+use std::path::{Path, PathBuf};
+
+use super::{failure::Failure, sweep_names::is_sweep, terminal::notice};
+use crate::store::import::Source;
+
+/// The folder in `runs` into which the log of another tool that lies at this path is read; `None` where there is none, as
+/// for a run folder or a sweep. What was read is said.
+///
+/// # Errors
+/// If there is such a log and it cannot be read, or the folder cannot be written.
+pub fn imported(path: &Path, runs: &Path) -> Result<Option<PathBuf>, Failure> {
+    // a sweep may hold what was exported of it
+    if is_sweep(path) {
+        return Ok(None);
+    }
+    let Some(source) = Source::find(path).map_err(Failure::wrong)? else { return Ok(None) };
+    let imported = source.import(runs).map_err(Failure::wrong)?;
+    if let Some(words) = imported.words {
+        notice!("{words}");
+    }
+    Ok(Some(imported.folder))
+}
+
+/// The folder of the run that was named: the path itself, or where the log of another tool was read into.
+///
+/// # Errors
+/// See [`imported`].
+pub fn run_folder(path: &Path, runs: &Path) -> Result<PathBuf, Failure> {
+    Ok(imported(path, runs)?.unwrap_or_else(|| path.to_owned()))
+}

@@ -1,0 +1,291 @@
+//! The picture of a window, kept from frame to frame: only the tiles whose shapes changed are tessellated and drawn, by
+//! egui's own renderer, and the whole is laid onto the window's surface by `shaders/canvas.wgsl`. For adapters that are
+//! software, where every pixel costs the processor: what is seen is the same, pixel for pixel.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+};
+
+use eframe::{
+    egui::{
+        Context, FullOutput, Id, PaintCallbackInfo, Plugin, Rect, Shape, TextureId, TexturesDelta,
+        epaint::{ClippedPrimitive, ClippedShape, Primitive},
+    },
+    egui_wgpu::{
+        Callback, CallbackResources, CallbackTrait, RenderState, Renderer, RendererOptions, ScreenDescriptor, wgpu,
+    },
+};
+
+use super::resources::{DrawPipeline, texture_entry};
+
+mod changed_tiles;
+
+use changed_tiles::{FrameShapes, PixelRect};
+
+/// The counts of what a canvas has drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CanvasCounts {
+    pub frames: u64,
+    /// Pixels drawn anew, over all frames.
+    pub pixels: u64,
+}
+
+/// Draws the frames of this context through a canvas from now on. `options` are those of the renderer of `state`.
+pub fn install(ctx: &Context, state: &RenderState, options: RendererOptions) -> CanvasHandle {
+    let canvas = Arc::new(Mutex::new(Canvas::new(&state.device, state.target_format, options)));
+    ctx.add_plugin(CanvasPlugin(Arc::clone(&canvas)));
+    note_share(ctx, 1.0);
+    CanvasHandle(canvas)
+}
+
+fn share_id() -> Id {
+    Id::unique("orrery canvas changed")
+}
+
+fn note_share(ctx: &Context, share: f32) {
+    ctx.data_mut(|d| d.insert_temp(share_id(), share));
+}
+
+/// The share of the window, 0 to 1, that the last frame drew anew, if the context is drawn through a canvas.
+pub fn changed_share(ctx: &Context) -> Option<f32> {
+    ctx.data(|d| d.get_temp(share_id()))
+}
+
+/// Access to a canvas for reports.
+pub struct CanvasHandle(Arc<Mutex<Canvas>>);
+
+impl CanvasHandle {
+    pub fn counts(&self) -> CanvasCounts {
+        self.0.lock().map_or_else(|_| CanvasCounts::default(), |canvas| canvas.counts)
+    }
+}
+
+/// Puts in place of a frame's shapes one that draws them through the canvas.
+struct CanvasPlugin(Arc<Mutex<Canvas>>);
+
+impl Plugin for CanvasPlugin {
+    fn debug_name(&self) -> &'static str {
+        "canvas"
+    }
+
+    fn output_hook(&mut self, ctx: &Context, output: &mut FullOutput) {
+        let Ok(mut canvas) = self.0.lock() else { return };
+        canvas.textures.append(mem::take(&mut output.textures_delta));
+        // What no shape covers has the colour that the window is cleared with.
+        let everywhere = |shape: Shape| ClippedShape::new(Rect::EVERYTHING, shape);
+        let (window, ground) = (ctx.viewport_rect(), ctx.global_style().visuals.panel_fill);
+        let ground = everywhere(Shape::rect_filled(window.expand(8.0), 0.0, ground));
+        let shapes = [ground].into_iter().chain(mem::take(&mut output.shapes)).collect();
+        let frame = CanvasFrame { canvas: Arc::clone(&self.0), ctx: ctx.clone(), shapes: Mutex::new(Some(shapes)) };
+        output.shapes = vec![everywhere(Callback::new_paint_callback(window, frame).into())];
+    }
+}
+
+/// A frame that is drawn through the canvas.
+struct CanvasFrame {
+    canvas: Arc<Mutex<Canvas>>,
+    ctx: Context,
+    /// Until they are drawn.
+    shapes: Mutex<Option<Vec<ClippedShape>>>,
+}
+
+impl CallbackTrait for CanvasFrame {
+    fn prepare(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        screen: &ScreenDescriptor,
+        encoder: &mut wgpu::CommandEncoder,
+        _resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        let shapes = self.shapes.lock().ok().and_then(|mut shapes| shapes.take());
+        let (Some(shapes), Ok(mut canvas)) = (shapes, self.canvas.lock()) else { return vec![] };
+        canvas.take_textures(device, queue);
+        canvas.draw(&self.ctx, shapes, &mut Recording { device, queue, screen, encoder })
+    }
+
+    fn paint(&self, info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, _resources: &CallbackResources) {
+        let Ok(canvas) = self.canvas.lock() else { return };
+        let Some(picture) = &canvas.picture else { return };
+        let [width, height] = info.screen_size_px.map(|side| side as f32);
+        pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
+        pass.set_pipeline(&canvas.pipeline);
+        pass.set_bind_group(0, &picture.group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+/// The things with which a frame's commands are recorded.
+struct Recording<'a> {
+    device: &'a wgpu::Device,
+    queue: &'a wgpu::Queue,
+    screen: &'a ScreenDescriptor,
+    encoder: &'a mut wgpu::CommandEncoder,
+}
+
+/// The texture that holds the picture.
+struct Picture {
+    size: [u32; 2],
+    view: wgpu::TextureView,
+    group: wgpu::BindGroup,
+}
+
+struct Canvas {
+    renderer: Renderer,
+    format: wgpu::TextureFormat,
+    pipeline: wgpu::RenderPipeline,
+    layout: wgpu::BindGroupLayout,
+    picture: Option<Picture>,
+    /// The shapes that the picture shows. While they are held no other galley or callback can have the address of one of
+    /// theirs, so that equal addresses mean equal things.
+    shown: Option<FrameShapes>,
+    /// Textures set and freed in frames that were not drawn yet.
+    textures: TexturesDelta,
+    /// Textures that the last drawn frame may have used, and the next one does not.
+    unused: Vec<TextureId>,
+    counts: CanvasCounts,
+}
+
+impl Drop for Canvas {
+    fn drop(&mut self) {
+        // egui takes textures that nobody uploads for a mistake
+        self.textures.clear();
+    }
+}
+
+impl Canvas {
+    fn new(device: &wgpu::Device, format: wgpu::TextureFormat, options: RendererOptions) -> Self {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("canvas"),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/canvas.wgsl").into()),
+        });
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("canvas"),
+            entries: &[texture_entry(0, wgpu::ShaderStages::FRAGMENT)],
+        });
+        let pipeline = DrawPipeline {
+            label: "canvas",
+            module: &module,
+            entries: ["vs_main", "fs_main"],
+            groups: &[Some(&layout)],
+            instance: None,
+            topology: wgpu::PrimitiveTopology::TriangleList,
+            format,
+            blend: None,
+        }
+        .make(device);
+        Self {
+            renderer: Renderer::new(device, format, options),
+            format,
+            pipeline,
+            layout,
+            picture: None,
+            shown: None,
+            textures: TexturesDelta::default(),
+            unused: vec![],
+            counts: CanvasCounts::default(),
+        }
+    }
+
+    /// Uploads textures. Where one was replaced, or one that is no font was written to, equal shapes may look otherwise than
+    /// before, so that all is drawn anew.
+    fn take_textures(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
+        for id in mem::take(&mut self.unused) {
+            self.renderer.free_texture(&id);
+        }
+        for (id, images) in self.textures.set.drain() {
+            for image in images {
+                if image.is_whole() || id != TextureId::default() {
+                    self.shown = None;
+                }
+                self.renderer.update_texture(device, queue, id, &image);
+            }
+        }
+        self.unused = self.textures.free.drain().collect();
+    }
+
+    /// Brings the picture up to date with these shapes.
+    fn draw(
+        &mut self,
+        ctx: &Context,
+        shapes: Vec<ClippedShape>,
+        recording: &mut Recording<'_>,
+    ) -> Vec<wgpu::CommandBuffer> {
+        let Recording { device, queue, screen, encoder } = recording;
+        let (size, scale) = (screen.size_in_pixels, screen.pixels_per_point);
+        if self.picture.as_ref().is_none_or(|picture| picture.size != size) {
+            self.picture = Some(self.new_picture(device, size));
+            self.shown = None;
+        }
+        let frame = FrameShapes::new(shapes, size, scale);
+        let changed = match &self.shown {
+            Some(shown) => frame.changed_since(shown),
+            None => vec![PixelRect::whole(size)],
+        };
+        self.counts.frames += 1;
+        let pixels: u64 = changed.iter().map(|rect| rect.area()).sum();
+        self.counts.pixels += pixels;
+        note_share(ctx, pixels as f32 / PixelRect::whole(size).area().max(1) as f32);
+        let mut jobs: Vec<ClippedPrimitive> = vec![];
+        for rect in &changed {
+            jobs.extend(ctx.tessellate(frame.within(*rect), scale));
+        }
+        jobs.extend(preparations(&frame.shapes));
+        let commands = self.renderer.update_buffers(device, queue, encoder, &jobs, screen);
+        if let (Some(picture), false) = (&self.picture, changed.is_empty()) {
+            let mut pass = encoder
+                .begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some("canvas"),
+                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                        view: &picture.view,
+                        resolve_target: None,
+                        ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store },
+                        depth_slice: None,
+                    })],
+                    ..Default::default()
+                })
+                .forget_lifetime();
+            self.renderer.render(&mut pass, &jobs, screen);
+        }
+        self.shown = Some(frame);
+        commands
+    }
+
+    fn new_picture(&self, device: &wgpu::Device, size: [u32; 2]) -> Picture {
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("canvas"),
+            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: self.format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("canvas"),
+            layout: &self.layout,
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
+        });
+        Picture { size, view, group }
+    }
+}
+
+/// The callbacks of a frame, drawn nowhere: one that shows the same as before is prepared all the same, since it may read
+/// something back from the device.
+fn preparations(shapes: &[ClippedShape]) -> Vec<ClippedPrimitive> {
+    fn collect(shape: &Shape, into: &mut Vec<ClippedPrimitive>) {
+        match shape {
+            Shape::Callback(callback) => {
+                into.push(ClippedPrimitive { clip_rect: Rect::ZERO, primitive: Primitive::Callback(callback.clone()) })
+            }
+            Shape::Vec(shapes) => shapes.iter().for_each(|shape| collect(shape, into)),
+            _ => {}
+        }
+    }
+    let mut found = vec![];
+    shapes.iter().for_each(|clipped| collect(&clipped.shape, &mut found));
+    found
+}

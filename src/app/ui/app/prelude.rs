@@ -1,0 +1,29 @@
+//! The vocabulary of what the app does: itself, the actions, the page and the run that they are done to, and how it says
+//! what came of them.
+
+pub(super) use std::path::{Path, PathBuf};
+
+pub(super) use eframe::egui::Context;
+
+pub(super) use super::App;
+pub(super) use crate::{
+    config::{Config, FileKind, Value},
+    labs::{Lab, lesson::LessonLink, restrictions::Restrictions},
+    telemetry::{Command, Level, RunState},
+    ui::{
+        action::{
+            Action, FileAction, LessonAction, LookAction, MessageAction, OpenAction, PageAction, RunAction, RunsAction,
+            SettingAction, TimeAction,
+        },
+        dialog::DialogKind,
+        host::ChosenFile,
+        mirror::Mirror,
+        page::{Page, link, play},
+        panels::Overlay,
+        run::Run,
+        session::LabSession,
+        theme::Theme,
+        tiling::{Layout, Tiling},
+        widgets::number::grouped,
+    },
+};

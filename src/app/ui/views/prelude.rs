@@ -1,0 +1,41 @@
+//! The vocabulary of views: what egui, the charts and the widgets call the parts that most views are made of. A view
+//! takes it whole and names only what is its own: its measurements, its settings and its lab. A stroke and a mark are
+//! those of charts; who paints names egui's stroke or the mark of a token.
+
+pub use std::{collections::HashMap, fmt::Write as _, sync::Arc};
+
+pub use eframe::egui::{
+    self, Align, Align2, Button, Color32, DragValue, FontId, Label, Layout, Painter, Pos2, Rect, Response, RichText,
+    ScrollArea, Sense, Shape, Slider, StrokeKind, TextEdit, Ui, UiBuilder, Vec2, WidgetInfo, accesskit::Role, pos2,
+    text::LayoutJob, vec2,
+};
+
+pub use crate::ui::{
+    identity::{KeyedCache, RunNumber},
+    mirror::Mirror,
+    plot::{
+        self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Span, Stroke, by_place, clip,
+        colour_bar::{Colours, colour_bar},
+        drawing, empty_ui, fits_two,
+        map_cells::MapCells,
+        over_steps, paint_mark, pairs, quote, value_label,
+    },
+    questions::Freshness,
+    seed_series::{SeedGroup, groups, variant_colour},
+    table::Table,
+    theme::{self, Theme},
+    view::{Arrangement, Measured, Panel, PanelView, View, ViewCx, sample_subtitle},
+    widgets::{
+        bars::{Bar, bars_ui},
+        choice_menu::{choice_box, choice_menu},
+        notes::{canvas_ui, note_ui, small_text, wrapped_ui},
+        number::{self, grouped},
+        token_strip::{token_strip_ui, visible_text},
+        typed::text_line,
+    },
+};
+pub use crate::{
+    config::{Choice, Value},
+    gpu::{self, colour::ColourMap},
+    telemetry::{Measurement, Payload, Sample, channels, measurements},
+};

@@ -1,0 +1,313 @@
+//! Questions to the program that trains a run elsewhere: those that its script allows, each with its arguments, and what
+//! became of the one that was put last; and questions to the weights that it keeps.
+
+mod weights;
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{self, Button, DragValue, Key, Label, RichText, Ui, WidgetInfo};
+
+use crate::{
+    config::{Arguments, Value},
+    labs::foreign::{
+        self,
+        asks::{self, ScaleLrArgs},
+    },
+    telemetry::{
+        Args, Measurement, Payload, Question, QuestionState, RunInfo, Sample,
+        measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
+    },
+    ui::{
+        action::{PageAction, RunAction},
+        identity::RunNumber,
+        theme,
+        view::{View, ViewCx},
+        widgets::typed::text_line,
+    },
+};
+
+/// Seconds after which it is said what may keep an answer.
+const PATIENCE: f64 = 10.0;
+/// Width of the fields, points.
+const FIELD: f32 = 420.0;
+
+/// View `questions`.
+#[derive(Default)]
+pub struct ProgramQuestions {
+    /// The run that `rows` belong to.
+    run: RunNumber,
+    rows: BTreeMap<String, Row>,
+    weights: weights::Weights,
+}
+
+/// The words typed for a question, and the last one that was put.
+#[derive(Default)]
+struct Row {
+    /// Its text, or its arguments as `key=value; key=value`.
+    typed: String,
+    factor: Option<f64>,
+    put: Option<LastPut>,
+}
+
+#[derive(Clone, Copy)]
+struct LastPut {
+    request: u64,
+    /// The window's clock when it was put, seconds.
+    since: f64,
+}
+
+/// The fields of a question.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// It takes no arguments.
+    Empty,
+    Factor,
+    Text,
+    /// Arguments that only the program knows.
+    Pairs,
+}
+
+impl Form {
+    fn new(ask: &str) -> Self {
+        match asks::knobs_of(ask) {
+            Some(knobs) if knobs.is_empty() => Self::Empty,
+            Some(_) if ask == asks::SCALE_LR => Self::Factor,
+            Some(knobs) if knobs.iter().any(|knob| knob.key == "text") => Self::Text,
+            _ => Self::Pairs,
+        }
+    }
+}
+
+/// The questions that the script allows, in its order; who may pause may also let training go on.
+fn allowed(info: &RunInfo) -> Vec<&str> {
+    let mut all: Vec<&str> = info.asks.iter().map(String::as_str).collect();
+    if let Some(place) = all.iter().position(|ask| *ask == asks::PAUSE)
+        && !all.contains(&asks::RESUME)
+    {
+        all.insert(place + 1, asks::RESUME);
+    }
+    all
+}
+
+/// `key=value; key=value` as arguments.
+fn pairs(typed: &str) -> Args {
+    let pair = |pair: &str| {
+        let (key, text) = pair.split_once('=')?;
+        let value = match Value::parse(text, false) {
+            Value::Float(number) if !number.is_finite() => Value::Text(text.trim().to_owned()),
+            value => value,
+        };
+        Some((key.trim().to_owned(), value))
+    };
+    typed.split(';').filter_map(pair).collect()
+}
+
+impl Row {
+    fn can_be_asked(&self, form: Form) -> bool {
+        form != Form::Text || !self.typed.trim().is_empty()
+    }
+
+    fn args(&self, form: Form) -> Args {
+        match form {
+            Form::Empty => Args::new(),
+            Form::Factor => ScaleLrArgs { factor: self.factor() }.to_args(),
+            Form::Text => Args::from([("text".to_owned(), Value::Text(self.typed.clone()))]),
+            Form::Pairs => pairs(&self.typed),
+        }
+    }
+
+    fn factor(&self) -> f64 {
+        self.factor.unwrap_or(ScaleLrArgs::default().factor)
+    }
+
+    /// Puts the question; that of a view is put as the view would, so that the view shows what becomes of it.
+    fn ask(&mut self, cx: &mut ViewCx<'_>, ask: &str, form: Form, now: f64) {
+        let text = self.typed.clone();
+        let request = match ask {
+            asks::ATTENTION => {
+                let variant = cx.selection.variant;
+                cx.ask_now::<AttentionMaps>(Some(variant), &AttentionMapsArgs { text, ..Default::default() })
+            }
+            asks::NEXT_TOKENS => cx.ask_now::<NextTokens>(None, &NextTokensArgs { text, ..Default::default() }),
+            _ => {
+                let request = cx.questions.number();
+                let (probe, args, at) = (ask.to_owned(), self.args(form), cx.at());
+                cx.act(RunAction::Ask(Question { request, probe, variant: None, args, at }));
+                request
+            }
+        };
+        self.put = Some(LastPut { request, since: now });
+    }
+
+    /// The fields; true if the question is put by the keyboard.
+    fn fields_ui(&mut self, ui: &mut Ui, ask: &str, form: Form) -> bool {
+        let hint = match form {
+            Form::Empty => return false,
+            Form::Factor => {
+                let mut factor = self.factor();
+                let field = DragValue::new(&mut factor).range(1e-6..=100.0).speed(0.01).prefix("factor ");
+                let field = ui.add(field).on_hover_text("Every learning rate is multiplied by it.");
+                field.widget_info(|| WidgetInfo::labeled(egui::Role::SpinButton, true, format!("factor of {ask}")));
+                if field.changed() {
+                    self.factor = Some(factor);
+                }
+                return false;
+            }
+            Form::Text => "a text for the model to read",
+            Form::Pairs => "arguments, if it takes any: key=value; key=value",
+        };
+        let field = ui
+            .scope(|ui| {
+                ui.set_max_width(FIELD);
+                text_line(ui, &mut self.typed, &format!("arguments of {ask}"), hint)
+            })
+            .inner;
+        field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && self.can_be_asked(form)
+    }
+
+    /// The name of the question, its fields, and what became of it.
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str) {
+        let (form, now) = (Form::new(ask), ui.input(|i| i.time));
+        let mut is_asked = false;
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(ask).strong());
+            if !cx.has_controls {
+                return;
+            }
+            let button = ui.add_enabled(self.can_be_asked(form), Button::new("Ask"));
+            button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Ask {ask}")));
+            is_asked = button.on_hover_text("The program answers between two of its steps.").clicked();
+            self.answer_buttons_ui(ui, cx, ask);
+        });
+        if cx.has_controls {
+            is_asked |= self.fields_ui(ui, ask, form);
+        }
+        if is_asked {
+            self.ask(cx, ask, form, now);
+        }
+        if let Some(put) = self.put {
+            let (words, is_refused) = outcome(cx, put, now);
+            let colour = if is_refused { cx.theme.warm } else { cx.theme.secondary };
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(colour)).wrap());
+        }
+        ui.add_space(6.0);
+    }
+
+    /// Shows the answer, puts it aside, or withdraws the question.
+    fn answer_buttons_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str) {
+        let Some(put) = self.put else { return };
+        if is_open(cx, put) {
+            ui.ctx().request_repaint_after_secs(0.5);
+            if ui.button("Withdraw").on_hover_text("The program is no longer asked.").clicked() {
+                cx.act(RunAction::Cancel(put.request));
+            }
+        }
+        let Some(sample) = cx.mirror.answer_to(put.request).filter(|sample| words_of(sample).is_none()) else { return };
+        if ui.button("Show").on_hover_text("Opens the view that shows the answer.").clicked() {
+            cx.act(PageAction::ShowView(foreign::view_of(sample.channel.as_str())));
+        }
+        if ask == asks::ATTENTION && !cx.mirror.samples(sample.variant, AttentionMaps::CHANNEL).is_empty() {
+            let aside = ui.button("Put aside").on_hover_text("Shows again what the run has logged by itself.");
+            if aside.clicked() {
+                [Some(cx.selection.variant), Some(sample.variant)]
+                    .into_iter()
+                    .for_each(|variant| cx.questions.put_aside((AttentionMaps::PROBE, variant)));
+                self.put = None;
+            }
+        }
+    }
+}
+
+fn is_open(cx: &ViewCx<'_>, put: LastPut) -> bool {
+    matches!(cx.mirror.question(put.request), None | Some(QuestionState::Working(_)))
+}
+
+/// The words of an answer that is nothing else.
+fn words_of(sample: &Sample) -> Option<&str> {
+    match &*sample.payload {
+        Payload::Unknown(json) if json.get("kind").is_some_and(|kind| kind == "text") => json.get("text")?.as_str(),
+        _ => None,
+    }
+}
+
+/// The outcome of a question, in a sentence; true if it was refused.
+fn outcome(cx: &ViewCx<'_>, put: LastPut, now: f64) -> (String, bool) {
+    let since = (now - put.since).max(0.0);
+    match cx.mirror.question(put.request) {
+        Some(QuestionState::Refused(words)) => (format!("Refused: {words}"), true),
+        Some(QuestionState::Cancelled) => ("The question was withdrawn.".to_owned(), false),
+        Some(QuestionState::Answered) => {
+            let answer = cx.mirror.answer_to(put.request);
+            let words = answer.and_then(words_of).filter(|words| !words.is_empty());
+            let step = answer.map_or(String::new(), |sample| format!(" for step {}", sample.step));
+            (words.map_or_else(|| format!("Answered{step}."), |words| format!("Answered{step}: {words}")), false)
+        }
+        None | Some(QuestionState::Working(_)) if since < PATIENCE => (format!("Asked {since:.0} s ago."), false),
+        None | Some(QuestionState::Working(_)) => {
+            let name = cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str());
+            let who = if name.is_empty() { "the program that trains this run" } else { name };
+            let why = "it looks once a step, so that its steps are long or it runs no more";
+            (format!("Asked {since:.0} s ago, and {who} has not answered: {why}."), false)
+        }
+    }
+}
+
+impl View for ProgramQuestions {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(info) = cx.mirror.info.clone() else {
+            return cx.nothing_ui(ui, "Open a run that another program trains: here it is asked.");
+        };
+        if !cx.is_trained_elsewhere() {
+            return cx.nothing_ui(ui, "The models of this run are asked by its views, without any program between.");
+        }
+        if info.asks.is_empty() && cx.mirror.snapshots.is_empty() {
+            let words = "The script of this run allows no questions. In Python, orrery_log.init(.., allow=[\"attention\"]) \
+                         allows one.";
+            return cx.nothing_ui(ui, words);
+        }
+        if self.run != cx.mirror.run {
+            self.run = cx.mirror.run;
+            self.rows.values_mut().for_each(|row| row.put = None);
+            self.weights.forget();
+        }
+        for ask in allowed(&info) {
+            let row = self.rows.entry(ask.to_owned()).or_default();
+            ui.push_id(ask, |ui| row.ui(ui, cx, ask));
+        }
+        self.weights.ui(ui, cx);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.is_trained_elsewhere() {
+            true => "to the program that trains this run, which answers between two steps".to_owned(),
+            false => String::new(),
+        }
+    }
+
+    fn csv(&self, _: &ViewCx<'_>) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_pause_is_offered_to_go_on() {
+        let info = RunInfo { asks: ["save", "pause", "lesson"].map(String::from).into(), ..RunInfo::default() };
+        assert_eq!(allowed(&info), ["save", "pause", "resume", "lesson"]);
+        let info = RunInfo { asks: ["resume", "pause"].map(String::from).into(), ..RunInfo::default() };
+        assert_eq!(allowed(&info), ["resume", "pause"]);
+    }
+
+    #[test]
+    fn every_question_has_its_fields() {
+        let forms = ["pause", "scale_lr", "attention", "next_tokens", "lesson"].map(Form::new);
+        assert!(forms == [Form::Empty, Form::Factor, Form::Text, Form::Text, Form::Pairs]);
+        let args = pairs("text= the ferry ; count=3; rate=nan; none");
+        let texts = |key: &str| args.get(key).cloned();
+        assert_eq!((texts("text"), texts("count")), (Some(Value::Text("the ferry".into())), Some(Value::Int(3))));
+        assert_eq!((texts("rate"), args.len()), (Some(Value::Text("nan".into())), 3));
+    }
+}

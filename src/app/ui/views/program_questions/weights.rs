@@ -1,0 +1,121 @@
+//! Any two matrices among the weights that a program keeps of its model, asked as a graph of neurons.
+
+use eframe::egui::{self, Button, Label, RichText, Ui, WidgetInfo};
+
+use super::{FIELD, LastPut, is_open};
+use crate::{
+    config::Value,
+    labs::foreign::{self, asks},
+    telemetry::{
+        Args, Measurement, QuestionState,
+        measurements::{EntryHistogram, GraphModularity, NeuronGraph},
+    },
+    ui::{
+        action::{PageAction, RunAction},
+        theme,
+        view::ViewCx,
+        widgets::typed::text_line,
+    },
+};
+
+/// The names of two matrices, and the question that was put last.
+#[derive(Default)]
+pub(super) struct Weights {
+    from: String,
+    to: String,
+    put: Option<(LastPut, &'static [&'static str])>,
+}
+
+/// The channels of the answers whose views are offered.
+const GRAPH: &[&str] = &[NeuronGraph::CHANNEL, EntryHistogram::CHANNEL];
+const NULL_MODELS: &[&str] = &[GraphModularity::CHANNEL];
+
+impl Weights {
+    pub fn forget(&mut self) {
+        self.put = None;
+    }
+
+    fn args(&self) -> Args {
+        let name = |key: &str, name: &str| (key.to_owned(), Value::Text(name.trim().to_owned()));
+        Args::from([name(asks::FROM, &self.from), name(asks::TO, &self.to)])
+    }
+
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let steps = &cx.mirror.snapshots;
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
+        let words = match steps.len() {
+            1 => format!("The weights of step {first} are kept."),
+            n => format!("The weights of {n} steps are kept, from {first} to {last}."),
+        };
+        ui.label(RichText::new("weights").strong());
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
+        if !cx.has_controls {
+            return;
+        }
+        ui.scope(|ui| {
+            ui.set_max_width(FIELD);
+            text_line(
+                ui,
+                &mut self.from,
+                "matrix that neurons write by",
+                "what neurons write by: h.0.mlp.c_proj.weight",
+            );
+            text_line(ui, &mut self.to, "matrix that neurons read by", "what neurons read by: h.0.mlp.c_fc.weight");
+        });
+        let (variant, now) = (Some(cx.selection.variant), ui.input(|i| i.time));
+        let can_ask = !self.from.trim().is_empty() && !self.to.trim().is_empty();
+        ui.horizontal_wrapped(|ui| {
+            let button = |ui: &mut Ui, name: &str, tip: &str| {
+                let button = ui.add_enabled(can_ask, Button::new(name));
+                button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, can_ask, name));
+                button.on_hover_text(tip).clicked()
+            };
+            let tip = "The graph of the strongest entries of their product at the step shown, with its communities.";
+            if button(ui, "Draw as a graph", tip) {
+                let request = cx.ask_with::<NeuronGraph>(variant, self.args());
+                self.put = Some((LastPut { request, since: now }, GRAPH));
+            }
+            let tip = "Newman's Q of that graph by its number of edges, beside random graphs. It may take minutes.";
+            if button(ui, "Compare with null models", tip) {
+                let request = cx.ask_with::<GraphModularity>(variant, self.args());
+                self.put = Some((LastPut { request, since: now }, NULL_MODELS));
+            }
+            self.answer_buttons_ui(ui, cx);
+        });
+        if let Some((put, _)) = self.put {
+            let (words, colour) = match cx.mirror.question(put.request) {
+                Some(QuestionState::Refused(words)) => (format!("Refused: {words}"), cx.theme.warm),
+                Some(QuestionState::Cancelled) => ("The question was withdrawn.".to_owned(), cx.theme.secondary),
+                Some(QuestionState::Answered) => {
+                    let step = cx.mirror.answer_to(put.request).map_or(0, |sample| sample.step);
+                    (format!("Answered for step {step}."), cx.theme.secondary)
+                }
+                None | Some(QuestionState::Working(_)) => {
+                    (format!("Asked {:.0} s ago.", (now - put.since).max(0.0)), cx.theme.secondary)
+                }
+            };
+            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(colour)).wrap());
+        }
+    }
+
+    /// Opens the views of the answer, or withdraws the question.
+    fn answer_buttons_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some((put, channels)) = self.put else { return };
+        if is_open(cx, put) {
+            ui.ctx().request_repaint_after_secs(0.5);
+            if ui.button("Withdraw").on_hover_text("The answer is no longer wanted.").clicked() {
+                cx.act(RunAction::Cancel(put.request));
+            }
+        }
+        if cx.mirror.answer_to(put.request).is_none() {
+            return;
+        }
+        for channel in channels {
+            let view = foreign::view_of(channel);
+            let title = crate::ui::views::find(view).map_or(view, |entry| entry.title);
+            if ui.button(format!("Show {title}")).clicked() {
+                cx.act(PageAction::ShowView(view));
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Gain on a foreign text that models learn from, against what they forget of their own: a line a variant, a dot
+//! a rate.
+
+use eframe::egui::{Ui, Vec2, vec2};
+
+use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
+use crate::{
+    telemetry::measurements::{Adaptation, AdaptationArgs},
+    ui::{
+        plot::{Axis, Chart, Line, Reference},
+        seed_series::variant_colour,
+        table::Table,
+        view::{Panel, PanelView, ViewCx},
+    },
+};
+
+const CHOICES: [usize; 4] = [500, 1000, 2000, 5000];
+const GAP: f32 = 6.0;
+
+/// View `adaptation`.
+pub struct AdaptationView {
+    tokens: usize,
+}
+
+impl Default for AdaptationView {
+    fn default() -> Self {
+        Self { tokens: 2000 }
+    }
+}
+
+/// Every variant that was asked, with its latest answer.
+fn answers<'a>(cx: &ViewCx<'a>) -> Vec<(usize, &'a Adaptation)> {
+    let of_variant = |v: usize| Some((v, cx.measured::<Adaptation>(v, |_| true)?.value));
+    (0..cx.mirror.variants().len()).filter_map(of_variant).collect()
+}
+
+fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+    let x = Axis::new("perplexity saved on the foreign text, %").include(&[0.0]);
+    let y = Axis::new("perplexity added on the own text, %").include(&[0.0]);
+    let otherwise = "Not measured yet. Press Space to train, and then Measure: own text, a foreign one that is learned from, and \
+                     own text again.";
+    let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
+    let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
+    for (v, found) in answers(cx) {
+        let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
+        // a model that has diverged has no place on the axes
+        let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
+        let points: Vec<[f64; 2]> =
+            found.settings.iter().map(|s| [at(s.adaptation.mean), at(s.forgetting.mean)]).collect();
+        let line = Line::new(format!("{label}, {}", found.method), variant_colour(cx.mirror, v, cx.theme), points);
+        chart.lines.push(line.dots());
+    }
+    if !chart.lines.is_empty() {
+        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: true });
+    }
+    chart
+}
+
+impl PanelView for AdaptationView {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(chart(cx))
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+        cx.height_of_controls(CONTROLS + GAP)
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+        ui.horizontal(|ui| {
+            let tip = "Fast weights learn while the texts are read; of a model without them a copy is fine-tuned. The model itself \
+                       stays as it is. It takes some seconds, or a minute.";
+            let args = AdaptationArgs { tokens: self.tokens, ..AdaptationArgs::default() };
+            measure_ui::<Adaptation>(ui, cx, &args, tip);
+            tokens_ui(ui, &mut self.tokens, &CHOICES);
+            variants_ui(ui, cx);
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle_of::<Adaptation>(cx, "learning from a foreign text, and the own one after it", |m| &m.notes)
+    }
+
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
+        shown::<Adaptation>(cx)?;
+        let mut table = Table::new([
+            "variant",
+            "method",
+            "rate",
+            "adaptation",
+            "low",
+            "high",
+            "forgetting",
+            "forgetting_low",
+            "forgetting_high",
+        ]);
+        for (v, found) in answers(cx) {
+            let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
+            for s in &found.settings {
+                let numbers = [s.adaptation, s.forgetting].into_iter().flat_map(|s| [s.mean, s.low, s.high]);
+                let words = [label.to_owned(), found.method.clone(), s.rate.to_string()];
+                table.row(words.into_iter().chain(numbers.map(|number| number.to_string())));
+            }
+        }
+        Some(table)
+    }
+}

@@ -1,0 +1,28 @@
+//! Small words beside what they explain, and the room of a drawing.
+
+use eframe::egui::{Color32, Label, Painter, Rect, Response, RichText, Sense, Ui, Vec2, WidgetInfo, accesskit::Role};
+
+use crate::ui::theme::{self, Theme};
+
+/// Small words of a colour.
+pub fn small_text(words: impl Into<String>, colour: Color32) -> RichText {
+    RichText::new(words).size(theme::SMALL).color(colour)
+}
+
+/// A small line in the quiet colour.
+pub fn note_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
+    ui.label(small_text(words, theme.secondary))
+}
+
+/// Small words that go on in further lines where the room is too narrow.
+pub fn wrapped_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
+    ui.add(Label::new(small_text(words, colour)).wrap())
+}
+
+/// Room for a drawing, which screen readers know by its name, and a painter that draws in it alone.
+pub fn canvas_ui(ui: &mut Ui, size: Vec2, sense: Sense, name: impl Into<String>) -> (Rect, Response, Painter) {
+    let (rect, response) = ui.allocate_exact_size(size, sense);
+    let name = name.into();
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
+    (rect, response, ui.painter_at(rect))
+}

@@ -1,0 +1,269 @@
+//! Sentences under labels as a stream for classification: a row of a batch is one sentence, and its only target is the
+//! number of its label, at the sentence's last token. Sentences of one group lie in one part, to learn from or held out.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CorpusError, LabelledLines, Position, Windows,
+    generated::opinions,
+    permutation::{permute, scramble},
+    stream::Stream,
+    tokenizer::Tokenizer,
+};
+
+/// Labelled sentences to classify.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Labels {
+    /// A file of lines `label<TAB>sentence`; `None` for the generated opinions.
+    pub own: Option<PathBuf>,
+    /// The number of different labels, for each of which a classification head has a row.
+    pub classes: usize,
+}
+
+/// A target that asks nothing.
+const IGNORE: u32 = u32::MAX;
+
+/// A sentence with the number of its label.
+struct Line {
+    text: String,
+    label: u32,
+    /// Empty until the tokeniser is known.
+    ids: Vec<u32>,
+}
+
+/// The sentences of both parts.
+pub(super) struct LabelStream {
+    name: String,
+    classes: usize,
+    train: Vec<Line>,
+    held_out: Vec<Line>,
+    seed: u64,
+}
+
+impl LabelStream {
+    /// Reads or draws the sentences and holds out this share of the groups of each label, at least one.
+    ///
+    /// # Errors
+    /// If the file cannot be read, has another number of labels, or has a label with too few different sentences.
+    pub(super) fn open(labels: &Labels, held_out: f64, seed: u64) -> Result<Self, CorpusError> {
+        let all = match &labels.own {
+            Some(path) => LabelledLines::read(path)?,
+            None => opinions::lines(&mut ChaCha8Rng::seed_from_u64(scramble(seed))),
+        };
+        let name = &all.name;
+        let names: Vec<&str> = all.labels().into_iter().map(|(label, _)| label).collect();
+        if names.len() != labels.classes {
+            let (found, asked) = (names.len(), labels.classes);
+            return Err(CorpusError::new(format!(
+                "{name} has {found} labels ({}), and the classification head is to have {asked}: set the number of labels to {found}.",
+                names.join(", ")
+            )));
+        }
+        let apart = held_out_groups(&all, &names, held_out, seed);
+        let number: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+        let (mut train, mut tested) = (vec![], vec![]);
+        for line in &all.lines {
+            let part = if apart.contains(line.group.as_str()) { &mut tested } else { &mut train };
+            let label = number.get(line.label.as_str()).copied().unwrap_or_default();
+            part.push(Line { text: line.sentence.clone(), label, ids: vec![] });
+        }
+        for (part, which) in [(&train, "to learn from"), (&tested, "to hold out")] {
+            if let Some(label) = (0..).zip(&names).find(|(n, _)| part.iter().all(|line| line.label != *n)) {
+                return Err(CorpusError::new(format!(
+                    "{name} has no sentence with the label `{}` {which}: each label needs at least two different sentences (or groups), which no other label has.",
+                    label.1
+                )));
+            }
+        }
+        // the first windows of the held-out part mix the labels, whatever the order of the file
+        let count = tested.len() as u64;
+        let mut order: Vec<(u64, Line)> =
+            (0..count).zip(tested).map(|(i, line)| (permute(i, count, scramble(seed)), line)).collect();
+        order.sort_by_key(|(place, _)| *place);
+        let held_out = order.into_iter().map(|(_, line)| line).collect();
+        Ok(Self { name: name.clone(), classes: labels.classes, train, held_out, seed })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Rows of one sentence each. Of one that is longer than the window, the beginning is read; behind a shorter one lie
+    /// ids 0, which a causal model reads after it has answered.
+    fn windows<'a>(lines: impl Iterator<Item = &'a Line>, len: usize) -> Windows {
+        let mut made = Windows { rows: 0, len, inputs: vec![], targets: vec![], answers: None };
+        let mut answers = vec![];
+        for line in lines {
+            let (first, read) = (made.inputs.len(), line.ids.len().min(len));
+            made.inputs.extend(&line.ids[..read]);
+            made.inputs.resize(first + len, 0);
+            made.targets.resize(first + len, IGNORE);
+            answers.resize(first + len, false);
+            if let Some(last) = read.checked_sub(1) {
+                made.targets[first + last] = line.label;
+                answers[first + last] = true;
+            }
+            made.rows += 1;
+        }
+        Windows { answers: Some(answers), ..made }
+    }
+}
+
+/// The groups that are held out. A group of several labels goes with the first of them.
+fn held_out_groups<'a>(all: &'a LabelledLines, names: &[&str], share: f64, seed: u64) -> HashSet<&'a str> {
+    let (mut known, mut apart) = (HashSet::new(), HashSet::new());
+    for (label, name) in (0..).zip(names) {
+        let of_label = all.lines.iter().filter(|line| line.label == *name).map(|line| line.group.as_str());
+        let groups: Vec<&str> = of_label.filter(|group| known.insert(*group)).collect();
+        let count = groups.len() as u64;
+        let held = ((count as f64 * share).round() as u64).clamp(1, count.saturating_sub(1).max(1));
+        let key = scramble(seed ^ scramble(label));
+        let places = (0..count).map(|i| permute(i, count, key));
+        apart.extend(groups.iter().zip(places).filter(|(_, place)| *place < held).map(|(group, _)| *group));
+    }
+    apart
+}
+
+impl Stream for LabelStream {
+    fn describe(&self) -> String {
+        let (all, held) = (self.train.len() + self.held_out.len(), self.held_out.len());
+        format!("{all} sentences with {} labels, {held} of them held out", self.classes)
+    }
+
+    fn sample(&self) -> Result<String, CorpusError> {
+        Ok(self.train.iter().chain(&self.held_out).map(|line| format!("{}\n", line.text)).collect())
+    }
+
+    /// Encodes every sentence once.
+    fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
+        for line in self.train.iter_mut().chain(&mut self.held_out) {
+            line.ids = tokenizer.encode(&line.text).map_err(|e| e.about(&self.name))?;
+            if line.ids.is_empty() {
+                return Err(CorpusError::new(format!(
+                    "{}: the sentence \u{201c}{}\u{201d} has no token: take it out or choose other tokens.",
+                    self.name, line.text
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The share of the most frequent label among the held-out sentences.
+    fn guess(&self) -> Option<f64> {
+        let counts = (0..self.classes).map(|c| self.held_out.iter().filter(|line| line.label as usize == c).count());
+        Some(counts.max()? as f64 / self.held_out.len().max(1) as f64)
+    }
+
+    /// Every sentence comes once before any comes again.
+    fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
+        let (first, count) = (at.drawn.wrapping_mul(rows as u64), self.train.len() as u64);
+        let key = scramble(self.seed ^ scramble(at.seed));
+        let drawn = (0..rows as u64).map(|row| {
+            let draw = first.wrapping_add(row);
+            &self.train[permute(draw % count, count, scramble(key ^ (draw / count))) as usize]
+        });
+        Ok(Self::windows(drawn, len))
+    }
+
+    fn held_out(&self, _: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
+        Ok(Self::windows(self.held_out.iter().take(count), len))
+    }
+
+    fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
+        let line = self.held_out.get((index % self.held_out.len().max(1) as u64) as usize);
+        line.map_or_else(Vec::new, |line| line.ids[..line.ids.len().min(len)].to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::{Corpus, CorpusSpec, Source, TokenizerSpec};
+
+    fn open(own: Option<PathBuf>, classes: usize) -> Result<Corpus, CorpusError> {
+        Corpus::open(&CorpusSpec {
+            source: Source::Labels(Labels { own, classes }),
+            tokenizer: TokenizerSpec::Byte { vocab: 256 },
+            held_out: 0.25,
+            seed: 5,
+        })
+    }
+
+    fn file(lines: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sets.tsv");
+        std::fs::write(&path, lines).unwrap();
+        (folder, path)
+    }
+
+    /// The text, the label and its place of each row.
+    fn rows(corpus: &Corpus, windows: &Windows) -> Vec<(String, u32, usize)> {
+        let answers = windows.answers.as_ref().unwrap();
+        (0..windows.rows)
+            .map(|row| {
+                let span = row * windows.len..(row + 1) * windows.len;
+                let targets = &windows.targets[span.clone()];
+                let asked: Vec<usize> = (0..windows.len).filter(|i| targets[*i] != IGNORE).collect();
+                let [place] = asked[..] else { panic!("one target a row: {targets:?}") };
+                assert!((0..windows.len).all(|i| answers[span.start + i] == (i == place)));
+                let ids = &windows.inputs[span];
+                assert!(ids[place + 1..].iter().all(|id| *id == 0));
+                (corpus.decode(&ids[..=place]), targets[place], place)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_sentence_lies_in_one_part_and_its_label_at_its_end() {
+        let corpus = open(None, 2).unwrap();
+        let held = rows(&corpus, &corpus.held_out(5000, 80).unwrap());
+        assert!(held.len().abs_diff(opinions::SENTENCES / 4) <= 1, "{}", held.len());
+        let pass = (opinions::SENTENCES - held.len()) as u64 / 50;
+        let at = |drawn| Position { seed: 1, drawn };
+        let drawn: Vec<_> =
+            (0..pass).flat_map(|i| rows(&corpus, &corpus.batch(&at(i), 50, 80).unwrap())).map(|r| r.0).collect();
+        let distinct: HashSet<&String> = drawn.iter().collect();
+        assert_eq!(distinct.len(), drawn.len(), "a pass has each sentence once");
+        assert!(held.iter().all(|(text, _, place)| !distinct.contains(text) && *place + 1 == text.len()));
+        assert_ne!(corpus.batch(&at(0), 50, 80).unwrap(), corpus.batch(&at(pass), 50, 80).unwrap(), "passes differ");
+        let bad = held.iter().filter(|row| row.1 == 1).count() as f64 / held.len() as f64;
+        assert!((corpus.guess().unwrap() - bad.max(1.0 - bad)).abs() < 1e-12);
+        let cut = rows(&corpus, &corpus.held_out(9, 6).unwrap());
+        assert!(cut.iter().all(|(text, _, place)| *place == 5 && text.len() == 6), "a long sentence is cut at its end");
+    }
+
+    #[test]
+    fn groups_are_not_torn_apart() {
+        let line = |label: &str, i: usize| format!("{label}\tgroup {label} {}\tsentence {i}\n", i / 3);
+        let (_folder, path) = file(&(0..60).map(|i| line(["a", "b"][i % 2], i)).collect::<String>());
+        let corpus = open(Some(path), 2).unwrap();
+        let group = |text: &str| text.trim_start_matches("sentence ").parse::<usize>().unwrap() / 3;
+        let groups = |windows: &Windows| -> HashSet<(usize, u32)> {
+            rows(&corpus, windows).iter().map(|(text, label, _)| (group(text), *label)).collect()
+        };
+        let held = groups(&corpus.held_out(60, 20).unwrap());
+        // 20 groups of each label, a quarter of which is held out
+        assert_eq!(held.len(), 10);
+        let train = groups(&corpus.batch(&Position { seed: 2, drawn: 0 }, 40, 20).unwrap());
+        assert!(train.is_disjoint(&held), "a group is learned from and asked");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let (_folder, three) = file("a\tx\nb\ty\nc\tz\na\tu\nb\tv\nc\tw\n");
+        let said = open(Some(three), 2).err().unwrap().to_string();
+        assert!(said.contains("has 3 labels (a, b, c)") && said.contains("set the number of labels to 3"), "{said}");
+        let (_folder, single) = file("a\tx\nb\ty\na\tz\n");
+        let said = open(Some(single), 2).err().unwrap().to_string();
+        assert!(said.contains("the label `b`") && said.contains("at least two different sentences"), "{said}");
+        let said = open(Some("none.tsv".into()), 2).err().unwrap().to_string();
+        assert!(said.contains("does not exist"), "{said}");
+    }
+}

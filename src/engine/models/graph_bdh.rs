@@ -1,0 +1,121 @@
+//! BDH on a graph (arXiv 2509.26507, equation 6), trained directly: the edges of G_x, G_y and G_s are chosen, and their
+//! weights learn. BDH-GPU keeps the same graphs as products of thin matrices.
+//!
+//! For token t and layer l, with all weights at least 0:
+//!
+//! - x_l = x_(l-1) + ((G_x^e - G_x^i) y_(l-1))^+, with x_(-1) = 0,
+//! - y_l = ((G_y^e - G_y^i) sigma_(t-1, l) x_l)^+ * x_l,
+//! - sigma_(t, l) = (sigma_(t-1, l) + (y_(l-1) x_l^T) * G_s) U.
+//!
+//! What the paper leaves open is chosen so: edges are drawn at random, as many at each neuron; a weight is the size of its
+//! parameter; a token arrives as the pulse (its row of the embedding)^+ and the head reads the last y; U is diagonal and keeps
+//! a share of sigma(i, j) that depends on i, from one token to [`GraphBdhSpec::memory`]; and norms, which the paper moves
+//! to the neurons in one of its remarks, divide pulses, sigma x and y by their root mean squares.
+
+mod net;
+mod spec;
+
+use candle_core::{DType, Device, Result, Tensor};
+
+pub use spec::GraphBdhSpec;
+
+use self::net::{Net, SynapseState};
+use super::{
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::Capabilities,
+    step_memory::{StepMemory, StepSizes},
+};
+use crate::nn::{
+    Batch, Params, Tap,
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
+};
+
+impl FamilySpec for GraphBdhSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
+        Ok(Box::new(GraphBdh::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        self.step_memory(step)
+    }
+
+    fn tiny() -> Self {
+        Self { neurons: 24, degree: 3, synapses: 4, layers: 2, memory: 8.0, norms: true }
+    }
+}
+
+/// Taps: `layers.l.x`, `layers.l.y` `(B, 1, T, n)`.
+pub struct GraphBdh {
+    spec: GraphBdhSpec,
+    params: Params,
+    net: Net,
+    inference_net: Net,
+}
+
+impl GraphBdh {
+    /// The graph and its weights are drawn from `seed`; errors name the size that does not fit. The sources of edges are
+    /// buffers, so that a checkpoint holds its graph.
+    pub fn new(spec: &GraphBdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        spec.check()?;
+        let mut params = Params::new(seed, device, DType::F32);
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab, seed))?;
+        Ok(Self { spec: spec.clone(), params, net, inference_net })
+    }
+
+    /// So many texts that are read token by token.
+    ///
+    /// # Errors
+    /// If the device refuses the memory of the state.
+    pub fn stream(&self, rows: usize) -> Result<GraphBdhStream<'_>> {
+        Ok(GraphBdhStream { net: &self.inference_net, state: self.inference_net.rest(rows)? })
+    }
+
+    fn cross_entropy(net: &Net, batch: &Batch) -> Result<Tensor> {
+        head_cross_entropy(&net.encode(&batch.tokens, &mut Tap::off())?, &net.head, &batch.targets)
+    }
+}
+
+/// Reads texts token by token; all of their past is the state of the synapses.
+pub struct GraphBdhStream<'a> {
+    net: &'a Net,
+    state: SynapseState,
+}
+
+impl GraphBdhStream<'_> {
+    /// The next token of each text, u32 `(B, 1)` -> logits `(B, 1, V)`, as if the whole text had been read at once.
+    ///
+    /// # Errors
+    /// If `token` has other than the stream's rows.
+    pub fn read(&mut self, token: &Tensor) -> Result<Tensor> {
+        linear(&self.net.read_next(token, &mut self.state)?, &self.net.head)
+    }
+}
+
+impl Trainable for GraphBdh {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::GraphBdh(self.spec.clone())
+    }
+
+    fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
+        let cross_entropy = Self::cross_entropy(&self.net, batch)?;
+        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+    }
+
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        Self::cross_entropy(&self.inference_net, batch)
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { token_model: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl Model for GraphBdh {
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.head)
+    }
+}

@@ -1,0 +1,216 @@
+//! The forward pass of a BDH on a graph: over a whole window, and token by token.
+
+use candle_core::{D, DType, Result, Tensor};
+use rand::{SeedableRng, seq::index::sample};
+use rand_chacha::ChaCha8Rng;
+
+use super::GraphBdhSpec;
+use crate::nn::{
+    Params, Tap,
+    fused::{embedding::embedding, linear::linear},
+    params::hash,
+};
+
+/// The epsilon of every norm.
+const EPS: f64 = 1e-5;
+/// Standard deviation of the head before training.
+const HEAD_STD: f64 = 0.02;
+
+/// Edges that end at each neuron, as many at each: their sources, and their weights, of which the size counts.
+#[derive(Clone)]
+struct Edges {
+    source: Tensor, // (n, k), whole numbers
+    weight: Tensor, // (n, k)
+}
+
+impl Edges {
+    /// Sources are drawn from `seed` and the name, each at most once for a neuron.
+    fn new(p: &mut Params, path: &str, [n, k]: [usize; 2], seed: u64, weight: Tensor) -> Result<Self> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash(path));
+        let drawn: Vec<f32> = (0..n).flat_map(|_| sample(&mut rng, n, k).into_iter().map(|j| j as f32)).collect();
+        let source = p.buffer(&format!("{path}.source"), (n, k), drawn)?;
+        Ok(Self { source, weight })
+    }
+
+    /// Sources as indices `(n, k)`, without a graph.
+    fn sources(&self) -> Result<Tensor> {
+        self.source.detach().to_dtype(DType::U32)?.contiguous()
+    }
+
+    /// The matrix G `(n, n)`, at least 0: G(i, j) is the weight of the edge from j to i.
+    fn matrix(&self) -> Result<Tensor> {
+        let (n, device) = (self.weight.dim(0)?, self.weight.device());
+        let first = Tensor::arange_step(0u32, (n * n) as u32, n as u32, device)?.unsqueeze(1)?; // of each row
+        let places = self.sources()?.broadcast_add(&first)?.flatten_all()?;
+        let zeros = Tensor::zeros(n * n, self.weight.dtype(), device)?;
+        zeros.index_add(&places, &self.weight.abs()?.flatten_all()?, 0)?.reshape((n, n))
+    }
+}
+
+/// An exciting and an inhibiting circuit over the same neurons.
+#[derive(Clone)]
+struct Circuit {
+    excitatory: Edges,
+    inhibitory: Edges,
+}
+
+impl Circuit {
+    fn new(p: &mut Params, path: &str, sizes: [usize; 2], seed: u64) -> Result<Self> {
+        // both sums together are then about as large as what they add up
+        let std = (0.5 / sizes[1].max(1) as f64).sqrt();
+        let part = |p: &mut Params, name: &str| {
+            let path = format!("{path}.{name}");
+            let weight = p.normal(&format!("{path}.weight"), (sizes[0], sizes[1]), std)?;
+            Edges::new(p, &path, sizes, seed, weight)
+        };
+        Ok(Self { excitatory: part(p, "excitatory")?, inhibitory: part(p, "inhibitory")? })
+    }
+
+    /// G^e - G^i, `(n, n)`.
+    fn matrix(&self) -> Result<Tensor> {
+        self.excitatory.matrix()? - self.inhibitory.matrix()?
+    }
+}
+
+/// max(x, 0). Its slope at 0 is 0, as in PyTorch: a neuron all of whose sources are silent is at 0 exactly.
+fn positive(x: &Tensor) -> Result<Tensor> {
+    x * x.gt(0.0)?.to_dtype(x.dtype())?
+}
+
+/// The weights, one set for all layers.
+pub(super) struct Net {
+    spec: GraphBdhSpec,
+    embed: Tensor,           // (V, n)
+    pub(super) head: Tensor, // (V, n)
+    wires: Circuit,          // G_x
+    prods: Circuit,          // G_y
+    synapses: Edges,         // G_s
+}
+
+/// The synapses' state of every layer after what was read.
+pub(super) struct SynapseState {
+    layers: Vec<Tensor>, // (B, n, k)
+}
+
+impl Net {
+    pub(super) fn new(p: &mut Params, spec: &GraphBdhSpec, vocab: usize, seed: u64) -> Result<Self> {
+        let n = spec.neurons;
+        let embed = p.normal("embed.weight", (vocab, n), 1.0)?;
+        let head = p.normal("head.weight", (vocab, n), HEAD_STD)?;
+        let wires = Circuit::new(p, "gx", [n, spec.degree], seed)?;
+        let prods = Circuit::new(p, "gy", [n, spec.degree], seed)?;
+        // as in BDH-GPU, where each pair has a synapse of weight 1
+        let written = p.ones("gs.weight", (n, spec.synapses))?;
+        let synapses = Edges::new(p, "gs", [n, spec.synapses], seed, written)?;
+        Ok(Self { spec: spec.clone(), embed, head, wires, prods, synapses })
+    }
+
+    /// Over the root mean square of the last axis, or as it is.
+    fn norm(&self, x: &Tensor) -> Result<Tensor> {
+        if !self.spec.norms {
+            return Ok(x.clone());
+        }
+        let mean = x.sqr()?.mean_keepdim(D::Minus1)?;
+        x.broadcast_div(&(mean + EPS)?.sqrt()?)
+    }
+
+    /// ln of the share of neuron i's synapses that a token leaves, -1 / tau_i; tau grows by equal factors from 1 to the
+    /// longest memory. `(n)`
+    fn log_keep(&self) -> Result<Tensor> {
+        let (n, device) = (self.spec.neurons, self.embed.device());
+        let last = n.saturating_sub(1).max(1) as f64;
+        let rates: Vec<f32> = (0..n).map(|i| -self.spec.memory.powf(-(i as f64) / last) as f32).collect();
+        Tensor::from_vec(rates, n, device)
+    }
+
+    /// keep_i^(t - s) at `(i, t, s)` for s < t, else 0: `(n, T, T)`.
+    fn decays(&self, t: usize) -> Result<Tensor> {
+        let device = self.embed.device();
+        let at = Tensor::arange(0f32, t as f32, device)?;
+        let ago = at.unsqueeze(1)?.broadcast_sub(&at.unsqueeze(0)?)?; // (T, T), t - s
+        // the future is masked afterwards, and must not overflow before
+        let rate = self.log_keep()?.reshape((self.spec.neurons, 1, 1))?;
+        let kept = rate.broadcast_mul(&ago.maximum(0.0)?.unsqueeze(0)?)?.exp()?;
+        let past = (Tensor::tril2(t, DType::F32, device)? - Tensor::eye(t, DType::F32, device)?)?;
+        kept.broadcast_mul(&past.unsqueeze(0)?)
+    }
+
+    /// x at the sources of every neuron's synapses: `(B, T, n)` -> `(B, n, T, k)`.
+    fn gathered(&self, x: &Tensor) -> Result<Tensor> {
+        let (b, t, n) = x.dims3()?;
+        let k = self.spec.synapses;
+        let places = self.synapses.sources()?.flatten_all()?;
+        x.index_select(&places, 2)?.reshape((b, t, n, k))?.permute((0, 2, 1, 3))?.contiguous()
+    }
+
+    /// sigma x of the strict past: a_t(i) = sum_(s < t) keep_i^(t - s) y_s(i) sum_j G_s(i, j) x_s(j) x_t(j), `(B, T, n)`.
+    fn attention(&self, x: &Tensor, y: &Tensor, decays: &Tensor) -> Result<Tensor> {
+        let (b, t, n) = x.dims3()?;
+        let k = self.spec.synapses;
+        let asks = self.gathered(x)?; // (B, n, T, k)
+        let weight = self.synapses.weight.abs()?.reshape((1, n, 1, k))?;
+        let holds = asks.broadcast_mul(&weight)?.reshape((b * n, t, k))?;
+        let scores = asks.reshape((b * n, t, k))?.matmul(&holds.transpose(1, 2)?.contiguous()?)?; // (B n, T, T)
+        let scores = scores.reshape((b, n, t, t))?.broadcast_mul(&decays.unsqueeze(0)?)?;
+        let written = y.transpose(1, 2)?.contiguous()?.reshape((b * n, t, 1))?;
+        scores.reshape((b * n, t, t))?.matmul(&written)?.reshape((b, n, t))?.transpose(1, 2)?.contiguous()
+    }
+
+    /// The pulse of each token, at least 0: `(B, T, n)`.
+    fn pulses(&self, tokens: &Tensor) -> Result<Tensor> {
+        self.norm(&positive(&embedding(&self.embed, tokens)?)?)
+    }
+
+    /// tokens `(B, T)` -> y of the last layer `(B, T, n)`. Offers `layers.l.x` and `layers.l.y` `(B, 1, T, n)`.
+    pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let decays = self.decays(tokens.dim(1)?)?;
+        let attend = |_: usize, x: &Tensor, y: &Tensor| self.attention(x, y, &decays);
+        self.layers(self.pulses(tokens)?, attend, tap)
+    }
+
+    /// The layers, of which `attend` gives sigma x by layer, x and the y before.
+    fn layers(
+        &self,
+        pulses: Tensor,
+        mut attend: impl FnMut(usize, &Tensor, &Tensor) -> Result<Tensor>,
+        tap: &mut Tap,
+    ) -> Result<Tensor> {
+        let (wires, prods) = (self.wires.matrix()?, self.prods.matrix()?);
+        let (mut y, mut x): (Tensor, Option<Tensor>) = (pulses, None);
+        for layer in 0..self.spec.layers {
+            let more = positive(&linear(&y, &wires)?)?;
+            let now = match x {
+                Some(before) => (before + more)?,
+                None => more,
+            };
+            let a = self.norm(&attend(layer, &now, &y)?)?;
+            y = self.norm(&(positive(&linear(&a, &prods)?)? * &now)?)?;
+            tap.offer(&format!("layers.{layer}.x"), || now.unsqueeze(1))?;
+            tap.offer(&format!("layers.{layer}.y"), || y.unsqueeze(1))?;
+            x = Some(now);
+        }
+        Ok(y)
+    }
+
+    /// The state before the first token of so many texts.
+    pub(super) fn rest(&self, rows: usize) -> Result<SynapseState> {
+        let Self { spec, embed, .. } = self;
+        let empty = || Tensor::zeros((rows, spec.neurons, spec.synapses), DType::F32, embed.device());
+        Ok(SynapseState { layers: (0..spec.layers).map(|_| empty()).collect::<Result<_>>()? })
+    }
+
+    /// The next token `(B, 1)` -> y of the last layer `(B, 1, n)`: equation (6) as it stands, one synapse an edge.
+    pub(super) fn read_next(&self, token: &Tensor, state: &mut SynapseState) -> Result<Tensor> {
+        let keep = self.log_keep()?.exp()?.reshape((1, self.spec.neurons, 1))?;
+        let weight = self.synapses.weight.abs()?.unsqueeze(0)?; // (1, n, k)
+        let attend = |layer: usize, x: &Tensor, y: &Tensor| {
+            let sigma = &mut state.layers[layer];
+            let ends = self.gathered(x)?.squeeze(2)?; // (B, n, k)
+            let a = (&*sigma * &ends)?.sum(2)?.unsqueeze(1)?; // (B, 1, n)
+            let grown = ends.broadcast_mul(&weight)?.broadcast_mul(&y.transpose(1, 2)?)?;
+            *sigma = (&*sigma + grown)?.broadcast_mul(&keep)?;
+            Ok(a)
+        };
+        self.layers(self.pulses(token)?, attend, &mut Tap::off())
+    }
+}

@@ -1,0 +1,84 @@
+//! Sizes of a BDH on a graph: plain data.
+
+use candle_core::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::models::step_memory::{self, StepMemory, StepSizes};
+
+/// Sizes. The default is the lab's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GraphBdhSpec {
+    /// n
+    pub neurons: usize,
+    /// Edges that end at a neuron in each of the four circuits: exciting and inhibiting, of G_x and of G_y.
+    pub degree: usize,
+    /// Synapses of a neuron, the edges of G_s.
+    pub synapses: usize,
+    /// L; all share one set of weights.
+    pub layers: usize,
+    /// Tokens after which a share 1/e is left of the slowest neuron's synapses; those of the first neuron keep it for one.
+    pub memory: f64,
+    /// True to divide what a neuron layer hands on by its root mean square over neurons; false is equation (6) as printed.
+    pub norms: bool,
+}
+
+impl Default for GraphBdhSpec {
+    fn default() -> Self {
+        Self { neurons: 96, degree: 8, synapses: 8, layers: 2, memory: 64.0, norms: true }
+    }
+}
+
+/// Most neurons, so that a circuit's square matrix has at most 16 MB.
+pub const MAX_NEURONS: usize = 2048;
+
+/// Values of a neuron at a position that the operations of a layer keep for backward, and their gradients.
+const OF_NEURON: f64 = 22.0;
+/// Copies of x at a synapse: gathered, in another order, weighted, each with its gradient.
+const OF_SYNAPSE: f64 = 6.0;
+/// Copies of what joins two positions at a neuron: scores, decayed ones, each with its gradient.
+const OF_PAIR: f64 = 4.0;
+/// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
+const OF_CIRCUIT: f64 = 7.0;
+
+impl GraphBdhSpec {
+    /// 4 n k edges of circuits, n times as many synapses, and the 2 V n of embedding and head.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        self.neurons * (4 * self.degree + self.synapses + 2 * vocab)
+    }
+
+    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory).
+    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+        let (n, layers, positions) = (self.neurons as f64, self.layers as f64, step.positions());
+        let pairs = n * step.rows * step.tokens * step.tokens;
+        let of_layer = positions * n * (OF_NEURON + OF_SYNAPSE * self.synapses as f64) + OF_PAIR * pairs;
+        let decays = n * step.tokens * step.tokens;
+        StepMemory {
+            weights: n * (4.0 * self.degree as f64 + self.synapses as f64 + 2.0 * step.vocab),
+            shared: 0.0,
+            activations: layers * of_layer + 2.0 * OF_CIRCUIT * n * n + decays + step_memory::head(self.neurons, step),
+        }
+    }
+
+    /// Errors name the size that does not fit.
+    pub fn check(&self) -> Result<()> {
+        let Self { neurons: n, degree, synapses, layers, memory, .. } = *self;
+        if n == 0 || layers == 0 {
+            bail!("neurons {n} and layers {layers} must be at least 1");
+        }
+        if n > MAX_NEURONS {
+            bail!(
+                "{n} neurons are more than {MAX_NEURONS}: the circuits of this form are made as square matrices; choose BDH-GPU"
+            );
+        }
+        for (what, count) in [("edges", degree), ("synapses", synapses)] {
+            if count == 0 || count > n {
+                bail!("a neuron has 1 to {n} {what}, one for each of {n} neurons at most, not {count}");
+            }
+        }
+        if !(memory.is_finite() && memory >= 1.0) {
+            bail!("synapses are kept for at least 1 token, not {memory}");
+        }
+        Ok(())
+    }
+}

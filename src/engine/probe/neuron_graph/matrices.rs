@@ -1,0 +1,181 @@
+//! The same questions of any two matrices, whatever model they are of: G = A B^T, where row i of A is what neuron i writes
+//! and row j of B what neuron j reads.
+
+use candle_core::bail;
+
+use super::{Factors, GraphQuery, curve, full_graph, null_models};
+use crate::{
+    config::Arguments,
+    nn::{Error, Result, Tensor, host},
+    probe::{Answer, Progress},
+    telemetry::{
+        Args,
+        measurements::{GraphCurveArgs, GraphModularityArgs, Matrix, NeuronGraphArgs},
+    },
+};
+
+/// The probes that can be asked of two matrices.
+pub const MATRIX_PROBES: [&str; 3] = [NeuronGraphArgs::PROBE, GraphModularityArgs::PROBE, GraphCurveArgs::PROBE];
+
+/// Two matrices with rows of one length.
+pub struct MatrixPair {
+    /// A, `(n, D)`.
+    pub(super) from: Vec<f32>,
+    /// B, `(m, D)`.
+    pub(super) to: Vec<f32>,
+    /// D
+    pub(super) width: usize,
+    names: [String; 2],
+}
+
+impl MatrixPair {
+    /// The product of two named matrices; each is taken by its rows or by its columns, so that both have one length and D is
+    /// as small as it can be: of `c_proj` `(D, n)` and `c_fc` `(n, D)` of an MLP the neurons are its n hidden ones.
+    ///
+    /// # Errors
+    /// If one of them is no matrix, or no side of one is as long as a side of the other.
+    pub fn new(from: (&str, &Tensor), to: (&str, &Tensor)) -> Result<Self> {
+        let sides = |(name, tensor): (&str, &Tensor)| match *tensor.dims() {
+            [rows, cols] if rows > 0 && cols > 0 => Ok([rows, cols]),
+            ref dims => bail!("`{name}` has the shape {dims:?}, and a matrix has two sides"),
+        };
+        let (a, b) = (sides(from)?, sides(to)?);
+        // by rows of so many values, or by columns
+        let ways = [(false, false), (false, true), (true, false), (true, true)];
+        let length = |sides: [usize; 2], by_columns: bool| if by_columns { sides[0] } else { sides[1] };
+        let fitting = ways.into_iter().filter(|(x, y)| length(a, *x) == length(b, *y));
+        let Some((x, y)) = fitting.min_by_key(|(x, _)| length(a, *x)) else {
+            bail!(
+                "`{}` is {} by {} and `{}` {} by {}: no side of one is as long as a side of the other",
+                from.0,
+                a[0],
+                a[1],
+                to.0,
+                b[0],
+                b[1]
+            )
+        };
+        let values = |tensor: &Tensor, by_columns: bool| match by_columns {
+            true => host::to_f32(&tensor.t()?.contiguous()?),
+            false => host::to_f32(tensor),
+        };
+        let names = [from.0.to_owned(), to.0.to_owned()];
+        Ok(Self { from: values(from.1, x)?, to: values(to.1, y)?, width: length(a, x), names })
+    }
+
+    /// The question about this product.
+    fn query(&self, args: &NeuronGraphArgs) -> Result<GraphQuery> {
+        if args.matrix != Matrix::X || args.from_head + args.to_head > 0 {
+            bail!("two matrices have one product and no heads: leave out `matrix`, `from_head` and `to_head`")
+        }
+        let [from, to] = &self.names;
+        Ok(GraphQuery { product: Some(format!("G from {from} to {to}")), ..GraphQuery::from(args) })
+    }
+}
+
+/// The answers of one of [`MATRIX_PROBES`] about two matrices.
+///
+/// # Errors
+/// Another probe, arguments that it does not have or that only a model has, and an answer that is no longer wanted.
+pub fn of_matrices(
+    probe: &str,
+    pair: &MatrixPair,
+    args: &Args,
+    seed: u64,
+    progress: Progress<'_>,
+) -> Result<Vec<Answer>> {
+    let wrong = |e: crate::config::ConfigError| Error::Msg(e.to_string());
+    let factors = Factors::from_matrices(pair);
+    match probe {
+        NeuronGraphArgs::PROBE => {
+            let args = NeuronGraphArgs::from_args(args).map_err(wrong)?;
+            full_graph::answers(factors, pair.query(&args)?, seed)
+        }
+        GraphModularityArgs::PROBE => {
+            let args = GraphModularityArgs::from_args(args).map_err(wrong)?;
+            null_models::answers(&factors, pair.query(&args.graph)?, &args, seed, progress)
+        }
+        GraphCurveArgs::PROBE => {
+            let args = GraphCurveArgs::from_args(args).map_err(wrong)?;
+            curve::answers(&factors, &pair.query(&args.graph)?, seed)
+        }
+        _ => bail!("`{probe}` cannot be asked of two matrices; {} can", MATRIX_PROBES.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        models::{FamilySpec, bdh::BdhSpec},
+        nn::Device,
+        probe::neuron_graph::neuron_graph,
+        telemetry::{Payload, measurements::NeuronGraph},
+    };
+
+    fn matrix(rows: usize, cols: usize) -> Tensor {
+        let values: Vec<f32> = (0..rows * cols).map(|i| ((i * 37 + 11) % 23) as f32 - 11.0).collect();
+        Tensor::from_vec(values, (rows, cols), &Device::Cpu).unwrap()
+    }
+
+    fn graph(answers: Vec<Answer>) -> NeuronGraph {
+        let found =
+            answers.into_iter().find_map(|a| if let Payload::NeuronGraph(g) = a.payload { Some(g) } else { None });
+        found.expect("the graph is among the answers")
+    }
+
+    #[test]
+    fn matrices_of_a_model_give_the_graph_of_the_model() {
+        let spec = BdhSpec { d_model: 8, heads: 1, neurons: 64, layers: 1, ..BdhSpec::default() };
+        let model = spec.build(16, 3, &Device::Cpu).unwrap();
+        let weight = |name: &str| model.params().get(name).unwrap().as_tensor().detach();
+        let (decoder, encoder) = (weight("decoder"), weight("encoder").squeeze(0).unwrap());
+        assert_eq!((decoder.dims(), encoder.dims()), (&[64, 8][..], &[8, 64][..]));
+        let pair = MatrixPair::new(("decoder", &decoder), ("encoder", &encoder)).unwrap();
+        let args = NeuronGraphArgs { edges: 100, ..NeuronGraphArgs::default() };
+        let capabilities = model.capabilities();
+        let (own, _) = neuron_graph(capabilities.synapses.unwrap(), &args, 5).unwrap();
+        let answers = of_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap();
+        assert!(answers[0].about.starts_with("G from decoder to encoder, excitatory"), "{}", answers[0].about);
+        let named = graph(answers);
+        assert_eq!((&named.neurons, &named.edges, &named.core), (&own.neurons, &own.edges, &own.core));
+    }
+
+    #[test]
+    fn matrices_are_taken_by_their_longer_side() {
+        let width = |a: [usize; 2], b: [usize; 2]| {
+            let pair = MatrixPair::new(("a", &matrix(a[0], a[1])), ("b", &matrix(b[0], b[1])))?;
+            Ok::<_, Error>((pair.width, pair.from.len() / pair.width, pair.to.len() / pair.width))
+        };
+        assert_eq!(width([3, 12], [12, 3]).unwrap(), (3, 12, 12));
+        assert_eq!(width([4, 4], [4, 4]).unwrap(), (4, 4, 4));
+        assert_eq!(width([5, 7], [9, 7]).unwrap(), (7, 5, 9));
+        let words = width([3, 4], [5, 6]).unwrap_err().to_string();
+        assert!(words.contains("`a` is 3 by 4 and `b` 5 by 6"), "{words}");
+        let flat = matrix(1, 6).flatten_all().unwrap();
+        assert!(MatrixPair::new(("a", &flat), ("b", &matrix(2, 6))).is_err());
+    }
+
+    #[test]
+    fn two_sets_of_neurons_are_numbered_apart() {
+        let pair = MatrixPair::new(("a", &matrix(5, 7)), ("b", &matrix(9, 7))).unwrap();
+        let args = NeuronGraphArgs { edges: 10, ..NeuronGraphArgs::default() };
+        let graph = graph(of_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap());
+        assert!(graph.neurons.iter().any(|n| *n < 5) && graph.neurons.iter().all(|n| *n < 14));
+        let summary = graph.summary.unwrap();
+        assert_eq!((summary.neurons, summary.entries), (14, 45));
+    }
+
+    #[test]
+    fn what_only_a_model_has_is_refused() {
+        let pair = MatrixPair::new(("a", &matrix(6, 3)), ("b", &matrix(6, 3))).unwrap();
+        let ask = |probe: &str, args: &NeuronGraphArgs| {
+            of_matrices(probe, &pair, &args.to_args(), 1, Progress::none()).err().map(|e| e.to_string())
+        };
+        let heads = NeuronGraphArgs { from_head: 1, to_head: 1, ..NeuronGraphArgs::default() };
+        assert!(ask("neuron_graph", &heads).is_some_and(|words| words.contains("no heads")));
+        assert!(ask("graph_neuron", &NeuronGraphArgs::default()).is_some_and(|words| words.contains("can")));
+        let modularity = GraphModularityArgs::default().to_args();
+        assert_eq!(of_matrices("graph_modularity", &pair, &modularity, 1, Progress::none()).unwrap().len(), 1);
+    }
+}

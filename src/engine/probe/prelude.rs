@@ -1,0 +1,16 @@
+//! Names that most probes use.
+
+pub(super) use super::{
+    Answer, FromModel, Probe, ProbeInputs, Progress,
+    held_out::WindowBatch,
+    prompt::{Prompt, likely_tokens},
+};
+pub(super) use crate::{
+    corpus::Corpus,
+    models::{
+        Model, Trainable,
+        capabilities::{Capabilities, SynapseModel},
+    },
+    nn::{Device, Error, Result, Tap, Tensor, host},
+    telemetry::{Array, measurements},
+};

@@ -1,0 +1,233 @@
+//! Adaptation and forgetting (appendices E and F of arXiv 2604.08556): own text, a foreign one, own text again. A model with
+//! fast weights learns while it reads; of any other a copy is fine-tuned on the foreign text, window by window.
+
+use super::{
+    fast_weights::numbers,
+    reading::{StreamReader, TokenCosts, nats},
+    texts::StreamTexts,
+};
+use crate::{
+    analysis::statistics::{mean, t_interval},
+    models::{
+        Trainable,
+        capabilities::{FastWeightRule, TextStream},
+    },
+    nn::{AdamW, Batch, Error, Result, Tap, optimiser::AdamWSpec},
+    probe::{Answer, FromModel, Probe, ProbeInputs, Progress},
+    telemetry::measurements::{Adaptation, AdaptationArgs, AdaptationSetting, ShareWithInterval},
+};
+
+/// Rates of fast weights, and learning rates; the paper's are among them.
+const RATES: [f64; 3] = [1e-4, 1e-3, 1e-2];
+const LEARNING_RATES: [f64; 3] = [5e-5, 3e-4, 1e-3];
+/// The limit of precisions that the paper ended with.
+const MAX_PRECISION: f64 = 1.0;
+
+/// Makes an [`Adaptation`].
+pub struct AdaptationProbe;
+
+/// A model that can read the texts: with fast weights, or as one whose copy is fine-tuned.
+pub struct AdaptingModel<'m>(&'m dyn Trainable);
+
+impl<'m> FromModel<'m> for AdaptingModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let model: &'m dyn Trainable = model;
+        let able = model.capabilities();
+        (able.token_model.is_some() && able.recovery.is_none()).then_some(Self(model))
+    }
+}
+
+impl Probe for AdaptationProbe {
+    type Args = AdaptationArgs;
+    type Subject<'m> = AdaptingModel<'m>;
+    const TAKES_LONG: bool = true;
+
+    fn ask(model: AdaptingModel<'_>, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let able = model.0.capabilities();
+        let window = args.window.min(able.positions.unwrap_or(usize::MAX));
+        let sizes = (args.streams, (5 * args.tokens / 2).max(5 * window));
+        let texts = StreamTexts::new(cx.corpus, sizes, 5 * window, 1)?;
+        let [own, foreign] = &texts.texts[..] else {
+            return Err(Error::Msg(format!("There is no foreign text to learn from. {}", texts.notes.join(" "))));
+        };
+        let learner = Learner {
+            model: model.0,
+            reader: StreamReader { texts: &texts, device: cx.device },
+            phases: Phases::new(texts.len, window),
+            window,
+            vocab: cx.corpus.vocab(),
+        };
+        let has_fast_weights = able.fast_weights.is_some() && able.streaming.is_some();
+        let (method, usual) = if has_fast_weights { ("fast weights", RATES) } else { ("fine-tuning", LEARNING_RATES) };
+        let rates = numbers(&args.rates, "rates", &usual)?;
+        let all = rates.len() + 1;
+        let read = |rate: Option<f64>, progress: Progress<'_>| match has_fast_weights {
+            true => learner.streamed(rate, progress),
+            false => learner.fine_tuned(rate, progress),
+        };
+        let plain = read(None, cx.progress.piece(0, all))?;
+        let setting = |(i, rate): (usize, &f64)| -> Result<AdaptationSetting> {
+            let learned = read(Some(*rate), cx.progress.piece(i + 1, all))?;
+            Ok(AdaptationSetting {
+                rate: *rate,
+                adaptation: saved(&plain.foreign, &learned.foreign),
+                forgetting: added(&plain.own, &learned.own),
+            })
+        };
+        let found = Adaptation {
+            method: method.to_owned(),
+            own: own.name.clone(),
+            foreign: foreign.name.clone(),
+            streams: texts.rows,
+            own_tokens: learner.phases.after.1 - learner.phases.after.0,
+            foreign_tokens: learner.phases.foreign.1,
+            foreign_perplexity: mean(&plain.foreign).exp(),
+            own_perplexity: mean(&plain.own).exp(),
+            settings: rates.iter().enumerate().map(setting).collect::<Result<_>>()?,
+            notes: texts.notes.clone(),
+        };
+        let about = format!("{method}, {} of {}", texts.about(), foreign.name);
+        Ok(vec![Answer::new(found, about, vec![])])
+    }
+}
+
+/// Stretches of the streams, in whole windows: the own text's first two fifths, all of the foreign one, and the own text's last
+/// two fifths.
+struct Phases {
+    before: (usize, usize),
+    foreign: (usize, usize),
+    after: (usize, usize),
+}
+
+impl Phases {
+    fn new(len: usize, window: usize) -> Self {
+        let fifth = (len / (5 * window)).max(1) * window;
+        Self { before: (0, 2 * fifth), foreign: (0, 5 * fifth), after: (3 * fifth, 5 * fifth) }
+    }
+}
+
+/// Mean nats of each stream where they count.
+struct Costs {
+    /// In the last quarter of the foreign text.
+    foreign: Vec<f64>,
+    /// In the own text after it.
+    own: Vec<f64>,
+}
+
+impl Costs {
+    fn new(foreign: &TokenCosts, own: &TokenCosts) -> Self {
+        let last = foreign.len - foreign.len / 4;
+        Self { foreign: foreign.nats.chunks(foreign.len).map(|row| mean(&row[last..])).collect(), own: own.by_stream() }
+    }
+}
+
+/// The share by which perplexity is higher with `changed` than with `plain`.
+fn added(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
+    let differences: Vec<f64> = changed.iter().zip(plain).map(|(a, b)| a - b).collect();
+    let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
+    let share = |nats: f64| nats.exp() - 1.0;
+    ShareWithInterval { mean: share(mean(&differences)), low: share(low), high: share(high) }
+}
+
+/// The share by which it is lower.
+fn saved(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
+    let ShareWithInterval { mean, low, high } = added(plain, changed);
+    ShareWithInterval { mean: -mean, low: -high, high: -low }
+}
+
+/// The texts of [`StreamTexts`] by their places.
+const OWN: usize = 0;
+const FOREIGN: usize = 1;
+
+/// A model with what it reads.
+struct Learner<'a> {
+    model: &'a dyn Trainable,
+    reader: StreamReader<'a>,
+    phases: Phases,
+    window: usize,
+    vocab: usize,
+}
+
+impl Learner<'_> {
+    /// By one stream, whose fast weights learn at this rate; without a rate there are none.
+    fn streamed(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
+        let able = self.model.capabilities();
+        let (Some(learning), Some(plain)) = (able.fast_weights, able.streaming) else {
+            return Err(Error::Msg("this model has no fast weights".to_owned()));
+        };
+        let rule = |rate| FastWeightRule { rate, max_precision: MAX_PRECISION, has_base: true };
+        let mut stream: Box<dyn TextStream + '_> = match rate {
+            Some(rate) => learning.stream_with_fast_weights(&rule(rate)),
+            None => plain.stream(),
+        };
+        let Phases { before, foreign, after } = self.phases;
+        self.reader.read(OWN, before, stream.as_mut(), progress.piece(0, 3))?;
+        let foreign = self.reader.read(FOREIGN, foreign, stream.as_mut(), progress.piece(1, 3))?;
+        let own = self.reader.read(OWN, after, stream.as_mut(), progress.piece(2, 3))?;
+        Ok(Costs::new(&foreign, &own))
+    }
+
+    /// By a copy of the model, window by window; every window of the foreign text is read and then learned from at this rate.
+    fn fine_tuned(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
+        let mut copy = self.model.spec().build(self.vocab, 0, self.reader.device)?;
+        for (name, value) in self.model.params().iter() {
+            copy.params().load(name, value.as_tensor())?;
+        }
+        let foreign = self.windows(copy.as_mut(), FOREIGN, self.phases.foreign, rate, progress.piece(0, 2))?;
+        let own = self.windows(copy.as_mut(), OWN, self.phases.after, None, progress.piece(1, 2))?;
+        Ok(Costs::new(&foreign, &own))
+    }
+
+    fn windows(
+        &self,
+        model: &mut dyn Trainable,
+        text: usize,
+        (from, to): (usize, usize),
+        rate: Option<f64>,
+        progress: Progress<'_>,
+    ) -> Result<TokenCosts> {
+        let (rows, len, window, device) = (self.reader.texts.rows, to - from, self.window, self.reader.device);
+        let mut costs = TokenCosts { len, nats: vec![0.0; rows * len], uncertainty: vec![] };
+        let spec = AdamWSpec { weight_decay: 0.0, ..AdamWSpec::default() };
+        let mut adam = rate.map(|_| AdamW::new(model.params(), spec)).transpose()?;
+        for (step, begin) in (1..).zip((from..to).step_by(window)) {
+            progress.at(begin - from, len)?;
+            let part = |is_input| self.reader.part(text, begin, begin + window, is_input);
+            let (inputs, targets) = (part(true), part(false));
+            let batch = Batch::from_ids(&inputs, &targets, rows, window, device)?;
+            let read = nats(&model.token_model()?.logits(&batch.tokens, &mut Tap::off())?, &targets)?;
+            for (row, read) in read.chunks(window).enumerate() {
+                let at = row * len + begin - from;
+                costs.nats[at..at + window].copy_from_slice(read);
+            }
+            if let (Some(adam), Some(rate)) = (&mut adam, rate) {
+                model.begin_step(step)?;
+                let grads = model.loss(&batch)?.total.backward()?;
+                adam.step(model.params(), &grads, rate)?;
+            }
+        }
+        Ok(costs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_perplexity() {
+        let (plain, changed) = ([2.0, 3.0], [2.0 + 2f64.ln(), 3.0 + 2f64.ln()]);
+        assert!((added(&plain, &changed).mean - 1.0).abs() < 1e-12);
+        let saved = saved(&changed, &plain);
+        assert!((saved.mean - 0.5).abs() < 1e-12 && saved.low <= saved.mean && saved.mean <= saved.high, "{saved:?}");
+        assert!(added(&[1.0], &[1.0]).low.is_nan(), "one stream has no interval");
+    }
+
+    #[test]
+    fn phases_are_whole_windows() {
+        let phases = Phases::new(5010, 64);
+        assert_eq!((phases.before, phases.foreign, phases.after), ((0, 1920), (0, 4800), (2880, 4800)));
+        let phases = Phases::new(40, 8);
+        assert_eq!((phases.before, phases.foreign, phases.after), ((0, 16), (0, 40), (24, 40)));
+    }
+}

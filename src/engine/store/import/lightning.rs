@@ -1,0 +1,163 @@
+//! Lightning's CSV logger: `metrics.csv`, a row a call with empty cells, and the settings beside it in `hparams.yaml`.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+};
+
+use serde_json::Value as Json;
+
+use super::{
+    ReadError,
+    logged::{At, Logged, Lost},
+};
+
+/// Bytes of a table that are read.
+const MAX_TABLE: u64 = 256 << 20;
+
+/// Reads the table `name` into a run.
+///
+/// # Errors
+/// If the system refuses, there is no column of steps, or there are more numbers than are read.
+pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
+    let length = file.metadata()?.len();
+    let is_whole = length <= MAX_TABLE && ends_with_line(&mut file)?;
+    let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE));
+    let columns = table.byte_headers().map_err(io::Error::from)?;
+    let columns: Vec<String> = columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let step_column = columns.iter().position(|name| name == "step");
+    let step_column = step_column.ok_or_else(|| ReadError::Other("it has no column `step`".to_owned()))?;
+    let (mut row, mut next) = (csv::ByteRecord::new(), csv::ByteRecord::new());
+    let mut has_row = table.read_byte_record(&mut row).map_err(io::Error::from)?;
+    while has_row {
+        let has_next = table.read_byte_record(&mut next).map_err(io::Error::from)?;
+        // the numbers of a row that is cut would be others
+        if !has_next && !is_whole {
+            break;
+        }
+        let cell = |i: usize| std::str::from_utf8(row.get(i).unwrap_or_default()).unwrap_or("?").trim();
+        let step = whole(cell(step_column));
+        for (i, name) in columns.iter().enumerate().filter(|(i, _)| *i != step_column && !cell(*i).is_empty()) {
+            match (step, cell(i).parse()) {
+                (Some(step), Ok(value)) => logged.scalar(run, name, At { step, wall: f64::NAN }, value)?,
+                (None, Ok(_)) => logged.lose(Lost::NoStep),
+                (_, Err(_)) => logged.lose(Lost::NoNumber),
+            }
+        }
+        std::mem::swap(&mut row, &mut next);
+        has_row = has_next;
+    }
+    if !is_whole {
+        let why = if length > MAX_TABLE { "is longer than 256 MiB" } else { "ends within a row" };
+        logged.warn(format!("{name} {why}: what comes after the last whole row is not read"));
+    }
+    Ok(())
+}
+
+/// A whole number, also where it is written as 10.0; `None` for anything else.
+fn whole(text: &str) -> Option<i64> {
+    let as_float = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 1e15).map(|x| x as i64);
+    text.parse().ok().or_else(as_float)
+}
+
+fn ends_with_line(file: &mut File) -> io::Result<bool> {
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        file.seek(SeekFrom::Start(0))?;
+    }
+    Ok(last == *b"\n")
+}
+
+/// Reads `hparams.yaml` as far as it is plain: keys with values, keys within keys by their indent, lists. Lines of any
+/// other kind are passed over and counted.
+pub(super) fn settings(text: &str, run: usize, logged: &mut Logged) {
+    let mut parents: Vec<(usize, &str)> = vec![];
+    let mut lists: Vec<(String, Vec<Json>)> = vec![];
+    let mut unread = 0;
+    for line in text.lines() {
+        let body = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if body.is_empty() || body.starts_with('#') || body == "---" || body == "{}" {
+            continue;
+        }
+        if let Some(item) = body.strip_prefix("- ").filter(|item| !item.contains(": ") && !item.starts_with("- ")) {
+            // an item stands below its key, indented or not
+            let depth = parents.iter().take_while(|(at, _)| *at <= indent).count();
+            match path(&parents[..depth]) {
+                key if key.is_empty() => unread += 1,
+                key => match lists.last_mut() {
+                    Some((list, items)) if *list == key => items.push(scalar(item)),
+                    _ => lists.push((key, vec![scalar(item)])),
+                },
+            }
+            continue;
+        }
+        let entry = body.split_once(": ").or_else(|| body.strip_suffix(':').map(|key| (key, "")));
+        let Some((key, value)) = entry.filter(|(key, _)| !key.starts_with(['-', '?', '!', '"', '\'', '[', '{'])) else {
+            unread += 1;
+            continue;
+        };
+        parents.retain(|(at, _)| *at < indent);
+        parents.push((indent, key.trim()));
+        match value.trim() {
+            "" => {}
+            value if value.starts_with(['!', '&', '*', '|', '>']) => unread += 1,
+            value => logged.setting(run, &path(&parents), &scalar(value)),
+        }
+    }
+    lists.into_iter().for_each(|(key, items)| logged.setting(run, &key, &Json::Array(items)));
+    if unread > 0 {
+        logged.warn(format!(
+            "hparams.yaml: {unread} lines are not read, which are more than plain keys, values and lists"
+        ));
+    }
+}
+
+fn path(parents: &[(usize, &str)]) -> String {
+    parents.iter().map(|(_, key)| *key).collect::<Vec<_>>().join(".")
+}
+
+fn scalar(text: &str) -> Json {
+    let text = text.trim();
+    let quoted = |mark: char| text.strip_prefix(mark)?.strip_suffix(mark);
+    if let Some(inner) = quoted('\'').or_else(|| quoted('"')) {
+        return inner.into();
+    }
+    match text {
+        "null" | "~" => Json::Null,
+        "true" => true.into(),
+        "false" => false.into(),
+        _ => match serde_json::from_str::<serde_json::Number>(text) {
+            Ok(number) => number.into(),
+            Err(_) => text.into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_settings_are_read_and_the_rest_is_counted() {
+        let mut logged = Logged::new();
+        let run = logged.run("a");
+        let text = "lr: 0.001\nname: 'a b'\nbetas:\n- 0.9\n- 0.99\nmodel:\n  layers: 2\n  sizes:\n  - 3\n  deep:\n    bias: false\n\
+                    seed: null\nodd: !!python/object:a.B\n? x\n";
+        settings(text, run, &mut logged);
+        let all: Vec<String> = logged.runs[run].settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let expected = [
+            "config.betas=[0.9,0.99]",
+            "config.lr=0.001",
+            "config.name=a b",
+            "config.seed=null",
+            "model.deep.bias=false",
+            "model.layers=2",
+            "model.sizes=[3]",
+        ];
+        assert_eq!(all, expected);
+        assert!(logged.notices[0].1.contains("2 lines are not read"), "{:?}", logged.notices);
+    }
+}

@@ -1,0 +1,395 @@
+//! Logs of other tools, as the same typed stream whatever the tool: settings, numbers and texts of runs.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value as Json;
+
+use crate::{
+    config::Value,
+    files::reading_budget,
+    store::reader::MAX_CHANNELS,
+    telemetry::{Level, RunState},
+};
+
+/// No log of numbers has more.
+const MAX_SCALARS: u64 = 1 << 24;
+/// The memory of a number: its own, half of it again while they are sorted, and what a list that has grown takes.
+const BYTES_OF_A_SCALAR: u64 = 4 * size_of::<Scalar>() as u64;
+/// Longer names are passed over.
+pub(super) const MAX_NAME: usize = 256;
+/// Channels of texts, beside those of numbers.
+const MAX_TEXT_NAMES: usize = 1000;
+const MAX_NUMBER_NAMES: usize = MAX_CHANNELS - MAX_TEXT_NAMES;
+/// Settings of a run; further ones are left out.
+const MAX_SETTINGS: usize = 1000;
+/// Longer texts of settings are cut.
+const MAX_SETTING: usize = 1000;
+/// Bytes of all settings of a source: `run.json` has at most 4 MiB, in which a character may take six.
+const MAX_SETTING_BYTES: usize = 512 << 10;
+/// Bytes of a text, and of all of a source.
+const MAX_TEXT: usize = 256 << 10;
+const MAX_TEXTS: usize = 16 << 20;
+/// Settings that lie deeper in one another are taken as their text.
+const DEEPEST: usize = 8;
+
+/// One number of one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scalar {
+    pub step: u64,
+    /// Index of the channel.
+    pub channel: u32,
+    /// Index of the run.
+    pub run: u32,
+    /// Seconds since 1970; NaN where the log does not say.
+    pub wall: f64,
+    pub value: f64,
+}
+
+/// One text of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Text {
+    pub step: u64,
+    pub run: usize,
+    pub name: String,
+    pub text: String,
+}
+
+/// One run, apart from its numbers.
+#[derive(Debug, Default)]
+pub(super) struct LoggedRun {
+    /// Names it among those beside it.
+    pub id: String,
+    /// The name that a person has given it; empty if none.
+    pub name: String,
+    pub settings: BTreeMap<String, Value>,
+    /// The recorded end.
+    pub end: Option<RunState>,
+    /// The highest step so far.
+    last_step: u64,
+}
+
+/// The parts that were passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lost {
+    NoNumber,
+    NegativeStep,
+    NoStep,
+    LongName,
+    Channels,
+    Settings,
+    Texts,
+}
+
+impl Lost {
+    fn sentence(self, n: u64) -> String {
+        let values = counted(n, "value");
+        match self {
+            Self::NoNumber => format!("{values} passed over that are no numbers (texts, media, lists)"),
+            Self::NegativeStep => format!("{values} passed over whose steps are negative or no whole numbers"),
+            Self::NoStep => format!("{values} passed over that have no step"),
+            Self::LongName => format!("{values} passed over whose names are empty or longer than {MAX_NAME} bytes"),
+            Self::Channels => {
+                format!("{values} passed over: no log is read with more than {MAX_NUMBER_NAMES} channels")
+            }
+            Self::Settings => format!(
+                "{n} settings left out: at most {MAX_SETTINGS} of a run are read, and {} KiB",
+                MAX_SETTING_BYTES >> 10
+            ),
+            Self::Texts => format!(
+                "{n} texts left out: at most {MAX_TEXT_NAMES} names, {} KiB a text and {} MiB of all are read",
+                MAX_TEXT >> 10,
+                MAX_TEXTS >> 20
+            ),
+        }
+    }
+}
+
+/// Takes what the readers find, within bounds.
+pub(super) struct Logged {
+    pub runs: Vec<LoggedRun>,
+    pub channels: Vec<String>,
+    pub scalars: Vec<Scalar>,
+    pub texts: Vec<Text>,
+    /// Sentences about what is damaged or passed over.
+    pub notices: Vec<(Level, String)>,
+    by_name: HashMap<String, u32>,
+    lost: BTreeMap<Lost, u64>,
+    most: u64,
+    text_names: HashSet<String>,
+    bytes_of_texts: usize,
+    bytes_of_settings: usize,
+    /// Numbers whose steps are below one that came before in their run.
+    backwards: u64,
+}
+
+/// There are more numbers than are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooMany {
+    pub most: u64,
+}
+
+impl Logged {
+    pub fn new() -> Self {
+        Self {
+            runs: vec![],
+            channels: vec![],
+            scalars: vec![],
+            texts: vec![],
+            notices: vec![],
+            by_name: HashMap::new(),
+            lost: BTreeMap::new(),
+            most: MAX_SCALARS.min(reading_budget() / BYTES_OF_A_SCALAR),
+            text_names: HashSet::new(),
+            bytes_of_texts: 0,
+            bytes_of_settings: 0,
+            backwards: 0,
+        }
+    }
+
+    /// The index of the run with this id; it is added if it is not there.
+    pub fn run(&mut self, id: &str) -> usize {
+        self.runs.iter().position(|run| run.id == id).unwrap_or_else(|| {
+            self.runs.push(LoggedRun { id: id.to_owned(), ..LoggedRun::default() });
+            self.runs.len() - 1
+        })
+    }
+
+    /// Says that something is damaged or left out.
+    pub fn warn(&mut self, words: String) {
+        self.notices.push((Level::Warning, words));
+    }
+
+    /// Says something that is as it should be.
+    pub fn note(&mut self, words: String) {
+        self.notices.push((Level::Info, words));
+    }
+
+    /// Notes that a value was passed over.
+    pub fn lose(&mut self, what: Lost) {
+        *self.lost.entry(what).or_default() += 1;
+    }
+
+    /// Takes a number; `wall` is in seconds since 1970, NaN if it is not known.
+    ///
+    /// # Errors
+    /// If there are more numbers than are read.
+    pub fn scalar(&mut self, run: usize, name: &str, at: At, value: f64) -> Result<(), TooMany> {
+        let Ok(step) = u64::try_from(at.step) else {
+            self.lose(Lost::NegativeStep);
+            return Ok(());
+        };
+        let channel = match self.by_name.get(name) {
+            Some(channel) => *channel,
+            None if name.len() > MAX_NAME || name.is_empty() => {
+                self.lose(Lost::LongName);
+                return Ok(());
+            }
+            None if self.channels.len() >= MAX_NUMBER_NAMES => {
+                self.lose(Lost::Channels);
+                return Ok(());
+            }
+            None => {
+                let channel = self.channels.len() as u32;
+                self.channels.push(name.to_owned());
+                self.by_name.insert(name.to_owned(), channel);
+                channel
+            }
+        };
+        if self.scalars.len() as u64 >= self.most {
+            return Err(TooMany { most: self.most });
+        }
+        if let Some(run) = self.runs.get_mut(run) {
+            self.backwards += u64::from(step < run.last_step);
+            run.last_step = run.last_step.max(step);
+        }
+        self.scalars.push(Scalar { step, channel, run: run as u32, wall: at.wall, value });
+        Ok(())
+    }
+
+    /// Takes a text.
+    pub fn text(&mut self, run: usize, name: &str, step: i64, text: String) {
+        let Ok(step) = u64::try_from(step) else { return self.lose(Lost::NegativeStep) };
+        if name.len() > MAX_NAME {
+            return self.lose(Lost::LongName);
+        }
+        let is_new = !self.text_names.contains(name);
+        if text.len() > MAX_TEXT
+            || self.bytes_of_texts + text.len() + size_of::<Text>() > MAX_TEXTS
+            || is_new && self.text_names.len() >= MAX_TEXT_NAMES
+        {
+            return self.lose(Lost::Texts);
+        }
+        self.bytes_of_texts += text.len() + size_of::<Text>();
+        if is_new {
+            self.text_names.insert(name.to_owned());
+        }
+        self.texts.push(Text { step, run, name: name.to_owned(), text });
+    }
+
+    /// Takes a setting; an object is one setting a key, with dots between.
+    pub fn setting(&mut self, run: usize, key: &str, value: &Json) {
+        self.setting_at(run, key, value, 0);
+    }
+
+    fn setting_at(&mut self, run: usize, key: &str, value: &Json, depth: usize) {
+        if let Json::Object(fields) = value
+            && depth < DEEPEST
+        {
+            for (name, value) in fields {
+                self.setting_at(run, &format!("{key}.{name}"), value, depth + 1);
+            }
+            return;
+        }
+        // as orrery-log writes them: a key without a group is in `config`
+        let key = if key.contains('.') { key.to_owned() } else { format!("config.{key}") };
+        let Some(LoggedRun { id, settings, .. }) = self.runs.get_mut(run) else { return };
+        let value = setting(value);
+        self.bytes_of_settings += id.len() + key.len() + if let Value::Text(text) = &value { text.len() } else { 8 };
+        if key.len() > MAX_NAME
+            || self.bytes_of_settings > MAX_SETTING_BYTES
+            || settings.len() >= MAX_SETTINGS && !settings.contains_key(&key)
+        {
+            return self.lose(Lost::Settings);
+        }
+        settings.insert(key, value);
+    }
+
+    /// Puts the numbers in the order of their steps; of several of one channel at a step the last counts. Says what was
+    /// passed over.
+    pub fn finish(&mut self) {
+        // within a step the order in which they were logged stays
+        self.scalars.sort_by_key(|s| (s.step, s.run, s.channel));
+        let before = self.scalars.len();
+        self.scalars.dedup_by(|later, kept| {
+            let is_again = (later.step, later.run, later.channel) == (kept.step, kept.run, kept.channel);
+            if is_again {
+                *kept = *later;
+            }
+            is_again
+        });
+        self.texts.sort_by_key(|text| text.step);
+        for (what, n) in std::mem::take(&mut self.lost) {
+            // texts and media are no numbers, as they should be
+            let level = if what == Lost::NoNumber { Level::Info } else { Level::Warning };
+            self.notices.push((level, what.sentence(n)));
+        }
+        if self.backwards > 0 {
+            let values = counted(self.backwards, "value");
+            self.note(format!("{values} logged after later steps: put in order"));
+        }
+        match before - self.scalars.len() {
+            0 => {}
+            n => {
+                let values = counted(n as u64, "value");
+                self.note(format!("{values} logged again at the same step: the last of each counts"));
+            }
+        }
+    }
+}
+
+/// "1 value", "2 values".
+pub(super) fn counted(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// When a number was logged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub step: i64,
+    /// Seconds since 1970; NaN where the log does not say.
+    pub wall: f64,
+}
+
+/// A setting as a run folder holds it: anything but a switch, a whole number of 64 bits, a finite number or a text is its
+/// JSON as text.
+fn setting(value: &Json) -> Value {
+    let text = match value {
+        Json::Bool(on) => return Value::Switch(*on),
+        Json::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(whole), _) => return Value::Int(whole),
+            (None, Some(number)) if number.is_finite() => return Value::Float(number),
+            _ => n.to_string(),
+        },
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Value::Text(text.chars().take(MAX_SETTING).collect())
+}
+
+/// A number as JSON or one of the words for those that are not finite, as Python writes them; `None` for anything else.
+pub(super) fn number(json: &str) -> Option<f64> {
+    match json.trim() {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        text => serde_json::from_str(text).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_sorted_and_what_is_odd_is_said() {
+        let mut logged = Logged::new();
+        let run = logged.run("a");
+        assert_eq!((logged.run("b"), logged.run("a")), (1, run));
+        let mut put = |step: i64, name: &str, value: f64| {
+            logged.scalar(run, name, At { step, wall: f64::NAN }, value).unwrap();
+        };
+        put(2, "loss", 2.0);
+        put(1, "loss", 1.0);
+        put(2, "loss", f64::INFINITY);
+        put(-1, "loss", 0.0);
+        put(3, &"x".repeat(300), 0.0);
+        logged.finish();
+        let all: Vec<(u64, f64)> = logged.scalars.iter().map(|s| (s.step, s.value)).collect();
+        assert_eq!(all, [(1, 1.0), (2, f64::INFINITY)]);
+        let said = logged.notices.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("\n");
+        for words in ["1 value passed over whose steps", "longer than 256 bytes", "1 value logged after later steps"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert!(said.contains("logged again at the same step"), "{said}");
+    }
+
+    #[test]
+    fn numbers_beyond_the_bound_are_refused() {
+        let mut logged = Logged { most: 2, ..Logged::new() };
+        let run = logged.run("a");
+        let mut put = |step| logged.scalar(run, "loss", At { step, wall: 0.0 }, 1.0);
+        assert_eq!([put(1), put(2), put(3)], [Ok(()), Ok(()), Err(TooMany { most: 2 })]);
+    }
+
+    #[test]
+    fn settings_have_dotted_keys_and_plain_values() {
+        let mut logged = Logged::new();
+        let run = logged.run("a");
+        let value = json!({"lr": 0.1, "model": {"layers": 2, "betas": [0.9, 0.99]}, "amp": true, "big": u64::MAX, "none": null});
+        value.as_object().unwrap().iter().for_each(|(key, value)| logged.setting(run, key, value));
+        let all: Vec<String> = logged.runs[run].settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let expected = [
+            "config.amp=true",
+            "config.big=18446744073709552000",
+            "config.lr=0.1",
+            "config.none=null",
+            "model.betas=[0.9,0.99]",
+            "model.layers=2",
+        ];
+        assert_eq!(all[0], expected[0]);
+        assert_eq!(all[2..], expected[2..]);
+        assert!(all[1].starts_with("config.big=1844674407370955"), "{}", all[1]);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_words() {
+        assert!(number("NaN").is_some_and(f64::is_nan));
+        assert_eq!(number("-Infinity"), Some(f64::NEG_INFINITY));
+        assert_eq!(
+            (number(" 1.5e3 "), number("\"hi\""), number("{}"), number("true")),
+            (Some(1500.0), None, None, None)
+        );
+    }
+}

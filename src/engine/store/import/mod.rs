@@ -1,0 +1,331 @@
+//! Logs of other tools: TensorBoard's event files, W&B's offline logs, Lightning's tables and Trackio's databases. Each is
+//! read once into a run folder of the lab `foreign` beside the user's runs, so that whatever reads a run folder reads it.
+//!
+//! ```text
+//! a tool's files -> find (Source) -> read (Logged: settings, numbers, texts) -> write (run folder)
+//! ```
+//!
+//! Nothing of the source is changed and no link inside it is followed. A folder may hold several runs (one a subfolder, or
+//! a database of them): they become the variants of one run.
+
+mod lightning;
+mod logged;
+mod protobuf;
+mod sqlite;
+mod tensorboard;
+mod trackio;
+mod wandb;
+mod write;
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use self::logged::{Logged, TooMany};
+use super::{StoreError, error::At, names::check_run};
+use crate::files::{self, FileError, open_inside};
+
+pub use write::Imported;
+
+/// Runs that are read of one source; each is a variant.
+const MAX_RUNS: usize = 64;
+/// Event files of one run: a writer that was started again makes another.
+const MAX_FILES: usize = 1000;
+/// Entries of a folder and those below it that are looked at.
+const MAX_ENTRIES: usize = 20_000;
+/// Folders below the one that was named that are looked into.
+const DEEPEST: usize = 4;
+/// Bytes of `hparams.yaml`.
+const MAX_SETTINGS: u64 = 256 << 10;
+
+/// The tool that wrote a log. A folder may hold logs of several: the first one in this order is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tool {
+    Wandb,
+    TensorBoard,
+    Lightning,
+    Trackio,
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Wandb => "W&B",
+            Self::TensorBoard => "TensorBoard",
+            Self::Lightning => "Lightning's CSV logger",
+            Self::Trackio => "Trackio",
+        })
+    }
+}
+
+impl Tool {
+    /// The word for it in names of folders.
+    fn id(self) -> &'static str {
+        match self {
+            Self::Wandb => "wandb",
+            Self::TensorBoard => "tensorboard",
+            Self::Lightning => "lightning",
+            Self::Trackio => "trackio",
+        }
+    }
+
+    /// By the name of a file alone.
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            _ if name.contains(".tfevents.") => Some(Self::TensorBoard),
+            _ if name.ends_with(".wandb") => Some(Self::Wandb),
+            "metrics.csv" => Some(Self::Lightning),
+            _ if name.ends_with(".db") => Some(Self::Trackio),
+            _ => None,
+        }
+    }
+
+    /// True if an opened file begins as those of this tool do.
+    fn begins(self, file: File) -> bool {
+        let mut head = vec![];
+        // the names of a table's columns are no longer
+        let read = file.take(64 << 10).read_to_end(&mut head);
+        read.is_ok()
+            && match self {
+                // a name is enough: a file that was just begun is empty
+                Self::TensorBoard => true,
+                Self::Wandb => head.starts_with(&wandb::HEAD),
+                Self::Trackio => head.starts_with(sqlite::HEAD),
+                Self::Lightning => {
+                    let line = head.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii_end();
+                    let has = |name: &[u8]| line.split(|b| *b == b',').any(|column| column == name);
+                    // the tables that `orrery export` writes have variants
+                    has(b"step") && !has(b"variant")
+                }
+            }
+    }
+}
+
+/// Why a log could not be read.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it has more than {} numbers, the most that are read of a log: give the folder of one run", .0.most)]
+    TooMany(TooMany),
+    #[error("it has more than {} runs, the most that are read at once: give the folder of one of them", MAX_RUNS)]
+    TooManyRuns,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<TooMany> for ReadError {
+    fn from(e: TooMany) -> Self {
+        Self::TooMany(e)
+    }
+}
+
+/// The files of a log of another tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// The file or folder that was named.
+    path: PathBuf,
+    tool: Tool,
+    /// The folder in which the files lie.
+    folder: PathBuf,
+    /// Below that folder, in the order of their names.
+    files: Vec<PathBuf>,
+    /// Sentences about what else is there.
+    notices: Vec<String>,
+}
+
+/// True if a file is the log of another tool, by its name and its first bytes.
+pub fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Tool::named(&name).is_some_and(|tool| files::open(path).is_ok_and(|file| tool.begins(file)))
+}
+
+impl Source {
+    /// Finds the logs of another tool at a path; `None` where there are none, and for a run folder.
+    ///
+    /// # Errors
+    /// If a folder with logs holds more than is looked through.
+    pub fn find(path: &Path) -> Result<Option<Self>, StoreError> {
+        if path.is_file() {
+            if !is_log(path) {
+                return Ok(None);
+            }
+            let name = path.file_name().unwrap_or_default();
+            let folder = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                _ => PathBuf::from("."),
+            };
+            let tool = Tool::named(&name.to_string_lossy());
+            return Ok(tool.map(|tool| Self {
+                path: path.to_owned(),
+                tool,
+                folder,
+                files: vec![PathBuf::from(name)],
+                notices: vec![],
+            }));
+        }
+        if !path.is_dir() || check_run(path).is_ok() {
+            return Ok(None);
+        }
+        let mut search = Search { root: path, entries: 0, found: vec![] };
+        search.look_into(Path::new(""), 0)?;
+        search.found.sort();
+        let Some(tool) = search.found.iter().map(|(tool, _)| *tool).min() else { return Ok(None) };
+        let (files, others): (Vec<_>, Vec<_>) = search.found.into_iter().partition(|(of, _)| *of == tool);
+        let mut notices = vec![];
+        if let Some((other, _)) = others.first() {
+            notices
+                .push(format!("{} files of {other} beside it are not read: name one of them to read it", others.len()));
+        }
+        let files = files.into_iter().map(|(_, file)| file).collect();
+        Ok(Some(Self { path: path.to_owned(), tool, folder: path.to_owned(), files, notices }))
+    }
+
+    /// Opens a file of it.
+    fn open(&self, file: &Path) -> Result<File, FileError> {
+        // the user may name a file by a link
+        if self.path.is_file() { files::open(&self.path) } else { open_inside(&self.folder, file) }
+    }
+
+    /// Reads all of it.
+    fn read(&self) -> Result<Logged, StoreError> {
+        let mut logged = Logged::new();
+        self.notices.iter().for_each(|notice| logged.note(notice.clone()));
+        let refused = |file: &Path, e: ReadError| {
+            let shown = self.folder.join(file);
+            match e {
+                ReadError::Io(e) => StoreError::io("read", &shown, e),
+                e => StoreError::with_source(format!("`{}` cannot be read: {e}", shown.display()), e),
+            }
+        };
+        let is_only = |e: &ReadError| self.files.len() == 1 || !matches!(e, ReadError::File(_) | ReadError::Other(_));
+        for file in &self.files {
+            match self.read_file(file, &mut logged) {
+                Ok(()) => {}
+                Err(e) if is_only(&e) => return Err(refused(file, e)),
+                Err(e) => logged.warn(format!("{} is not read: {e}", file.display())),
+            }
+        }
+        logged.finish();
+        if logged.scalars.is_empty() {
+            let shown = self.path.display();
+            let mut words = format!("`{shown}` is a log of {} that holds no numbers", self.tool);
+            for (_, notice) in &logged.notices {
+                words = format!("{words}; {notice}");
+            }
+            return Err(StoreError::new(words));
+        }
+        if let [only] = logged.runs.as_mut_slice() {
+            "model".clone_into(&mut only.id);
+        }
+        Ok(logged)
+    }
+
+    fn read_file(&self, file: &Path, logged: &mut Logged) -> Result<(), ReadError> {
+        let opened = self.open(file)?;
+        let name = file.display().to_string();
+        let beside = |name: &str| open_inside(&self.folder, file.with_file_name(name));
+        if self.tool == Tool::Trackio {
+            let log = format!("{}-wal", file.file_name().unwrap_or_default().to_string_lossy());
+            return trackio::read(opened, optional(beside(&log))?, &name, logged);
+        }
+        let id = self.run_id(file);
+        if logged.runs.len() >= MAX_RUNS && !logged.runs.iter().any(|run| run.id == id) {
+            return Err(ReadError::TooManyRuns);
+        }
+        let run = logged.run(&id);
+        match self.tool {
+            Tool::TensorBoard => tensorboard::read(opened, &name, run, logged),
+            Tool::Wandb => wandb::read(opened, &name, run, logged),
+            Tool::Lightning | Tool::Trackio => {
+                lightning::read(opened, &name, run, logged)?;
+                match optional(beside("hparams.yaml")).map(|file| file.map(|file| files::read_all(file, MAX_SETTINGS)))
+                {
+                    Ok(None) => {}
+                    Ok(Some(Ok(bytes))) => lightning::settings(&String::from_utf8_lossy(&bytes), run, logged),
+                    Ok(Some(Err(e))) | Err(e) => logged.warn(format!("hparams.yaml is not read: {e}")),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The name of the run of a file among those of this source: its folder, of W&B the file too.
+    fn run_id(&self, file: &Path) -> String {
+        let id = match self.tool {
+            Tool::Wandb => file.with_extension(""),
+            _ => file.parent().map(ToOwned::to_owned).unwrap_or_default(),
+        };
+        let id = id.to_string_lossy();
+        if id.is_empty() { ".".to_owned() } else { id.into_owned() }
+    }
+}
+
+/// `None` of a file that is not there.
+fn optional(file: Result<File, FileError>) -> Result<Option<File>, FileError> {
+    match file {
+        Err(e) if e.is_missing() => Ok(None),
+        file => file.map(Some),
+    }
+}
+
+/// Looks for logs in a folder and those below it.
+struct Search<'a> {
+    root: &'a Path,
+    entries: usize,
+    found: Vec<(Tool, PathBuf)>,
+}
+
+impl Search<'_> {
+    /// Looks into a folder below the root. Hidden folders, run folders and links are passed over.
+    fn look_into(&mut self, below: &Path, depth: usize) -> Result<(), StoreError> {
+        let folder = self.root.join(below);
+        let entries = match files::entries(&folder) {
+            Err(e) if depth > 0 => {
+                log::debug!("{} cannot be listed: {e}", folder.display());
+                return Ok(());
+            }
+            entries => entries.at("list", &folder)?,
+        };
+        for entry in entries {
+            self.entries += 1;
+            // a folder of that size without any is something else
+            if self.entries > MAX_ENTRIES && self.found.is_empty() {
+                return Ok(());
+            }
+            if self.entries > MAX_ENTRIES || self.found.len() > MAX_FILES {
+                let shown = self.root.display();
+                let words = format!(
+                    "`{shown}` holds more than {MAX_ENTRIES} files or {MAX_FILES} logs: give the folder of one run in it"
+                );
+                return Err(StoreError::new(words));
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = below.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_file() => {
+                    let tool = Tool::named(&name);
+                    let begins = |tool: &Tool| open_inside(self.root, &path).is_ok_and(|file| tool.begins(file));
+                    if let Some(tool) = tool.filter(begins) {
+                        self.found.push((tool, path));
+                    }
+                }
+                Ok(kind)
+                    if kind.is_dir()
+                        && depth < DEEPEST
+                        && !name.starts_with('.')
+                        && check_run(&entry.path()).is_err() =>
+                {
+                    self.look_into(&path, depth + 1)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! W&B's offline log, `run-ID.wandb`: seven bytes, then records in blocks of 32 KiB as LevelDB's log has them
+//! (<https://github.com/google/leveldb/blob/main/doc/log_format.md>, with the CRC-32 of zip), each a protobuf message.
+//!
+//! The messages are those of `wandb_internal.proto`: `Record { history = 2, config = 5, run = 17, exit = 18 }`,
+//! `HistoryRecord { item = 1, step = 2 }`, `HistoryItem { key = 1, nested_key = 2, value_json = 16 }`, `ConfigRecord
+//! { update = 1 }`, `RunRecord { run_id = 1, config = 4, display_name = 8, notes = 9 }`, `RunExitRecord { exit_code = 1 }`.
+
+use std::{
+    fs::File,
+    io::{BufReader, Read},
+};
+
+use super::{
+    ReadError,
+    logged::{At, Logged, Lost, MAX_NAME, counted, number},
+    protobuf::{Fields, Malformed, Value},
+};
+use crate::telemetry::RunState;
+
+/// The first bytes of a log: a magic word and version 0.
+pub(super) const HEAD: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
+const BLOCK: usize = 32 << 10;
+/// Checksum, length and kind of a part of a record.
+const PART_HEAD: usize = 7;
+/// A longer record is passed over: one of numbers has some kilobytes.
+const LONGEST: usize = 64 << 20;
+
+/// Reads the log `name` into a run.
+///
+/// # Errors
+/// If the system refuses, it is no such log, or there are more numbers than are read.
+pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
+    let mut records =
+        Records { file: BufReader::with_capacity(1 << 16, file), block: vec![], at: 0, damaged: 0, is_cut: false };
+    if !records.next_block()? || !records.block.starts_with(&HEAD) {
+        return Err(ReadError::Other("it does not begin as a log of W&B of version 0 does".to_owned()));
+    }
+    records.at = HEAD.len();
+    let mut data = vec![];
+    while records.next(&mut data)? {
+        if !record(&data, run, logged)? {
+            records.damaged += 1;
+        }
+    }
+    if records.damaged > 0 {
+        logged.warn(format!("{name}: passed over {}", counted(records.damaged, "damaged part")));
+    }
+    if records.is_cut {
+        logged.warn(format!("{name} ends within a record: it is being written, or was cut"));
+    }
+    Ok(())
+}
+
+/// The records of a log.
+struct Records {
+    file: BufReader<File>,
+    block: Vec<u8>,
+    /// Where the next part of a record begins in the block.
+    at: usize,
+    damaged: u64,
+    is_cut: bool,
+}
+
+impl Records {
+    /// Reads the next block; false at the end of the file.
+    fn next_block(&mut self) -> Result<bool, ReadError> {
+        self.at = 0;
+        self.block.clear();
+        Ok(self.file.by_ref().take(BLOCK as u64).read_to_end(&mut self.block)? > 0)
+    }
+
+    /// Reads the next whole record; false if there is none.
+    fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, ReadError> {
+        data.clear();
+        // a record that began, and one that is too long or lacks its beginning
+        let (mut has_begun, mut is_passed_over) = (false, false);
+        loop {
+            if self.block.len().saturating_sub(self.at) < PART_HEAD {
+                let is_last = self.block.len() < BLOCK;
+                let has_rest = self.at < self.block.len();
+                if is_last || !self.next_block()? {
+                    self.is_cut |= has_begun || is_last && has_rest;
+                    return Ok(false);
+                }
+                continue;
+            }
+            let Some((kind, part)) = self.part() else {
+                // the rest of the block cannot be told apart; the next one begins with a part again
+                match self.is_cut {
+                    true => return Ok(false),
+                    false => self.damaged += 1,
+                }
+                self.at = self.block.len();
+                (has_begun, is_passed_over) = (false, false);
+                continue;
+            };
+            let (is_first, is_last) = (kind == 1 || kind == 2, kind == 1 || kind == 4);
+            if is_first {
+                self.damaged += u64::from(has_begun);
+                (has_begun, is_passed_over) = (true, false);
+                data.clear();
+            } else if !has_begun {
+                is_passed_over = true;
+            }
+            if data.len() + part.len() > LONGEST {
+                is_passed_over = true;
+            }
+            if !is_passed_over {
+                data.extend_from_slice(&self.block[part]);
+            }
+            if is_last {
+                has_begun = false;
+                match std::mem::take(&mut is_passed_over) {
+                    true => self.damaged += 1,
+                    false => return Ok(true),
+                }
+            }
+        }
+    }
+
+    /// The kind of the next part of a record and where it lies in the block; `None` if it is damaged or cut.
+    fn part(&mut self) -> Option<(u8, std::ops::Range<usize>)> {
+        let head = self.block.get(self.at..self.at + PART_HEAD)?;
+        let sum = u32::from_le_bytes(*head.first_chunk()?);
+        let length = usize::from(u16::from_le_bytes([head[4], head[5]]));
+        let kind = head[6];
+        let from = self.at + PART_HEAD;
+        self.is_cut = from + length > self.block.len() && self.block.len() < BLOCK;
+        // the sum is over the kind and the data
+        let summed = self.block.get(from - 1..from + length)?;
+        if !(1..=4).contains(&kind) || crc32fast::hash(summed) != sum {
+            return None;
+        }
+        self.at = from + length;
+        Some((kind, from..from + length))
+    }
+}
+
+/// Takes a record; false if it is malformed.
+fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<bool, ReadError> {
+    for field in Fields(data) {
+        let taken = match field {
+            Ok((2, Value::Bytes(history))) => take_history(history, run, logged)?,
+            Ok((5, Value::Bytes(config))) => take_config(config, run, logged),
+            Ok((17, Value::Bytes(described))) => take_run(described, run, logged),
+            Ok((18, Value::Bytes(exit))) => take_exit(exit, run, logged),
+            Ok(_) => Ok(()),
+            Err(Malformed) => Err(Malformed),
+        };
+        if taken.is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A value under its key.
+struct Item {
+    key: String,
+    json: String,
+}
+
+impl Item {
+    fn read(data: &[u8]) -> Result<Self, Malformed> {
+        let (mut key, mut nested, mut json) = (String::new(), vec![], String::new());
+        for field in Fields(data) {
+            match field? {
+                (1, value) => key = value.text(),
+                (2, value) => nested.push(value.text()),
+                (16, value) => json = value.text(),
+                _ => {}
+            }
+        }
+        Ok(Self { key: if nested.is_empty() { key } else { nested.join(".") }, json })
+    }
+}
+
+/// The scalars of a step.
+fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(), Malformed>, ReadError> {
+    let (mut items, mut step, mut wall) = (vec![], None, f64::NAN);
+    for field in Fields(data) {
+        match field {
+            Ok((1, Value::Bytes(item))) => match Item::read(item) {
+                Ok(item) => items.push(item),
+                Err(malformed) => return Ok(Err(malformed)),
+            },
+            Ok((2, Value::Bytes(message))) => {
+                // a step of 0 is not written out
+                step = Some(0);
+                for field in Fields(message) {
+                    match field {
+                        Ok((1, Value::Varint(number))) => step = Some(number.cast_signed()),
+                        Ok(_) => {}
+                        Err(malformed) => return Ok(Err(malformed)),
+                    }
+                }
+            }
+            Ok(_) => {}
+            Err(malformed) => return Ok(Err(malformed)),
+        }
+    }
+    for item in &items {
+        match item.key.as_str() {
+            "_step" => step = item.json.trim().parse().ok().or(step),
+            "_timestamp" => wall = number(&item.json).unwrap_or(wall),
+            _ => {}
+        }
+    }
+    for Item { key, json } in items.iter().filter(|item| !["_step", "_timestamp", "_runtime"].contains(&&*item.key)) {
+        match (step, number(json)) {
+            (Some(step), Some(value)) => logged.scalar(run, key, At { step, wall }, value)?,
+            (None, Some(_)) => logged.lose(Lost::NoStep),
+            (_, None) => logged.lose(Lost::NoNumber),
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
+    for field in Fields(data) {
+        if let (1, Value::Bytes(item)) = field? {
+            let Item { key, json } = Item::read(item)?;
+            if key != "_wandb" && !key.starts_with("_wandb.") {
+                let value = serde_json::from_str(&json).unwrap_or(serde_json::Value::String(json));
+                logged.setting(run, &key, &value);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn take_run(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
+    let (mut id, mut name) = (String::new(), String::new());
+    for field in Fields(data) {
+        match field? {
+            (1, value) => id = value.text(),
+            (4, Value::Bytes(config)) => take_config(config, run, logged)?,
+            (8, value) => name = value.text(),
+            (9, notes) if !notes.bytes().is_empty() => logged.text(run, "notes", 0, notes.text()),
+            _ => {}
+        }
+    }
+    if let Some(run) = logged.runs.get_mut(run) {
+        let name = if name.is_empty() { id } else { name };
+        run.name = name.chars().take(MAX_NAME).collect();
+    }
+    Ok(())
+}
+
+fn take_exit(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
+    let mut code = 0;
+    for field in Fields(data) {
+        if let (1, Value::Varint(number)) = field? {
+            code = number.cast_signed();
+        }
+    }
+    if let Some(run) = logged.runs.get_mut(run) {
+        run.end = Some(match code {
+            0 => RunState::Finished,
+            code => RunState::Failed { message: format!("the program ended with code {code}") },
+        });
+    }
+    Ok(())
+}

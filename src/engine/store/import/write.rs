@@ -1,0 +1,328 @@
+//! Writes what another tool has logged as a run folder.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    super::{
+        Environment, RunRecord, StoreError,
+        error::At,
+        names::{CONFIG, EVENTS, MAX_CONFIG, METRICS, RUN, SAMPLES, safe_name},
+        record::{EventOut, FORMAT, MetricsOut, PROTOCOL, now},
+        run_index::changed,
+    },
+    Source,
+    logged::{Logged, LoggedRun, counted},
+};
+use crate::{
+    config::{Config, Value},
+    files::{self, Replacement, read_text_inside, sha256},
+    telemetry::{Channel, Event, FOREIGN, Level, RunInfo, RunState, StepStats, VariantInfo},
+};
+
+/// The file in the folder that says what it was read from.
+const SOURCE: &str = ".source";
+const MAX_SOURCE: u64 = 1 << 20;
+/// Numbers of one line: a step with more has several.
+const MAX_IN_A_LINE: usize = 1000;
+
+/// A run folder that holds what another tool has logged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The run folder.
+    pub folder: PathBuf,
+    /// A sentence that says what was read; `None` where the folder held all of it already.
+    pub words: Option<String>,
+}
+
+/// The sources of a folder. If any of it has changed, it is read again.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Origin {
+    source: String,
+    tool: String,
+    /// The version of the program that read it.
+    version: String,
+    /// The times of the last change in nanoseconds since 1970 and the lengths in bytes.
+    files: Vec<(String, u64, u64)>,
+}
+
+/// The content of [`SOURCE`].
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    origin: Origin,
+    /// The lengths of what was written. The disk is not waited for, and after a loss of power a file may be empty.
+    lengths: Vec<(String, u64)>,
+}
+
+impl Kept {
+    fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_str(&read_text_inside(folder, SOURCE, MAX_SOURCE).ok()?).ok()
+    }
+
+    /// True if the folder holds all that was written.
+    fn is_whole(&self, folder: &Path) -> bool {
+        !self.lengths.is_empty() && self.lengths.iter().all(|(name, bytes)| changed(&folder.join(name)).1 == *bytes)
+    }
+}
+
+impl Origin {
+    fn of(source: &Source) -> Result<Self, StoreError> {
+        let path = std::path::absolute(&source.path).at("find", &source.path)?;
+        let mut files = vec![];
+        for file in &source.files {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for beside in [name.clone(), format!("{name}-wal"), "hparams.yaml".to_owned()] {
+                let file = file.with_file_name(&beside);
+                let (time, bytes) = changed(&source.folder.join(&file));
+                if time > 0 || beside == name {
+                    files.push((file.display().to_string(), time, bytes));
+                }
+            }
+        }
+        Ok(Self {
+            source: path.display().to_string(),
+            tool: source.tool.id().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            files,
+        })
+    }
+
+    /// The name of the run folder: the same for the same path.
+    fn folder_name(&self, source: &Source) -> String {
+        let hash = sha256(&self.source);
+        safe_name(&format!(
+            "{}-{}-{}",
+            source.tool.id(),
+            source.title().chars().take(40).collect::<String>(),
+            &hash[..8]
+        ))
+    }
+}
+
+impl Source {
+    /// The last part of its path, of a file without its ending.
+    fn title(&self) -> String {
+        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let last = if self.path.is_file() { path.file_stem() } else { path.file_name() };
+        let last = last.unwrap_or_default().to_string_lossy().into_owned();
+        // an event file's name is a time and a machine's, a table's is always the same
+        match path.parent().and_then(Path::file_name) {
+            Some(folder) if last.contains("tfevents") || last == "metrics" => folder.to_string_lossy().into_owned(),
+            _ => last,
+        }
+    }
+
+    /// Reads it into a run folder in `runs`, unless it was read before and has not changed since.
+    ///
+    /// # Errors
+    /// If it cannot be read, holds no numbers or more than are read, or the folder cannot be written.
+    pub fn import(&self, runs: &Path) -> Result<Imported, StoreError> {
+        let origin = Origin::of(self)?;
+        let name = origin.folder_name(self);
+        let folder = runs.join(&name);
+        let known = Kept::read(&folder);
+        if known.as_ref().is_some_and(|known| known.origin == origin && known.is_whole(&folder)) {
+            return Ok(Imported { folder, words: None });
+        }
+        if folder.join(RUN).is_file() && known.is_none_or(|known| known.origin.source != origin.source) {
+            let (shown, path) = (folder.display(), self.path.display());
+            return Err(StoreError::new(format!(
+                "`{shown}` is in the way, which was not read from {path}: move it away"
+            )));
+        }
+        let logged = self.read()?;
+        files::make_folders(runs).at("make the folder of runs", runs)?;
+        files::make_folder_inside(runs, &name).at("make", &folder)?;
+        let words = format!(
+            "imported from {} ({}): {} of {}{}; it was read once, and is read again when it is opened after a change",
+            self.path.display(),
+            self.tool,
+            counted(logged.scalars.len() as u64, "number"),
+            counted(logged.channels.len() as u64, "channel"),
+            if logged.runs.len() > 1 { format!(", {} runs as variants", logged.runs.len()) } else { String::new() },
+        );
+        let written = Written { source: self, logged: &logged, folder: &folder };
+        // until all of it is there, it is read again
+        let mut kept = Kept { origin, lengths: vec![] };
+        written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
+        written.metrics()?;
+        written.samples()?;
+        written.events(&words)?;
+        written.description()?;
+        let length = |name: &str| (name.to_owned(), changed(&folder.join(name)).1);
+        kept.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
+        written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
+        let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
+        Ok(Imported { words: Some(format!("{words}, into {}{lost}", folder.display())), folder })
+    }
+}
+
+fn to_json(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let words = |e: serde_json::Error| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e);
+    serde_json::to_vec_pretty(value).map_err(words)
+}
+
+/// The folder that is being written.
+struct Written<'a> {
+    source: &'a Source,
+    logged: &'a Logged,
+    folder: &'a Path,
+}
+
+impl Written<'_> {
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        let mut file = Replacement::create(&path).at("write", &path)?;
+        file.write_all(bytes).and_then(|()| file.commit_unforced()).at("write", &path)
+    }
+
+    /// Writes a log of these lines.
+    fn log<T: Serialize>(&self, name: &str, lines: impl Iterator<Item = T>) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        let mut out = BufWriter::with_capacity(1 << 16, Replacement::create(&path).at("write", &path)?);
+        for line in lines {
+            serde_json::to_writer(&mut out, &line).map_err(std::io::Error::from).at("write", &path)?;
+            out.write_all(b"\n").at("write", &path)?;
+        }
+        let file = out.into_inner().map_err(|e| e.into_error()).at("write", &path)?;
+        file.commit_unforced().at("write", &path)
+    }
+
+    fn metrics(&self) -> Result<(), StoreError> {
+        let Logged { runs, channels, scalars, .. } = self.logged;
+        let channels: Vec<Channel> = channels.iter().map(Channel::new).collect();
+        let mut begun = vec![f64::NAN; runs.len()];
+        for scalar in scalars {
+            let first = &mut begun[scalar.run as usize];
+            *first = first.min(scalar.wall);
+        }
+        let same_step = scalars.chunk_by(|a, b| (a.step, a.run) == (b.step, b.run));
+        let lines = same_step.flat_map(|step| step.chunks(MAX_IN_A_LINE)).filter_map(|line| {
+            let first = line.first()?;
+            let variant = first.run as usize;
+            let wall = line.iter().fold(f64::NAN, |wall, scalar| scalar.wall.max(wall));
+            let scalars = line.iter().map(|scalar| (channels[scalar.channel as usize].clone(), scalar.value)).collect();
+            let stats = StepStats { step: first.step, variant, scalars, wall_secs: wall - begun[variant] };
+            Some(Line { variant: &runs[variant].id, stats })
+        });
+        self.log(METRICS, lines)
+    }
+
+    fn samples(&self) -> Result<(), StoreError> {
+        let lines = self.logged.texts.iter().map(|text| {
+            let payload = json!({"kind": "text", "text": text.text});
+            json!({"step": text.step, "variant": self.logged.runs[text.run].id, "channel": format!("text/{}", text.name),
+                   "about": format!("logged by {}", self.source.tool), "payload": payload})
+        });
+        self.log(SAMPLES, lines)
+    }
+
+    fn events(&self, words: &str) -> Result<(), StoreError> {
+        let at = now();
+        let notice = |level, text: &str| Event::Notice { level, text: text.to_owned() };
+        let mut events = vec![notice(Level::Info, words)];
+        events.extend(self.logged.notices.iter().map(|(level, text)| notice(*level, text)));
+        // a log without an end is as far as it was read
+        let failed = self.logged.runs.iter().find_map(|run| run.end.clone().filter(|end| *end != RunState::Finished));
+        let is_finished = self.logged.runs.iter().all(|run| run.end == Some(RunState::Finished));
+        let end = if is_finished { RunState::Finished } else { failed.unwrap_or(RunState::Stopped) };
+        let end = Event::State(end);
+        let lines = events.iter().map(|event| (0, event)).chain([(self.last_step(), &end)]);
+        self.log(EVENTS, lines.map(|(step, event)| EventOut { step, at: &at, event }))
+    }
+
+    fn last_step(&self) -> u64 {
+        self.logged.scalars.last().map_or(0, |scalar| scalar.step)
+    }
+
+    fn description(&self) -> Result<(), StoreError> {
+        let config = self.config()?;
+        let runs = &self.logged.runs;
+        let variant = |run: &LoggedRun| VariantInfo {
+            id: run.id.clone(),
+            label: if run.name.is_empty() { run.id.clone() } else { run.name.clone() },
+            group: run.id.clone(),
+            ..VariantInfo::default()
+        };
+        let run = RunRecord {
+            format: FORMAT,
+            protocol: PROTOCOL,
+            started_at: self.started_at(),
+            seed: config.seed,
+            environment: Environment { orrery: self.source.tool.to_string(), ..Environment::default() },
+            run: RunInfo {
+                lab: FOREIGN.to_owned(),
+                variants: runs.iter().map(variant).collect(),
+                total_steps: self.last_step(),
+                config: config.clone(),
+                ..RunInfo::default()
+            },
+            resumed: vec![],
+            asks: vec![],
+        };
+        // more than is read of it stands in the description alone
+        let settings = config.to_toml();
+        self.replace(
+            CONFIG,
+            if settings.len() as u64 <= MAX_CONFIG { settings.as_bytes() } else { b"lab = \"foreign\"\n" },
+        )?;
+        self.replace(RUN, &to_json(&run, &self.folder.join(RUN))?)
+    }
+
+    /// The settings of the only run; of several those that are the same in all under their own keys, and others with the
+    /// run's name before them.
+    fn config(&self) -> Result<Config, StoreError> {
+        let mut values: BTreeMap<String, Value> = BTreeMap::new();
+        let runs = &self.logged.runs;
+        for run in runs {
+            for (key, value) in &run.settings {
+                let is_common = runs.iter().all(|other| other.settings.get(key) == Some(value));
+                let key = if is_common { key.clone() } else { format!("{}.{key}", run.id) };
+                values.insert(key, value.clone());
+            }
+        }
+        let name = match runs.as_slice() {
+            [run] if !run.name.is_empty() => run.name.clone(),
+            _ => self.source.title(),
+        };
+        let seed = match values.get("config.seed") {
+            Some(Value::Int(seed)) => u64::try_from(*seed).unwrap_or(0),
+            _ => 0,
+        };
+        let config = json!({"lab": FOREIGN, "preset": name, "seed": seed, "values": values});
+        let refused = |e: serde_json::Error| {
+            StoreError::with_source(format!("the settings of `{}`: {e}", self.source.path.display()), e)
+        };
+        serde_json::from_value(config).map_err(refused)
+    }
+
+    /// The local time of the first number, or else of the last change of its file.
+    fn started_at(&self) -> String {
+        let first = self.logged.scalars.iter().map(|scalar| scalar.wall).fold(f64::NAN, f64::min);
+        let logged = jiff::Timestamp::from_millisecond((first * 1000.0) as i64).ok().filter(|_| first.is_finite());
+        let changed = || {
+            let file = self.source.folder.join(self.source.files.first()?);
+            jiff::Timestamp::from_second((changed(&file).0 / 1_000_000_000) as i64).ok()
+        };
+        let at = logged.or_else(changed).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    }
+}
+
+/// A line of the metrics.
+struct Line<'a> {
+    variant: &'a str,
+    stats: StepStats,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        MetricsOut { variant: self.variant, stats: &self.stats }.serialize(s)
+    }
+}

@@ -1,0 +1,413 @@
+//! Questions to the program that writes a run folder: files in `ask/`, which it answers by files in `answer/`
+//! (docs/protocol.md). A question is removed by whoever put it, once it is answered or nobody waits for its answer.
+
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use candle_core::Device;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::{
+    error::{At, StoreError},
+    names::{ANSWER, ASK, RUN},
+    record::{self, PROTOCOL, VariantRef},
+    tensors,
+};
+use crate::{
+    files::{
+        FileError, check_memory, create_new_inside, folder_inside, read_inside, remove_file_inside, rename_inside,
+    },
+    nn::host,
+    telemetry::{Args, Array, Payload, RunInfo, Sample},
+};
+
+/// Bytes of a question; a program reads no more.
+const MAX_QUESTION: usize = 64 << 10;
+/// Bytes of an answer, and of the tensors beside it.
+const MAX_ANSWER: u64 = 64 << 20;
+
+#[derive(Serialize)]
+struct QuestionOut<'a> {
+    protocol: u32,
+    ask: &'a str,
+    args: &'a Args,
+    at: String,
+}
+
+#[derive(Deserialize)]
+struct AnswerIn {
+    #[serde(default)]
+    protocol: u32,
+    id: String,
+    state: Outcome,
+    #[serde(default)]
+    step: u64,
+    #[serde(default)]
+    words: String,
+    #[serde(default)]
+    sample: Option<SampleIn>,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Answered,
+    Refused,
+}
+
+/// A line of `samples.jsonl` as a part of an answer.
+#[derive(Deserialize)]
+struct SampleIn {
+    step: u64,
+    #[serde(default)]
+    variant: VariantRef,
+    channel: String,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    tokens: Vec<String>,
+    payload: Json,
+}
+
+/// The program's reply to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// It refused, for this reason.
+    Refused(String),
+    /// It answered.
+    Answered {
+        /// The result in a sentence; may be empty.
+        words: String,
+        /// The answer as a measurement. Where the program gave words alone, they are a text in the channel `answer/NAME`,
+        /// and tensors beside the answer are arrays there.
+        sample: Sample,
+    },
+}
+
+/// A question that was put to the program that writes a run folder.
+#[derive(Debug, Clone)]
+pub struct OpenQuestion {
+    run: PathBuf,
+    id: String,
+    ask: String,
+}
+
+impl OpenQuestion {
+    /// Asks the program that writes the run in this folder by the protocol's name of the question.
+    ///
+    /// # Errors
+    /// If the folder takes no questions, the question is longer than a program reads, or the system refuses.
+    pub fn put(run: &Path, ask: &str, args: &Args) -> Result<Self, StoreError> {
+        match folder_inside(run, ASK) {
+            Err(e) if e.is_missing() => return Err(StoreError::new(nobody(run))),
+            found => drop(found.at("ask in", &run.join(ASK))?),
+        }
+        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now() };
+        let text = serde_json::to_vec(&question)
+            .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
+        if text.len() > MAX_QUESTION {
+            return Err(StoreError::new(format!(
+                "the question has {} bytes, and a program reads at most {MAX_QUESTION}: shorten its text",
+                text.len()
+            )));
+        }
+        let asked = Self { run: run.to_owned(), id: new_id(), ask: ask.to_owned() };
+        let hidden = Path::new(ASK).join(format!(".{}.json", asked.id));
+        let write = || -> Result<(), FileError> {
+            create_new_inside(run, &hidden)?.write_all(&text)?;
+            rename_inside(run, &hidden, asked.path(ASK, "json"))
+        };
+        let written = write();
+        if written.is_err() {
+            // what is left of it is hidden, and no program reads it
+            let _ = remove_file_inside(run, &hidden);
+        }
+        written.at("write", &run.join(asked.path(ASK, "json")))?;
+        Ok(asked)
+    }
+
+    /// The name by which it was asked.
+    pub fn ask(&self) -> &str {
+        &self.ask
+    }
+
+    /// The program's reply, once it is there; `info` describes the run.
+    ///
+    /// # Errors
+    /// If what is there is no answer to this question, or too large.
+    pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, StoreError> {
+        let name = self.path(ANSWER, "json");
+        let path = self.run.join(&name);
+        let bytes = match read_inside(&self.run, &name, MAX_ANSWER) {
+            Err(e) if e.is_missing() => return Ok(None),
+            read => read.at("read", &path)?,
+        };
+        let wrong = |words: &dyn std::fmt::Display| {
+            StoreError::new(format!("`{}` is no answer to this question: {words}", path.display()))
+        };
+        check_memory(json_memory(&bytes)).map_err(|e| wrong(&e))?;
+        let answer: AnswerIn = serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?;
+        if answer.protocol > PROTOCOL {
+            let words =
+                format!("it is of version {} of the protocol, and this Orrery reads up to {PROTOCOL}", answer.protocol);
+            return Err(wrong(&words));
+        }
+        if answer.id != self.id {
+            return Err(wrong(&format!("it answers `{}`", shortened(&answer.id))));
+        }
+        if answer.state == Outcome::Refused {
+            return Ok(Some(Reply::Refused(answer.words)));
+        }
+        let sample = match answer.sample {
+            Some(sample) => sample.read(info).map_err(|e| wrong(&e))?,
+            None => {
+                let payload = match self.tensors()? {
+                    Some(tensors) => tensors,
+                    None => json!({ "kind": "text", "text": answer.words }),
+                };
+                Sample {
+                    step: answer.step,
+                    variant: 0,
+                    channel: format!("{ANSWER}/{}", self.ask).as_str().into(),
+                    about: String::new(),
+                    tokens: vec![],
+                    request: None,
+                    payload: Arc::new(Payload::Unknown(payload)),
+                }
+            }
+        };
+        Ok(Some(Reply::Answered { words: answer.words, sample }))
+    }
+
+    /// Takes the question away: it was answered, or nobody waits for it any more.
+    pub fn withdraw(&self) {
+        // one that is gone already, or whose folder is, is no loss
+        let _ = remove_file_inside(&self.run, self.path(ASK, "json"));
+    }
+
+    /// The tensors that lie beside the answer: the array of one, or those of several by name.
+    fn tensors(&self) -> Result<Option<Json>, StoreError> {
+        let name = self.path(ANSWER, "safetensors");
+        let path = self.run.join(&name);
+        let bytes = match read_inside(&self.run, &name, MAX_ANSWER) {
+            Err(e) if e.is_missing() => return Ok(None),
+            read => read.at("read", &path)?,
+        };
+        let wrong =
+            |words: &dyn std::fmt::Display| StoreError::new(format!("`{}` cannot be shown: {words}", path.display()));
+        // as numbers of four bytes, and those as text
+        check_memory(bytes.len() as u64 * 8).map_err(|e| wrong(&e))?;
+        let mut arrays = serde_json::Map::new();
+        for (name, tensor) in tensors::from_bytes(&path, &bytes, &Device::Cpu)? {
+            let values = host::to_f32(&tensor).map_err(|e| wrong(&e))?;
+            let array = Array::new(tensor.dims().to_vec(), values).map_err(|e| wrong(&e))?;
+            arrays.insert(name, serde_json::to_value(array).map_err(|e| wrong(&e))?);
+        }
+        Ok(match arrays.len() {
+            1 => arrays.into_iter().next().map(|(_, array)| array),
+            _ => Some(Json::Object(arrays)),
+        })
+    }
+
+    fn path(&self, folder: &str, ending: &str) -> PathBuf {
+        Path::new(folder).join(format!("{}.{ending}", self.id))
+    }
+}
+
+impl SampleIn {
+    /// # Errors
+    /// If its payload is not that of its channel, or its variant none of the run.
+    fn read(self, info: &RunInfo) -> Result<Sample, String> {
+        let variant = match &self.variant {
+            VariantRef::Index(i) => Some(*i).filter(|i| *i < info.variants.len().max(1)),
+            VariantRef::Id(id) => info.variants.iter().position(|v| v.id == *id),
+        };
+        let variant = variant.ok_or_else(|| format!("its variant is not one that {RUN} names"))?;
+        let payload = Payload::decode(&self.channel, self.payload)
+            .map_err(|e| format!("channel `{}`: {e}", shortened(&self.channel)))?;
+        Ok(Sample {
+            step: self.step,
+            variant,
+            channel: self.channel.as_str().into(),
+            about: self.about,
+            tokens: self.tokens,
+            request: None,
+            payload: Arc::new(payload),
+        })
+    }
+}
+
+/// Why nobody can be asked in a folder without `ask/`.
+fn nobody(run: &Path) -> String {
+    format!(
+        "nobody answers in `{}`: it has no folder `{ASK}`, which a program makes where its script allows questions \
+         (docs/protocol.md)",
+        run.display()
+    )
+}
+
+/// Ids rise with time, so that a program which sorts them answers in order; two askers never share one.
+fn new_id() -> String {
+    let random = RandomState::new().build_hasher().finish() as u32;
+    format!("{:016}-{random:08x}", jiff::Timestamp::now().as_microsecond())
+}
+
+/// Bytes that the values of a JSON text take at most: each follows a comma or opens a list or an object.
+fn json_memory(text: &[u8]) -> u64 {
+    let values = text.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count() as u64;
+    3 * text.len() as u64 + 128 * values
+}
+
+fn shortened(words: &str) -> &str {
+    &words[..words.floor_char_boundary(80)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use candle_core::Tensor;
+
+    use super::*;
+    use crate::{config::Value, telemetry::VariantInfo};
+
+    struct Folder {
+        run: tempfile::TempDir,
+        info: RunInfo,
+    }
+
+    impl Folder {
+        fn new() -> Self {
+            let run = tempfile::tempdir().unwrap();
+            [ASK, ANSWER].iter().for_each(|name| fs::create_dir(run.path().join(name)).unwrap());
+            let variants = vec![VariantInfo { id: "model".into(), ..VariantInfo::default() }];
+            Self { run, info: RunInfo { variants, ..RunInfo::default() } }
+        }
+
+        fn put(&self) -> OpenQuestion {
+            let args = Args::from([("text".to_owned(), Value::Text("hi".into()))]);
+            OpenQuestion::put(self.run.path(), "attention", &args).unwrap()
+        }
+
+        /// The reading of this answer; `ID` in it stands for the question's.
+        fn answered(&self, answer: &str) -> Result<Option<Reply>, StoreError> {
+            let asked = self.put();
+            let path = self.run.path().join(asked.path(ANSWER, "json"));
+            fs::write(path, answer.replace("ID", &asked.id)).unwrap();
+            asked.reply(&self.info)
+        }
+
+        fn refused(&self, answer: &str) -> String {
+            self.answered(answer).expect_err("it is no answer").to_string()
+        }
+    }
+
+    #[test]
+    fn a_question_is_whole_and_goes_when_it_is_withdrawn() {
+        let folder = Folder::new();
+        let asked = folder.put();
+        let names = || -> Vec<String> {
+            let entries = fs::read_dir(folder.run.path().join(ASK)).unwrap();
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+        };
+        assert_eq!(names(), [format!("{}.json", asked.id)]);
+        let question: Json =
+            serde_json::from_slice(&fs::read(folder.run.path().join(asked.path(ASK, "json"))).unwrap()).unwrap();
+        assert_eq!((&question["protocol"], &question["ask"]), (&json!(1), &json!("attention")));
+        assert_eq!(question["args"], json!({"text": "hi"}));
+        assert_eq!(asked.reply(&folder.info).unwrap(), None);
+        asked.withdraw();
+        assert!(names().is_empty());
+        let ids: Vec<String> = (0..50).map(|_| folder.put().id).collect();
+        let is_ordered = ids.windows(2).all(|pair| pair[0][..16] <= pair[1][..16] && pair[0] != pair[1]);
+        assert!(is_ordered, "{ids:?}");
+    }
+
+    #[test]
+    fn answers_are_measurements_words_or_tensors() {
+        let folder = Folder::new();
+        let words = r#"{"protocol":1,"id":"ID","state":"answered","step":7,"words":"done"}"#;
+        let Some(Reply::Answered { words, sample }) = folder.answered(words).unwrap() else { panic!("no answer") };
+        assert_eq!((words.as_str(), sample.step, sample.channel.as_str()), ("done", 7, "answer/attention"));
+        assert_eq!(*sample.payload, Payload::Unknown(json!({"kind": "text", "text": "done"})));
+        let next = r#"{"id":"ID","state":"answered","step":7,"sample":{"step":7,"variant":"model","channel":"text.next_tokens",
+            "about":"hi","payload":{"prompt":"hi","is_typed":true,"likely":[{"token":"a","probability":1}],"continuation":""}}}"#;
+        let Some(Reply::Answered { sample, .. }) = folder.answered(next).unwrap() else { panic!("no answer") };
+        assert_eq!((sample.variant, sample.payload.channel()), (0, Some("text.next_tokens")));
+        let refused = r#"{"id":"ID","state":"refused","words":"not allowed"}"#;
+        assert_eq!(folder.answered(refused).unwrap(), Some(Reply::Refused("not allowed".into())));
+
+        let asked = folder.put();
+        let tensor = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu).unwrap();
+        let path = folder.run.path().join(asked.path(ANSWER, "safetensors"));
+        tensors::write(&path, &[("w".to_owned(), tensor)], &[]).unwrap();
+        let answer = json!({"id": asked.id, "state": "answered", "step": 3}).to_string();
+        fs::write(folder.run.path().join(asked.path(ANSWER, "json")), answer).unwrap();
+        let Some(Reply::Answered { sample, .. }) = asked.reply(&folder.info).unwrap() else { panic!("no answer") };
+        let Payload::Unknown(array) = &*sample.payload else { panic!("no array") };
+        assert_eq!(Array::deserialize(array).unwrap().data(), [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused_in_words() {
+        let folder = Folder::new();
+        for (answer, words) in [
+            ("garbage", "is no answer to this question"),
+            ("[1]", "is no answer to this question"),
+            (r#"{"id":"ID","state":"perhaps"}"#, "perhaps"),
+            (r#"{"id":"another","state":"answered"}"#, "it answers `another`"),
+            (r#"{"protocol":9,"id":"ID","state":"answered"}"#, "version 9"),
+            (
+                r#"{"id":"ID","state":"answered","sample":{"step":1,"variant":"x","channel":"a/b","payload":1}}"#,
+                "its variant is not one",
+            ),
+            (
+                r#"{"id":"ID","state":"answered","sample":{"step":1,"channel":"attention.maps","payload":1}}"#,
+                "channel `attention.maps`",
+            ),
+        ] {
+            let said = folder.refused(answer);
+            assert!(said.contains(words), "{answer}: {said}");
+        }
+        let long = format!("{{\"id\":\"ID\",\"state\":\"answered\"}}{}", " ".repeat(MAX_ANSWER as usize));
+        let said = folder.refused(&long);
+        assert!(said.contains("longer than 67.1 MB"), "{said}");
+        let deep = format!("{{\"id\":\"ID\",\"state\":\"answered\",\"sample\":{}", "[".repeat(100_000));
+        assert!(folder.refused(&deep).contains("is no answer to this question"));
+    }
+
+    #[test]
+    fn a_folder_without_questions_and_a_long_one_are_refused() {
+        let folder = Folder::new();
+        let args = Args::from([("text".to_owned(), Value::Text("x".repeat(MAX_QUESTION)))]);
+        let put =
+            |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args).expect_err("refused").to_string();
+        assert!(put(&args).contains("shorten its text"));
+        fs::remove_dir(folder.run.path().join(ASK)).unwrap();
+        assert!(put(&Args::new()).contains("nobody answers in"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_is_followed() {
+        use std::os::unix::fs::symlink;
+        let (folder, elsewhere) = (Folder::new(), tempfile::tempdir().unwrap());
+        let asked = folder.put();
+        let secret = elsewhere.path().join("secret.json");
+        fs::write(&secret, json!({"id": asked.id, "state": "answered", "words": "secret"}).to_string()).unwrap();
+        symlink(&secret, folder.run.path().join(asked.path(ANSWER, "json"))).unwrap();
+        let said = asked.reply(&folder.info).expect_err("a link is refused").to_string();
+        assert!(said.contains("it is a link"), "{said}");
+        asked.withdraw();
+        fs::remove_dir(folder.run.path().join(ASK)).unwrap();
+        symlink(elsewhere.path(), folder.run.path().join(ASK)).unwrap();
+        let put = OpenQuestion::put(folder.run.path(), "attention", &Args::new());
+        assert!(put.expect_err("a link is refused").to_string().contains("it is a link"));
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,13 @@
+//! Names that most fused operations use.
+
+pub(super) use super::{
+    custom_op::{FusedOp, Op, if_tracked, like},
+    storage,
+};
+pub(super) use crate::{
+    arch::{arch, kernel},
+    buffers::build_vec,
+    simd, threads,
+};
+pub(super) use candle_core::{D, DType, Result, Shape, Tensor, bail};
+pub(super) use pulp::{Simd, WithSimd};

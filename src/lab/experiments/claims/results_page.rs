@@ -1,0 +1,140 @@
+//! The page `docs/results.md`: what the runs of claims gave, a line a result.
+
+use std::fmt::Write as _;
+
+use super::{
+    curve::EffectPoint,
+    ledger::{Judgement, Ledger, Paper, Row},
+    result::ClaimResult,
+    rule::Rule,
+    table::table_line,
+};
+use crate::experiments::short_number::short;
+
+const HEAD: &str = "# Results
+
+What runs have said of the [claims of the papers](claims.md): the effect with its interval, and by what it was made. This page is
+made from `claims/results`, which keeps the number of every seed: `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`. What was measured
+and is no claim's stands in [measurements.md](measurements.md), with its commands; how fast a training step is in
+[performance.md](performance.md).
+
+    orrery claims show A2           # rule, numbers of each seed, what would turn the verdict
+    orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
+
+An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number
+stands beside it where there is one on this scale. p is corrected by Holm's method for all rules of its paper. Minutes are those of
+training, all runs together, on the machine that is named; several results may be of the same runs.
+";
+
+/// Most values of a setting that are written out.
+const MAX_VALUES: usize = 8;
+/// Digits of a commit that tell it from others.
+const COMMIT: usize = 8;
+
+/// A result with its claim's row, rule and judgement.
+struct ResultLine<'a> {
+    row: &'a Row<'a>,
+    rule: &'a Rule,
+    judged: &'a Judgement,
+    result: &'a ClaimResult,
+}
+
+impl Ledger {
+    /// The page `docs/results.md`.
+    pub fn results_markdown(&self) -> String {
+        let rows = self.rows();
+        let lines: Vec<ResultLine> = rows.iter().filter_map(|row| self.line(row)).collect();
+        let with_interval = lines.iter().filter(|line| line.judged.outcome.is_some()).count();
+        let (all, results) = (rows.len(), lines.len());
+        let mut text =
+            format!("{HEAD}\n{results} of {all} claims have a result of runs, {with_interval} of them an interval.\n");
+        for paper in &self.papers {
+            let of_paper: Vec<&ResultLine> = lines.iter().filter(|line| line.row.paper.id == paper.id).collect();
+            if !of_paper.is_empty() {
+                paper_section(paper, &of_paper, &mut text);
+            }
+        }
+        text
+    }
+
+    fn line<'a>(&'a self, row: &'a Row<'a>) -> Option<ResultLine<'a>> {
+        let (rule, judged) = (row.claim.rule.as_ref()?, row.standing.judgement()?);
+        Some(ResultLine { row, rule, judged, result: self.results.get(&row.claim.id)? })
+    }
+}
+
+fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
+    let head = ["", "claim", "effect [95%]", "the paper", "verdict", "p", "seeds", "minutes", "made by"];
+    // writing to a string does not fail
+    let _ = writeln!(text, "\n## {}\n\n{}", paper.file.title, table_line(head.map(str::to_owned)));
+    text.push_str(&table_line(head.map(|_| "---".to_owned())));
+    text.push('\n');
+    for line in lines {
+        let ResultLine { row, rule, judged, result } = line;
+        let _ = writeln!(
+            text,
+            "{}",
+            table_line([
+                row.claim.id.clone(),
+                row.claim.title.clone(),
+                row.effect_label(),
+                rule.published.map_or(String::new(), short),
+                row.standing.label(),
+                judged.p.map_or(String::new(), short),
+                row.seeds_label(),
+                short(result.made.minutes),
+                made_label(result),
+            ])
+        );
+    }
+    let curves: Vec<String> = lines.iter().flat_map(|line| line.curve_lines()).collect();
+    if !curves.is_empty() {
+        let _ = write!(text, "\n{}", curves.concat());
+    }
+}
+
+/// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC".
+fn made_label(result: &ClaimResult) -> String {
+    let made = &result.made;
+    let commit = made.commit.as_ref().and_then(|commit| commit.get(..COMMIT));
+    let commit = commit.map_or(String::new(), |commit| format!(" at {commit}"));
+    format!("Orrery {}{commit}, {} cores of {}", made.version, made.cores, made.cpu)
+}
+
+impl ResultLine<'_> {
+    /// Lines on an interval that turns over steps, and on few values of a setting.
+    fn curve_lines(&self) -> Vec<String> {
+        let (id, mut lines) = (&self.row.claim.id, vec![]);
+        let turns = self.rule.turns_label(&self.judged.curve);
+        if turns.contains(';') {
+            lines.push(format!("- {id} over steps: {turns}.\n"));
+        }
+        let values = &self.judged.along_axis;
+        if let (Some(axis), 2..=MAX_VALUES) = (self.rule.axis(), values.len()) {
+            let points: Vec<String> = values.iter().map(EffectPoint::label).collect();
+            lines.push(format!("- {id} over `{axis}`: {}.\n", points.join("; ")));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiments::claims::small_ledger::{ledger, ledger_with, result};
+
+    #[test]
+    fn a_result_has_a_line_with_its_machine() {
+        let page = ledger_with(&result(&[0.002, 0.0021, 0.0019])).results_markdown();
+        let line = page.lines().find(|line| line.starts_with("| X1 |")).unwrap();
+        assert!(line.starts_with("| X1 | the gate stays shut | 0.002 ["), "{line}");
+        assert!(line.ends_with(" | 3 | 3.5 | Orrery 0, 2 cores of c |"), "{line}");
+        assert!(page.contains("1 of 3 claims have a result of runs, 1 of them an interval."), "{page}");
+        assert!(!page.contains("| X2 |"), "it was not run");
+    }
+
+    #[test]
+    fn a_ledger_without_results_has_no_table() {
+        let page = ledger().results_markdown();
+        assert!(page.contains("0 of 3 claims") && !page.contains("| --- |"), "{page}");
+    }
+}

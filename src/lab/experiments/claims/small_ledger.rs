@@ -1,0 +1,91 @@
+//! A ledger of three claims for tests: X1 and X2 have rules, X12 needs a GPU.
+
+use super::{
+    criterion::Verdict,
+    ledger::Ledger,
+    result::{ClaimResult, Made, PointNumbers, SeedNumbers},
+};
+
+pub const PAPER: &str = r#"
+title = "A paper"
+source = "arXiv 0"
+
+[[claim]]
+id = "X1"
+starred = true
+title = "the gate stays shut"
+quote = "Gate stays closed"
+place = "Table 2"
+number = ".01"
+tier = "scaled"
+counter = "it had no time to open"
+turns = "an open gate"
+[claim.rule]
+base = "fast_slow_needed"
+steps = 40
+seeds = 3
+read = "gate of coupled"
+statistic = "mean"
+stands = { below = 0.01 }
+
+[[claim]]
+id = "X2"
+title = "it is cheaper"
+quote = "cheaper"
+place = "3"
+number = ""
+tier = "proxy"
+counter = "c"
+turns = "t"
+[claim.rule]
+base = "fast_slow"
+seeds = 3
+read = "held_out_loss of coupled"
+beside = "held_out_loss of frozen"
+statistic = "paired_difference"
+stands = { below = 0.0 }
+
+[[claim]]
+id = "X12"
+title = "at scale"
+quote = "at scale"
+place = "8"
+number = ""
+tier = "scaled"
+needs = "a GPU"
+"#;
+
+/// The claims without a result.
+pub fn ledger() -> Ledger {
+    Ledger::new(&[("paper".to_owned(), PAPER.to_owned())], &[]).unwrap()
+}
+
+/// A result of X1 with these numbers, one a seed from 0 on, which is yet to be judged.
+pub fn result(numbers: &[f64]) -> ClaimResult {
+    let ledger = ledger();
+    let (_, claim) = ledger.claims().next().unwrap();
+    let seed = |(seed, number): (usize, &f64)| SeedNumbers {
+        seed: seed as u64,
+        points: vec![PointNumbers { at: None, number: *number, beside: None }],
+    };
+    ClaimResult {
+        claim: claim.id.clone(),
+        rule: claim.rule.as_ref().unwrap().hash(),
+        verdict: Verdict::CannotBeTold,
+        effect: None,
+        interval: None,
+        p: None,
+        seeds: numbers.iter().enumerate().map(seed).collect(),
+        missing: vec![],
+        curve: vec![],
+        made: Made { version: "0".to_owned(), cpu: "c".to_owned(), cores: 2, minutes: 3.5, commit: None },
+    }
+}
+
+/// The claims with this result, judged.
+pub fn ledger_with(result: &ClaimResult) -> Ledger {
+    let mut ledger = ledger();
+    let judged = ledger.judged(result);
+    ledger.results.insert(result.claim.clone(), judged);
+    ledger
+}

@@ -1,0 +1,103 @@
+//! The questions that the program which trains a run answers over its folder (docs/protocol.md), by the protocol's names.
+//! One that a probe answers here too takes the probe's arguments.
+
+use crate::{
+    config::{Arguments, Knob, Value, arguments},
+    probe::{self, AnyProbe},
+    telemetry::{
+        Args,
+        measurements::{AttentionMapsArgs, NextTokensArgs},
+    },
+};
+
+/// Attention along a text: the probe `attention_maps`.
+pub const ATTENTION: &str = "attention";
+/// The tokens that may follow a text: the probe of the same name.
+pub const NEXT_TOKENS: &str = NextTokensArgs::PROBE;
+/// Training waits between two steps.
+pub const PAUSE: &str = "pause";
+/// Training goes on; allowed where `pause` is.
+pub const RESUME: &str = "resume";
+/// The weights are saved.
+pub const SAVE: &str = "save";
+/// The learning rate is multiplied.
+pub const SCALE_LR: &str = ScaleLrArgs::PROBE;
+
+/// The argument that names the matrix by which neurons write, where weights that a program keeps are asked as a graph.
+pub const FROM: &str = "from";
+/// The argument that names the matrix by which neurons read.
+pub const TO: &str = "to";
+
+arguments! {
+    /// Multiplies the learning rate of every group of parameters.
+    pub struct ScaleLrArgs asks "scale_lr" {
+        /// The factor by which every learning rate is multiplied.
+        #[range(1e-6..=100.0)]
+        factor: f64 = 0.5,
+    }
+}
+
+/// The protocol's name of a question that goes by this name here: that of its probe, or its own.
+pub fn ask_of(name: &str) -> &str {
+    if name == AttentionMapsArgs::PROBE { ATTENTION } else { name }
+}
+
+/// The probe that answers this question of Orrery's own runs.
+pub fn probe_of(ask: &str) -> Option<&'static dyn AnyProbe> {
+    probe::find(if ask == ATTENTION { AttentionMapsArgs::PROBE } else { ask })
+}
+
+/// A knob for each argument of a question; `None` for one that only the program knows.
+pub fn knobs_of(ask: &str) -> Option<Vec<Knob>> {
+    match ask {
+        PAUSE | RESUME | SAVE => Some(vec![]),
+        SCALE_LR => Some(ScaleLrArgs::knobs()),
+        _ => probe_of(ask).map(AnyProbe::knobs),
+    }
+}
+
+/// True if a program that allows these questions answers this one.
+pub fn is_allowed(allowed: &[String], ask: &str) -> bool {
+    allowed.iter().any(|name| name == ask || ask == RESUME && name == PAUSE)
+}
+
+/// The arguments without those that have their usual value, which the program's own function may not take.
+pub fn without_defaults(ask: &str, args: &Args) -> Args {
+    let knobs = if ask == SCALE_LR { vec![] } else { knobs_of(ask).unwrap_or_default() };
+    let is_usual = |key: &str, value: &Value| knobs.iter().any(|knob| knob.key == key && knob.default == *value);
+    args.iter().filter(|(key, value)| !is_usual(key, value)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_and_its_question_have_each_others_names() {
+        for ask in [ATTENTION, NEXT_TOKENS] {
+            let probe = probe_of(ask).expect("a probe answers it");
+            assert_eq!(ask_of(probe.id()), ask);
+            assert!(knobs_of(ask).is_some_and(|knobs| knobs.iter().any(|knob| knob.key == "text")));
+        }
+        assert_eq!(ask_of("lesson"), "lesson");
+        assert!(knobs_of("lesson").is_none() && knobs_of(SAVE).is_some_and(|knobs| knobs.is_empty()));
+        assert!([PAUSE, RESUME, SAVE, SCALE_LR].iter().all(|ask| probe_of(ask).is_none()));
+    }
+
+    #[test]
+    fn who_may_pause_may_resume() {
+        let allowed = [PAUSE.to_owned()];
+        assert!(is_allowed(&allowed, PAUSE) && is_allowed(&allowed, RESUME));
+        assert!(!is_allowed(&allowed, SAVE) && !is_allowed(&[], RESUME));
+    }
+
+    #[test]
+    fn usual_values_are_not_sent() {
+        let asked = NextTokensArgs { text: "hi".into(), count: 3, ..NextTokensArgs::default() };
+        let sent = without_defaults(NEXT_TOKENS, &asked.to_args());
+        assert_eq!(sent, Args::from([("text".into(), Value::Text("hi".into())), ("count".into(), Value::Int(3))]));
+        assert_eq!(without_defaults(SCALE_LR, &ScaleLrArgs::default().to_args()).len(), 1, "the factor is always sent");
+        let own = Args::from([("passage".to_owned(), Value::Int(0))]);
+        assert_eq!(without_defaults("lesson", &own), own);
+    }
+}

@@ -1,0 +1,18 @@
+//! Names that most files of a lab use.
+
+pub(crate) use super::{
+    Lab, Pane, RunSettings, TrainSettings,
+    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    drawing::{Canvas, Drawing, Ink},
+    experiment::{Experiment, Variant, ask_every, equal_transformer, schedules},
+    headline::{
+        Better, Digits, Headline, any_origin, common,
+        large::{self, LargeNumber, Meaning},
+        measured,
+    },
+};
+pub(crate) use crate::{
+    config::{Arguments, Choice, Config, ConfigError, Settings, choices, settings, whole_numbers},
+    models::ModelSpec,
+    trainer::{Plan, ProbeSchedule, Stage},
+};

@@ -1,0 +1,123 @@
+//! BDH on a graph: its edges, counts, the strict past, and the state of synapses against the parallel form.
+
+use std::collections::BTreeSet;
+
+use candle_core::{Device, IndexOp, Tensor};
+use orrery_lab::{
+    models::{
+        Model, Trainable,
+        graph_bdh::{GraphBdh, GraphBdhSpec},
+    },
+    nn::{AdamW, Batch, Tap, host, optimiser::AdamWSpec},
+};
+
+use crate::bdh::{Outcome, VOCAB, distance, tokens};
+
+fn small() -> GraphBdhSpec {
+    GraphBdhSpec { neurons: 32, degree: 4, synapses: 6, layers: 2, memory: 9.0, norms: true }
+}
+
+fn variants() -> Vec<GraphBdhSpec> {
+    vec![
+        small(),
+        GraphBdhSpec { norms: false, ..small() },
+        GraphBdhSpec { layers: 1, synapses: 32, degree: 32, ..small() },
+        GraphBdhSpec { memory: 1.0, layers: 3, ..small() },
+    ]
+}
+
+fn model(spec: &GraphBdhSpec) -> candle_core::Result<GraphBdh> {
+    let model = GraphBdh::new(spec, VOCAB, 3, &Device::Cpu)?;
+    // a head that is far from its small start, so that a difference would be seen
+    let head = model.params().get("head.weight").ok_or(candle_core::Error::msg("no head"))?;
+    head.set(&(head.as_tensor() * 20.0)?.detach())?;
+    Ok(model)
+}
+
+#[test]
+fn every_neuron_has_as_many_different_sources() -> Outcome {
+    let spec = small();
+    let [one, other] = [3, 4].map(|seed| GraphBdh::new(&spec, VOCAB, seed, &Device::Cpu));
+    let (one, other) = (one?, other?);
+    assert_eq!(one.params().count(), spec.parameters(VOCAB), "sources are no weights");
+    let mut graphs = BTreeSet::new();
+    for (name, var) in one.params().iter().filter(|(name, _)| name.ends_with(".source")) {
+        assert!(one.params().is_buffer(name));
+        let k = if name == "gs.source" { spec.synapses } else { spec.degree };
+        assert_eq!(var.dims(), [spec.neurons, k]);
+        let all: Vec<u32> = host::to_f32(var)?.iter().map(|j| *j as u32).collect();
+        for row in all.chunks(k) {
+            let distinct: BTreeSet<u32> = row.iter().copied().collect();
+            assert!(distinct.len() == k && distinct.iter().all(|j| (*j as usize) < spec.neurons), "{name}: {row:?}");
+        }
+        let second = other.params().get(name).ok_or("no such graph")?;
+        assert_ne!(host::to_f32(var)?, host::to_f32(second)?, "another seed draws another graph");
+        graphs.insert(all);
+    }
+    assert_eq!(graphs.len(), 5, "each circuit has its own");
+    Ok(())
+}
+
+#[test]
+fn training_moves_weights_and_leaves_the_graph() -> Outcome {
+    let model = model(&small())?;
+    let read = |end: &str| -> candle_core::Result<Vec<Vec<f32>>> {
+        model.params().iter().filter(|(name, _)| name.ends_with(end)).map(|(_, var)| host::to_f32(var)).collect()
+    };
+    let (sources, weights) = (read(".source")?, read(".weight")?);
+    let batch = Batch { tokens: tokens(1, 2, 20)?, targets: tokens(2, 2, 20)? };
+    let grads = model.loss(&batch)?.total.backward()?;
+    AdamW::new(model.params(), AdamWSpec::default())?.step(model.params(), &grads, 1e-2)?;
+    assert_eq!(read(".source")?, sources);
+    for (before, after) in weights.iter().zip(read(".weight")?) {
+        assert_ne!(*before, after);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_later_token_changes_nothing_before_it() -> Outcome {
+    for spec in variants() {
+        let (model, at) = (model(&spec)?, 13);
+        let first = tokens(1, 1, 24)?;
+        let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 24 - at)?], 1)?;
+        let (a, b) = (model.logits(&first, &mut Tap::off())?, model.logits(&other, &mut Tap::off())?);
+        let off = distance(&a.i((.., ..at))?, &b.i((.., ..at))?)?;
+        assert!(off < 1e-5, "{spec:?}: {off:e}");
+        assert!(distance(&a.i((.., at..))?, &b.i((.., at..))?)? > 1e-3, "{spec:?}: the edit does nothing");
+    }
+    Ok(())
+}
+
+/// The state of one synapse an edge, written and read token by token, is what the window sums up at once.
+#[test]
+fn streaming_is_the_parallel_form() -> Outcome {
+    for spec in variants() {
+        let (model, rows, t) = (model(&spec)?, 2, 26);
+        let all = tokens(5, rows, t)?;
+        let whole = model.logits(&all, &mut Tap::off())?;
+        let mut stream = model.stream(rows)?;
+        let parts: Vec<Tensor> =
+            (0..t).map(|at| stream.read(&all.narrow(1, at, 1)?.contiguous()?)).collect::<candle_core::Result<_>>()?;
+        let size = host::to_f64(&whole)?.iter().fold(1f64, |m, v| m.max(v.abs()));
+        let off = distance(&whole, &Tensor::cat(&parts, 1)?)?;
+        assert!(off < 1e-4 * size, "{spec:?}: {off:e} of {size}");
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_named() {
+    for (spec, words) in [
+        (GraphBdhSpec { neurons: 0, ..small() }, "neurons 0"),
+        (GraphBdhSpec { neurons: 4096, ..small() }, "more than 2048"),
+        (GraphBdhSpec { degree: 33, ..small() }, "1 to 32 edges"),
+        (GraphBdhSpec { synapses: 0, ..small() }, "1 to 32 synapses"),
+        (GraphBdhSpec { layers: 0, ..small() }, "layers 0"),
+        (GraphBdhSpec { memory: 0.5, ..small() }, "at least 1 token"),
+        (GraphBdhSpec { memory: f64::NAN, ..small() }, "at least 1 token"),
+    ] {
+        let said = GraphBdh::new(&spec, VOCAB, 0, &Device::Cpu).err().unwrap().to_string();
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}

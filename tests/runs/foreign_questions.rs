@@ -1,0 +1,315 @@
+//! Questions to a program that trains a run elsewhere: the real binary asks over the folder, and a stand-in or the Python
+//! package answers.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{command::orrery, foreign_run::ForeignRun};
+
+/// A run that is being written and may be asked these questions.
+fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
+    let run = ForeignRun::begin(here, "run", &json!({"lr": 0.1}));
+    run.state(0, &json!("running"));
+    (1..=3).for_each(|step| run.step(step));
+    run.allow(asks);
+    run
+}
+
+/// Replies to the next question as `reply` says, given its id, and gives the question.
+fn replying(run: &ForeignRun, reply: impl FnOnce(&ForeignRun, &str) + Send + 'static) -> JoinHandle<Value> {
+    let run = ForeignRun { folder: run.folder.clone() };
+    std::thread::spawn(move || {
+        let begun = Instant::now();
+        loop {
+            if let Some((id, question)) = run.asked().into_iter().next() {
+                reply(&run, &id);
+                return question;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody asks");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    })
+}
+
+/// What is said of a question whose reply is this, with the exit code; the question is gone afterwards.
+fn asked(
+    run: &ForeignRun,
+    words: &str,
+    reply: impl FnOnce(&ForeignRun, &str) + Send + 'static,
+) -> (Option<i32>, String, Value) {
+    let replier = replying(run, reply);
+    let (code, said) = orrery(run.folder.parent().unwrap(), &format!("ask run {words} --wait 60"));
+    let question = replier.join().unwrap();
+    assert!(run.asked().is_empty(), "{words}: a question is left");
+    (code, said, question)
+}
+
+#[test]
+fn an_answer_is_printed_as_one_of_an_own_run() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &["attention", "scale_lr", "lesson"]);
+    // by the name of the probe and by that of the protocol
+    for name in ["attention", "attention_maps"] {
+        let (code, said, question) =
+            asked(&run, &format!("{name} --set text=hi --set passage=0"), |run, id| run.answer_attention(id, 7));
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": "hi"})));
+        assert!(said.contains("attention of 1 layer"), "{said}");
+        let line = said.lines().find(|line| line.starts_with('{')).unwrap();
+        let sample: Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&sample["step"], &sample["channel"]), (&json!(7), &json!("attention.maps")));
+    }
+    let (code, said, _) = asked(&run, "attention --set text=hi --csv", |run, id| run.answer_attention(id, 7));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("channel,step,variant,field,index,value\nattention.maps,7,model,"), "{said}");
+
+    let done = |run: &ForeignRun, id: &str| run.answer(id, &json!({"state": "answered", "words": "0.1 -> 0.05"}));
+    let (code, said, question) = asked(&run, "scale_lr --set factor=0.5", done);
+    assert!(code == Some(0) && said.contains("0.1 -> 0.05") && said.contains("answer/scale_lr"), "{said}");
+    assert_eq!(question["args"], json!({"factor": 0.5}));
+    let (_, _, question) = asked(&run, "lesson --set n=3 --set deep=true --set name=ferry", done);
+    assert_eq!(
+        (&question["ask"], &question["args"]),
+        (&json!("lesson"), &json!({"n": 3, "deep": true, "name": "ferry"}))
+    );
+    // the tensors beside an answer
+    let (code, said, _) = asked(&run, "lesson", |run, id| {
+        let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
+        let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
+        let file = [&(header.len() as u64).to_le_bytes()[..], header, &values].concat();
+        fs::write(run.folder.join(format!("answer/{id}.safetensors")), file).unwrap();
+        run.answer(id, &json!({"state": "answered"}));
+    });
+    assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
+}
+
+#[test]
+fn what_is_refused_is_refused_in_words() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &["attention", "scale_lr"]);
+    let (code, said, _) = asked(&run, "attention --set text=hi", |run, id| {
+        run.answer(id, &json!({"state": "refused", "words": "`attention` has no function"}));
+    });
+    assert!(code == Some(2) && said.contains("refused: `attention` has no function"), "{said}");
+    for (words, part) in [
+        ("save", "`save` is not allowed by the script of this run, which allows attention, scale_lr"),
+        ("attention --set txt=hi", "did you mean `text`?"),
+        ("scale_lr --set factor=1000", "100"),
+        ("attention --set text=hi --step 2", "leave out --step"),
+        ("attention --set text=hi --view nothing --out a.png", "there is no view `nothing`"),
+    ] {
+        let (code, said) = orrery(here.path(), &format!("ask run {words} --wait 5"));
+        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+        assert!(run.asked().is_empty(), "{words}");
+    }
+    run.allow(&[]);
+    let (code, said) = orrery(here.path(), "ask run attention --set text=hi");
+    assert!(code == Some(2) && said.contains("allows none"), "{said}");
+    run.allow(&["attention"]);
+    fs::write(run.folder.join(".source"), "ssh://elsewhere/run\n").unwrap();
+    let (code, said) = orrery(here.path(), "ask run attention --set text=hi");
+    assert!(code == Some(2) && said.contains("this is a copy of ssh://elsewhere/run"), "{said}");
+    fs::remove_file(run.folder.join(".source")).unwrap();
+    run.state(3, &json!("finished"));
+    let (code, said) = orrery(here.path(), "ask run attention --set text=hi");
+    assert!(code == Some(2) && said.contains("the run has ended"), "{said}");
+}
+
+#[test]
+fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &["attention"]);
+    let begun = Instant::now();
+    let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert_eq!(code, Some(1), "{said}");
+    for part in ["`run`", "asked `attention` at ", "within 1 s", "No program of this machine holds that folder"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(run.asked().is_empty(), "the question was withdrawn");
+    // the program is there, and slow
+    let lock = File::options().create(true).append(true).open(run.folder.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let (_, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
+    assert!(said.contains("It looks once a step"), "{said}");
+    drop(lock);
+    // it ends while it is asked
+    let (code, said, _) =
+        asked(&run, "attention --set text=hi", |run, _| run.state(3, &json!({"failed": {"message": "out of memory"}})));
+    assert!(code == Some(1) && said.contains("the run ended before its program answered"), "{said}");
+}
+
+#[test]
+fn what_is_no_answer_is_said_and_not_shown() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &["attention"]);
+    let file = |run: &ForeignRun, id: &str| run.folder.join(format!("answer/{id}.json"));
+    let refused = |part: &str, reply: fn(PathBuf)| {
+        let (code, said, _) = asked(&run, "attention --set text=hi", move |run, id| reply(file(run, id)));
+        assert!(code == Some(2) && said.contains(part), "{part}: {said}");
+    };
+    refused("is no answer to this question", |path| fs::write(path, b"\xff\x00 garbage").unwrap());
+    refused("it answers `another`", |path| {
+        fs::write(path, r#"{"id":"another","state":"answered","words":"secret"}"#).unwrap();
+    });
+    refused("is longer than 67.1 MB", |path| File::create(path).unwrap().set_len((64 << 20) + 1).unwrap());
+    refused("it is a folder", |path| fs::create_dir(path).unwrap());
+    refused("version 9", |path| {
+        let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        fs::write(&path, json!({"protocol": 9, "id": id, "state": "answered"}).to_string()).unwrap();
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_a_folder_that_is_asked_is_followed() {
+    use std::os::unix::fs::symlink;
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &["attention"]);
+    let elsewhere = here.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let secret = elsewhere.join("secret.json");
+    fs::write(&secret, r#"{"words":"the secret"}"#).unwrap();
+    let target = secret.clone();
+    let (code, said, _) = asked(&run, "attention --set text=hi", move |run, id| {
+        symlink(&target, run.folder.join(format!("answer/{id}.json"))).unwrap();
+    });
+    assert!(code == Some(2) && said.contains("it is a link") && !said.contains("the secret"), "{said}");
+    let ask = run.folder.join("ask");
+    fs::remove_dir(&ask).unwrap();
+    symlink(&elsewhere, &ask).unwrap();
+    let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
+    assert!(code == Some(2) && said.contains("it is a link"), "{said}");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "nothing was written there");
+    fs::remove_file(&ask).unwrap();
+    let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
+    assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
+}
+
+#[test]
+fn any_two_matrices_of_the_weights_are_a_graph() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &[]);
+    let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
+    assert!(code == Some(2) && said.contains("keeps no weights"), "{said}");
+    for step in [2, 4] {
+        run.weights(step, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40), ("wte", 7, 9)]);
+    }
+    let samples = |words: &str| -> Vec<Value> {
+        let (code, said) = orrery(here.path(), &format!("ask run {words} --matrices h.0.c_proj h.0.c_fc"));
+        assert_eq!(code, Some(0), "{words}: {said}");
+        said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let graph = samples("neuron_graph --set edges=50");
+    let channels: Vec<&str> = graph.iter().filter_map(|sample| sample["channel"].as_str()).collect();
+    assert_eq!(channels, ["graph.histogram", "graph.neurons", "graph.degrees"]);
+    assert!(graph.iter().all(|sample| sample["step"] == json!(4)), "the newest weights");
+    assert!(graph[1]["about"].as_str().unwrap().starts_with("G from h.0.c_proj to h.0.c_fc, excitatory"));
+    assert_eq!(graph[1]["payload"]["summary"]["neurons"], json!(40), "the hidden neurons");
+    let past = samples("neuron_graph --set edges=50 --step 3");
+    assert!(past[0]["step"] == json!(2) && past[1]["payload"] != graph[1]["payload"], "the weights last before it");
+    assert_eq!(samples("graph_modularity --set most=100 --set searches=1")[0]["channel"], json!("graph.modularity"));
+    for (words, part) in [
+        ("neuron_graph --matrices h.0.c_proj h.0.c_fcc", "did you mean `h.0.c_fc`?"),
+        ("neuron_graph --matrices wte h.0.c_fc", "no side of one is as long"),
+        (
+            "neuron_graph --matrices h.0.c_proj h.0.c_fc --step 1",
+            "no weights of step 1 or before it are kept; there are 2, 4",
+        ),
+        ("neuron_graph --matrices h.0.c_proj h.0.c_fc --set from_head=1", "no heads"),
+        ("graph_neuron --matrices h.0.c_proj h.0.c_fc", "cannot be asked of two matrices"),
+    ] {
+        let (code, said) = orrery(here.path(), &format!("ask run {words}"));
+        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+    }
+    let damaged = run.folder.join("snapshots/step-00000004.safetensors");
+    let mut bytes = fs::read(&damaged).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
+    assert!(code == Some(2) && said.contains("its checksum differs"), "{said}");
+}
+
+/// A training script of a few lines that can be asked.
+const SCRIPT: &str = r#"
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import orrery_log
+
+class Optimizer:
+    param_groups = [{"lr": 0.1}]
+
+run = orrery_log.init(
+    "stand-in",
+    dir=sys.argv[2],
+    allow=["attention", "next_tokens", "scale_lr", "pause", "norms"],
+    answers={
+        "attention": lambda text: ({"h.0": [[1.0, 0.0], [0.5, 0.5]]}, list(text)),
+        "next_tokens": lambda text, count=2: [("a", 0.75), ("b", 0.25)][:count],
+        "norms": lambda layer: [[1.0, 2.0], [3.0, float(layer)]],
+    },
+)
+run.optimizer = Optimizer()
+print(run.folder, flush=True)
+step, begun = 0, time.monotonic()
+while time.monotonic() - begun < 120:
+    step += 1
+    run.log({"loss": 1.0 / step}, step=step)
+    time.sleep(0.01)
+"#;
+
+/// Ends with the test.
+struct Training(Child);
+
+impl Drop for Training {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_python_package_answers_while_it_trains() {
+    let here = tempfile::tempdir().unwrap();
+    let python = std::env::var("ORRERY_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut packages = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("python"));
+    let package = packages.find(|up| up.join("orrery_log").is_dir()).expect("the package lies in the repository");
+    let mut command = Command::new(&python);
+    command.args(["-c", SCRIPT]).arg(&package).arg(here.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(process) = command.spawn() else {
+        println!("skipped: there is no {python}");
+        return;
+    };
+    let mut training = Training(process);
+    let mut folder = String::new();
+    BufReader::new(training.0.stdout.take().unwrap()).read_line(&mut folder).unwrap();
+    let folder = Path::new(folder.trim());
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let ask = |words: &str| orrery(here.path(), &format!("ask {name} {words}"));
+    let answered = |words: &str| {
+        let (code, said) = ask(words);
+        assert_eq!(code, Some(0), "{words}: {said}");
+        said
+    };
+    assert!(answered("attention --set text=hi").contains("\"tokens\":[\"h\",\"i\"]"));
+    let next = answered("next_tokens --set text=hi --set count=1");
+    assert!(next.contains("\"token\":\"a\"") && !next.contains("\"token\":\"b\""), "{next}");
+    assert!(answered("scale_lr --set factor=0.5").contains("learning rate 0.1 -> 0.05"));
+    assert!(answered("norms --set layer=4").contains("[[1.0,2.0],[3.0,4.0]]"));
+    let (code, said) = ask("norms");
+    assert!(code == Some(2) && said.contains("refused: TypeError"), "{said}");
+    let (code, said) = ask("save");
+    assert!(code == Some(2) && said.contains("is not allowed"), "{said}");
+    // a question that waits for nobody leaves nothing, and a paused program answers
+    assert!(answered("pause").contains("paused after step"));
+    assert!(answered("resume").contains("goes on after step"));
+    assert_eq!(fs::read_dir(folder.join("ask")).unwrap().count(), 0);
+}

@@ -1,0 +1,142 @@
+//! The canvas that a software adapter's window is drawn through: what is seen is what a whole frame shows, pixel for pixel,
+//! and only what changed is drawn.
+
+use eframe::{
+    egui::{self, Event, Key, PointerButton, Pos2, Rect, accesskit::Role, vec2},
+    egui_wgpu::RendererOptions,
+};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable, wgpu::WgpuTestRenderer};
+use image::RgbaImage;
+use orrery::gpu::{
+    self,
+    canvas::{self, CanvasCounts, CanvasHandle},
+    offscreen::Offscreen,
+};
+use std::sync::{Arc, Mutex};
+
+use crate::{
+    adapter::offscreen,
+    recorded,
+    tessellation::tile,
+    tiles::{Tile, sized},
+};
+
+const SIZE: [f32; 2] = [700.0, 420.0];
+/// Views with lines, tables, maps, particles and what is dragged.
+const VIEWS: [&str; 8] =
+    ["losses", "gate", "attention", "next_tokens", "phase_plane", "slow_manifold", "trace_strips", "word_swap"];
+
+/// The view of recorded runs on this adapter; `prepare` may change how its context is drawn.
+fn shown(view: &str, adapter: &Offscreen, prepare: impl FnOnce(&egui::Context) + 'static) -> Harness<'static, Tile> {
+    let state = adapter.render_state().clone();
+    let told = state.clone();
+    let builder: HarnessBuilder<Tile> =
+        sized(SIZE[0], SIZE[1]).renderer(WgpuTestRenderer::from_render_state(state)).with_context_setup(move |ctx| {
+            gpu::install(ctx, &told);
+            prepare(ctx);
+        });
+    tile(view, recorded::twins()).shown(builder)
+}
+
+/// The same, through a canvas.
+fn on_canvas(view: &str, adapter: &Offscreen) -> (Harness<'static, Tile>, CanvasHandle) {
+    let handle = Arc::<Mutex<Option<CanvasHandle>>>::default();
+    let (state, kept) = (adapter.render_state().clone(), Arc::clone(&handle));
+    let harness = shown(view, adapter, move |ctx| {
+        *kept.lock().unwrap() = Some(canvas::install(ctx, &state, RendererOptions::PREDICTABLE));
+    });
+    let handle = handle.lock().unwrap().take().unwrap();
+    (harness, handle)
+}
+
+/// Pixels that differ between the two.
+fn differing(a: &RgbaImage, b: &RgbaImage) -> usize {
+    assert_eq!(a.dimensions(), b.dimensions());
+    a.pixels().zip(b.pixels()).filter(|(a, b)| a.0[..3] != b.0[..3]).count()
+}
+
+fn canvas_rect(harness: &Harness<'_, Tile>) -> Rect {
+    let all = Rect::from_min_size(Pos2::ZERO, vec2(SIZE[0], SIZE[1]));
+    harness.query_all_by_role(Role::Canvas).next().map_or(all, |node| node.rect())
+}
+
+/// What a hand does, an event a frame.
+fn gestures(rect: Rect) -> Vec<Event> {
+    let at = |x: f32, y: f32| rect.min + rect.size() * vec2(x, y);
+    let button = |pos: Pos2, pressed: bool| Event::PointerButton {
+        pos,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: egui::Modifiers::NONE,
+    };
+    let key =
+        |key| Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: egui::Modifiers::NONE };
+    let (from, to) = (at(0.3, 0.4), at(0.7, 0.6));
+    let mut all = vec![Event::PointerMoved(at(0.2, 0.5)), Event::PointerMoved(from), button(from, true)];
+    all.extend([Event::PointerMoved(at(0.5, 0.5)), Event::PointerMoved(to), button(to, false)]);
+    all.extend([key(Key::ArrowRight), Event::PointerMoved(at(0.9, 0.9)), Event::PointerGone]);
+    all
+}
+
+#[test]
+fn the_picture_is_that_of_a_frame_drawn_whole() {
+    for view in VIEWS {
+        let (Some(whole), Some(kept)) = (offscreen(), offscreen()) else { return };
+        let mut whole = shown(view, &whole, |_| {});
+        let (mut kept, _) = on_canvas(view, &kept);
+        for (k, event) in gestures(canvas_rect(&whole)).into_iter().enumerate() {
+            for harness in [&mut whole, &mut kept] {
+                harness.event(event.clone());
+                harness.step();
+            }
+            // some frames are laid out and never drawn
+            if k % 3 == 1 {
+                continue;
+            }
+            let [a, b] = [&mut whole, &mut kept].map(|harness| harness.render().unwrap());
+            assert_eq!(differing(&a, &b), 0, "{view}: pixels differ after event {k}, {event:?}");
+        }
+    }
+}
+
+#[test]
+fn only_what_changed_is_drawn() {
+    let Some(adapter) = offscreen() else { return };
+    let (mut harness, handle) = on_canvas("losses", &adapter);
+    let draw = |harness: &mut Harness<'_, Tile>| {
+        harness.step();
+        harness.render().unwrap();
+        handle.counts()
+    };
+    let all = (SIZE[0] * SIZE[1]) as u64;
+    for _ in 0..6 {
+        draw(&mut harness);
+    }
+    let before = draw(&mut harness);
+    assert!(before.pixels >= all, "{before:?}");
+    let still = draw(&mut harness);
+    assert_eq!(still, CanvasCounts { frames: before.frames + 1, ..before }, "nothing changed");
+    harness.state_mut().mirror = recorded::seeds();
+    let other = draw(&mut harness);
+    assert!(other.pixels > still.pixels, "another run is another picture");
+    let rect = canvas_rect(&harness);
+    harness.event(Event::PointerMoved(rect.min + rect.size() * vec2(0.5, 0.5)));
+    let hovered = draw(&mut harness);
+    assert!((1..all * 9 / 10).contains(&(hovered.pixels - other.pixels)), "{other:?}, {hovered:?}, of {all}");
+}
+
+#[test]
+fn another_theme_is_drawn_whole() {
+    let (Some(whole), Some(kept)) = (offscreen(), offscreen()) else { return };
+    let mut whole = shown("attention", &whole, |_| {});
+    let (mut kept, handle) = on_canvas("attention", &kept);
+    for harness in [&mut whole, &mut kept] {
+        harness.render().unwrap();
+        harness.state_mut().theme = orrery::ui::theme::Theme::light();
+        harness.step();
+        harness.step();
+    }
+    let [a, b] = [&mut whole, &mut kept].map(|harness| harness.render().unwrap());
+    assert_eq!(differing(&a, &b), 0);
+    assert!(handle.counts().pixels >= 2 * (SIZE[0] * SIZE[1]) as u64 * 7 / 10, "{:?}", handle.counts());
+}
