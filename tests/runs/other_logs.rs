@@ -452,6 +452,7 @@ fn hostile_logs_are_read_or_refused_in_words() {
     let (_other, folder) = copied("trackio");
     let database = folder.join("demo.db");
     let whole = fs::read(&database).unwrap();
+    let mut refused = vec![];
     for page in 1..12 {
         let mut bytes = whole.clone();
         let number = (page as u32 + 1).to_be_bytes();
@@ -461,8 +462,10 @@ fn hostile_logs_are_read_or_refused_in_words() {
         fs::write(&database, &bytes).unwrap();
         if let Err(why) = import(&database) {
             assert!(why.contains("cannot be read") || why.contains("holds no numbers"), "page {page}: {why}");
+            refused.push(why);
         }
     }
+    assert!(refused.iter().any(|why| why.contains("lead to one another")), "{refused:?}");
 }
 
 #[test]

@@ -15,10 +15,10 @@ use clap::Args;
 use super::{
     OpenArgs, RUNS, Settings, display,
     failure::Failure,
-    host::follow::POLL,
     interrupt, other_logs,
     output::print_line,
     remote::{self, Address},
+    stream::POLL,
     terminal::notice,
     window,
 };

@@ -12,12 +12,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::host::follow::POLL;
 use crate::{
     cli::prelude::*,
     files::{open_inside, read_inside},
 };
 
+/// How often a folder is looked at. Size and content are compared, so that it works where no change is announced, as on
+/// network file systems.
+pub const POLL: Duration = Duration::from_millis(250);
 /// The version of the frames.
 pub const VERSION: u32 = 1;
 /// The files that are sent whole as often as they change, and the most bytes of each.

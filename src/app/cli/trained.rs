@@ -29,7 +29,7 @@ pub struct TrainedArgs {
     /// The model's Hugging Face tokenizer.json
     #[arg(long, value_name = "FILE")]
     tokenizer_json: Option<PathBuf>,
-    /// Residuals, where the file does not say them: code, paper, both, final_norm
+    /// Residuals, where the file does not say them: code, paper, both, final_norm, normfree
     #[arg(long, value_parser = form)]
     form: Option<Form>,
     /// How positions enter attention, where the file does not say it: rope, alibi, both, nothing

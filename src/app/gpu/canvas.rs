@@ -3,6 +3,7 @@
 //! software, where every pixel costs the processor: what is seen is the same, pixel for pixel.
 
 use std::{
+    any::Any,
     mem,
     sync::{Arc, Mutex},
 };
@@ -10,7 +11,7 @@ use std::{
 use eframe::{
     egui::{
         Context, FullOutput, Id, PaintCallbackInfo, Plugin, Rect, Shape, TextureId, TexturesDelta,
-        epaint::{ClippedPrimitive, ClippedShape, Primitive},
+        epaint::{ClippedPrimitive, ClippedShape, PaintCallback, Primitive},
     },
     egui_wgpu::{
         Callback, CallbackResources, CallbackTrait, RenderState, Renderer, RendererOptions, ScreenDescriptor, wgpu,
@@ -22,6 +23,10 @@ use super::resources::{DrawPipeline, texture_entry};
 mod changed_tiles;
 
 use changed_tiles::{FrameShapes, PixelRect};
+
+/// The seconds within which two clicks are a double click. Each press and release takes a frame of its own, and those of a
+/// software adapter are long.
+const DOUBLE_CLICK: f64 = 0.6;
 
 /// The counts of what a canvas has drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +40,9 @@ pub struct CanvasCounts {
 pub fn install(ctx: &Context, state: &RenderState, options: RendererOptions) -> CanvasHandle {
     let canvas = Arc::new(Mutex::new(Canvas::new(&state.device, state.target_format, options)));
     ctx.add_plugin(CanvasPlugin(Arc::clone(&canvas)));
+    ctx.options_mut(|o| o.input_options.max_double_click_delay = DOUBLE_CLICK);
+    // A path that ends just outside of a tile may still colour a fringe in it.
+    ctx.tessellation_options_mut(|o| o.coarse_tessellation_culling = false);
     note_share(ctx, 1.0);
     CanvasHandle(canvas)
 }
@@ -96,13 +104,19 @@ impl CallbackTrait for CanvasFrame {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         screen: &ScreenDescriptor,
-        encoder: &mut wgpu::CommandEncoder,
+        _encoder: &mut wgpu::CommandEncoder,
         _resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
         let shapes = self.shapes.lock().ok().and_then(|mut shapes| shapes.take());
         let (Some(shapes), Ok(mut canvas)) = (shapes, self.canvas.lock()) else { return vec![] };
         canvas.take_textures(device, queue);
-        canvas.draw(&self.ctx, shapes, &mut Recording { device, queue, screen, encoder })
+        // Submitted at once: egui drops its own encoder where the surface has no room for a frame, and what the canvas
+        // takes for drawn would then be missing from the picture.
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("canvas") });
+        let mut recording = Recording { device, queue, screen, encoder: &mut encoder };
+        let commands = canvas.draw(&self.ctx, shapes, &mut recording);
+        queue.submit(commands.into_iter().chain([encoder.finish()]));
+        vec![]
     }
 
     fn paint(&self, info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, _resources: &CallbackResources) {
@@ -231,7 +245,8 @@ impl Canvas {
         for rect in &changed {
             jobs.extend(ctx.tessellate(frame.within(*rect), scale));
         }
-        jobs.extend(preparations(&frame.shapes));
+        let drawn: Vec<_> = jobs.iter().filter_map(callback).map(|callback| Arc::clone(&callback.callback)).collect();
+        jobs.extend(preparations(&frame.shapes, &drawn));
         let commands = self.renderer.update_buffers(device, queue, encoder, &jobs, screen);
         if let (Some(picture), false) = (&self.picture, changed.is_empty()) {
             let mut pass = encoder
@@ -273,19 +288,24 @@ impl Canvas {
     }
 }
 
-/// The callbacks of a frame, drawn nowhere: one that shows the same as before is prepared all the same, since it may read
-/// something back from the device.
-fn preparations(shapes: &[ClippedShape]) -> Vec<ClippedPrimitive> {
-    fn collect(shape: &Shape, into: &mut Vec<ClippedPrimitive>) {
+/// The callback of a primitive, if it is one.
+fn callback(job: &ClippedPrimitive) -> Option<&PaintCallback> {
+    if let Primitive::Callback(callback) = &job.primitive { Some(callback) } else { None }
+}
+
+/// The callbacks of a frame but those that are drawn, each drawn nowhere: one that shows the same as before is prepared all
+/// the same, since it may read something back from the device.
+fn preparations(shapes: &[ClippedShape], drawn: &[Arc<dyn Any + Send + Sync>]) -> Vec<ClippedPrimitive> {
+    fn collect(shape: &Shape, drawn: &[Arc<dyn Any + Send + Sync>], into: &mut Vec<ClippedPrimitive>) {
         match shape {
-            Shape::Callback(callback) => {
+            Shape::Callback(callback) if !drawn.iter().any(|drawn| Arc::ptr_eq(drawn, &callback.callback)) => {
                 into.push(ClippedPrimitive { clip_rect: Rect::ZERO, primitive: Primitive::Callback(callback.clone()) })
             }
-            Shape::Vec(shapes) => shapes.iter().for_each(|shape| collect(shape, into)),
+            Shape::Vec(shapes) => shapes.iter().for_each(|shape| collect(shape, drawn, into)),
             _ => {}
         }
     }
     let mut found = vec![];
-    shapes.iter().for_each(|clipped| collect(&clipped.shape, &mut found));
+    shapes.iter().for_each(|clipped| collect(&clipped.shape, drawn, &mut found));
     found
 }

@@ -103,7 +103,8 @@ const MANY_CALLBACKS: usize = 64;
 fn paint_callback(rect: Rect, drawn: &str, callback: impl CallbackTrait + 'static) -> PaintCallback {
     let made = Callback::new_paint_callback(rect, callback);
     let mut hasher = DefaultHasher::new();
-    (format!("{rect:?}"), drawn).hash(&mut hasher);
+    let edges = [rect.min.x, rect.min.y, rect.max.x, rect.max.y].map(f32::to_bits);
+    (edges, drawn).hash(&mut hasher);
     let key = hasher.finish();
     let Ok(mut recent) = CALLBACKS.lock() else { return made };
     if let Some(callback) = recent.get(&key).and_then(Weak::upgrade) {

@@ -66,8 +66,9 @@ impl FamilySpec for CoupledQkSpec {
     }
 }
 
-/// A decoder with learned or rotary positions and a tied head, or one that classifies whole texts. Taps: `layers.i.attn.weights`, queries and keys before
-/// (`layers.i.attn.q0`, `k0`) and after the evolution (`q`, `k`), `(B, H, T, d)`, and `final`.
+/// A decoder with learned or rotary positions and a tied head, or one that classifies whole texts. Taps:
+/// `layers.i.attn.weights`, queries and keys before (`layers.i.attn.q0`, `k0`) and after the evolution (`q`, `k`),
+/// `(B, H, T, d)`, and `final`.
 pub struct CoupledQk {
     spec: CoupledQkSpec,
     params: Params,

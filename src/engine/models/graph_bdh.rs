@@ -5,11 +5,12 @@
 //!
 //! - x_l = x_(l-1) + ((G_x^e - G_x^i) y_(l-1))^+, with x_(-1) = 0,
 //! - y_l = ((G_y^e - G_y^i) sigma_(t-1, l) x_l)^+ * x_l,
-//! - sigma_(t, l) = (sigma_(t-1, l) + (y_(l-1) x_l^T) * G_s) U.
+//! - sigma_(t, l)(i, j) = keep_i (sigma_(t-1, l) + (y_(l-1) x_l^T) * G_s)(i, j).
 //!
 //! What the paper leaves open is chosen so: edges are drawn at random, as many at each neuron; a weight is the size of its
-//! parameter; a token arrives as the pulse (its row of the embedding)^+ and the head reads the last y; U is diagonal and keeps
-//! a share of sigma(i, j) that depends on i, from one token to [`GraphBdhSpec::memory`]; and norms, which the paper moves
+//! parameter; a token arrives as the pulse (its row of the embedding)^+ and the head reads the last y; the share 1 - u(i, j) of
+//! Table 1 that is left of a synapse after a token depends on i alone, not on j as a U on the right would, and lasts from one
+//! token to [`GraphBdhSpec::memory`]; and norms, which the paper moves
 //! to the neurons in one of its remarks, divide pulses, sigma x and y by their root mean squares.
 
 mod net;

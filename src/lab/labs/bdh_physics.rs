@@ -153,7 +153,7 @@ settings! {
         /// The slowest neuron's synapses keep a share 1/e after so many tokens, the fastest's after one, the others between. The paper leaves U to the model.
         #[knob("Longest memory", range(1.0..=4096.0), log, unit("tokens"))]
         memory: f64 = 64.0,
-        /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) as it is printed, which vanishes or explodes.
+        /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) without norms, as it is printed, which vanishes or explodes.
         #[knob("Norms over neurons")]
         norms: bool = true,
         /// Repeats both models with further seeds, of weights, graph and batches.

@@ -8,23 +8,22 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
 use crate::{
-    cli::ask::{foreign as program, matrices::MatrixQuestion},
+    cli::{
+        ask::{foreign as program, matrices::MatrixQuestion},
+        stream::POLL,
+    },
     config::Value,
     labs::foreign::asks,
-    probe::Progress,
+    probe::{Progress, neuron_graph::MATRIX_PROBES},
     store::{self, Look, OpenQuestion, Reader, Reply, StoreError, snapshots},
     telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
-
-/// How often a folder is looked at. Size and content are compared, so that it works where no change is announced, as on
-/// network file systems.
-pub const POLL: Duration = Duration::from_millis(250);
 
 /// Looks after which a run that may go on is said to be followed; one that is just ending is not.
 const SOON: u32 = 4;
@@ -224,7 +223,7 @@ impl<'a> Followed<'a> {
     /// Puts a question to the program that writes the run, or to the weights that it keeps.
     fn ask(&mut self, question: &Question) {
         let Question { request, probe, args, at, .. } = question;
-        if args.contains_key(asks::FROM) && args.contains_key(asks::TO) {
+        if MATRIX_PROBES.contains(&probe.as_str()) && args.contains_key(asks::FROM) && args.contains_key(asks::TO) {
             return self.ask_weights(question.clone());
         }
         let put = match at {

@@ -2,7 +2,7 @@
 #     sh -s -- FOLDER METRICS SAMPLES EVENTS < stream.sh
 # Of each log so many bytes are there at the other end, and how they end, in hexadecimal digits: BYTES:END.
 # It needs sh, wc, head, tail, od, tr, cksum and sleep, and polls, since network file systems announce no changes.
-cd -- "$1" || exit 2
+CDPATH='' cd -- "$1" >/dev/null || exit 2
 shift
 metrics=${1%%:*} metrics_end=${1#*:} samples=${2%%:*} samples_end=${2#*:} events=${3%%:*} events_end=${3#*:}
 run='' config='' round=0
@@ -29,7 +29,10 @@ whole() { # FILE MOST SUM: sends it if it has another sum than that, which is le
   length=$(size "$1")
   if [ -n "$length" ] && [ "$length" -le "$2" ]; then
     sum=$(cksum <"$1")
-    if [ "$sum" != "$3" ]; then
+    # of the same reading as the sum, if the file is replaced meanwhile
+    length=${sum#* }
+    length=${length%% *}
+    if [ "$sum" != "$3" ] && [ "$length" -le "$2" ]; then
       printf '{"whole":{"file":"%s","bytes":%d}}\n' "$1" "$length"
       bytes "$1" 0 "$length"
     fi

@@ -2,16 +2,18 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
 };
 
 use serde_json::Value as Json;
 
 use super::{
     ReadError,
-    logged::{At, Logged, Lost},
+    logged::{At, Logged, Lost, MAX_NAME},
 };
 
+/// Bytes of the first line of a table, which names its columns.
+const MAX_HEAD: u64 = 1 << 20;
 /// Bytes of a table that are read.
 const MAX_TABLE: u64 = 256 << 20;
 
@@ -22,6 +24,11 @@ const MAX_TABLE: u64 = 256 << 20;
 pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let length = file.metadata()?.len();
     let is_whole = length <= MAX_TABLE && ends_with_line(&mut file)?;
+    let head = BufReader::new(&mut file).take(MAX_HEAD + 1).skip_until(b'\n')?;
+    if head as u64 > MAX_HEAD {
+        return Err(ReadError::Other("its first line is longer than 1 MiB".to_owned()));
+    }
+    file.seek(SeekFrom::Start(0))?;
     let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE));
     let columns = table.byte_headers().map_err(io::Error::from)?;
     let columns: Vec<String> = columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
@@ -37,7 +44,9 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
         }
         let cell = |i: usize| std::str::from_utf8(row.get(i).unwrap_or_default()).unwrap_or("?").trim();
         let step = whole(cell(step_column));
-        for (i, name) in columns.iter().enumerate().filter(|(i, _)| *i != step_column && !cell(*i).is_empty()) {
+        for (i, name) in
+            columns.iter().enumerate().take(row.len()).filter(|(i, _)| *i != step_column && !cell(*i).is_empty())
+        {
             match (step, cell(i).parse()) {
                 (Some(step), Ok(value)) => logged.scalar(run, name, At { step, wall: f64::NAN }, value)?,
                 (None, Ok(_)) => logged.lose(Lost::NoStep),
@@ -86,7 +95,7 @@ pub(super) fn settings(text: &str, run: usize, logged: &mut Logged) {
             // an item stands below its key, indented or not
             let depth = parents.iter().take_while(|(at, _)| *at <= indent).count();
             match path(&parents[..depth]) {
-                key if key.is_empty() => unread += 1,
+                key if key.is_empty() || key.len() > MAX_NAME => unread += 1,
                 key => match lists.last_mut() {
                     Some((list, items)) if *list == key => items.push(scalar(item)),
                     _ => lists.push((key, vec![scalar(item)])),

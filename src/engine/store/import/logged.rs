@@ -232,6 +232,10 @@ impl Logged {
     }
 
     fn setting_at(&mut self, run: usize, key: &str, value: &Json, depth: usize) {
+        // before it is copied for each of its fields, or counted
+        if key.len() > MAX_NAME {
+            return self.lose(Lost::Settings);
+        }
         if let Json::Object(fields) = value
             && depth < DEEPEST
         {

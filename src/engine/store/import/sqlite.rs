@@ -301,6 +301,9 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
+/// Columns of a table, as many as SQLite itself allows.
+const MAX_COLUMNS: usize = 2000;
+
 /// The values of a row; `None` if it is damaged.
 fn record(payload: &[u8]) -> Option<Vec<Cell>> {
     let mut head = payload;
@@ -309,6 +312,9 @@ fn record(payload: &[u8]) -> Option<Vec<Cell>> {
     head = payload.get(payload.len() - head.len()..length)?;
     let mut cells = vec![];
     while !head.is_empty() {
+        if cells.len() == MAX_COLUMNS {
+            return None;
+        }
         let kind = varint(&mut head)?;
         let size = match kind {
             0 | 8 | 9 => 0,
@@ -341,6 +347,7 @@ fn columns(sql: &str) -> Vec<String> {
     for c in inner.chars() {
         match c {
             ')' if depth == 0 => break,
+            ',' if depth == 0 && parts.len() == MAX_COLUMNS => break,
             ',' if depth == 0 => parts.push(String::new()),
             _ => {
                 match c {

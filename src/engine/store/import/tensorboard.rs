@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use super::super::tfrecord::{self, Frame};
 use super::{
     ReadError,
-    logged::{At, Logged, Lost, counted},
+    logged::{At, Logged, Lost, MAX_NAME, counted},
     protobuf::{Fields, Malformed, Value, varint},
 };
 
@@ -121,7 +121,7 @@ fn take(
         return Ok(logged.scalar(run, &value.tag, at, number)?);
     }
     // the plugin is named with the first value of a tag alone
-    if value.plugin == "text" && texts.len() < 1000 {
+    if value.plugin == "text" && texts.len() < 1000 && value.tag.len() <= MAX_NAME {
         texts.insert(value.tag.clone());
     }
     match value.tensor.map(Tensor::read) {

@@ -19,7 +19,7 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
     let mut database = Database::open(file, wal)?;
     let metrics = database.table("metrics")?;
     let metrics = metrics.ok_or_else(|| ReadError::Other("it has no table `metrics` as Trackio makes".to_owned()))?;
-    let places = Places::of(&metrics, "metrics").ok_or_else(|| {
+    let places = ColumnIndices::new(&metrics, "metrics").ok_or_else(|| {
         ReadError::Other("its table `metrics` has no columns `run_name`, `step` and `metrics`".to_owned())
     })?;
     let mut runs = Runs::default();
@@ -56,7 +56,7 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
     // versions before 0.3 had no settings
     let configs = database.table("configs").unwrap_or_default();
     if let Some(configs) = configs
-        && let Some(places) = Places::of(&configs, "config")
+        && let Some(places) = ColumnIndices::new(&configs, "config")
     {
         let read = database.rows(&configs, |row| {
             let Some(entry) = places.entry(row) else { return Ok(()) };
@@ -88,7 +88,7 @@ fn tolerate(read: Result<(), ReadError>, name: &str, logged: &mut Logged) -> Res
 }
 
 /// Where the columns of a table stand in its rows.
-struct Places {
+struct ColumnIndices {
     run_id: Option<usize>,
     run_name: usize,
     step: Option<usize>,
@@ -96,8 +96,8 @@ struct Places {
     json: usize,
 }
 
-impl Places {
-    fn of(table: &Table, json: &str) -> Option<Self> {
+impl ColumnIndices {
+    fn new(table: &Table, json: &str) -> Option<Self> {
         let place = |name: &str| table.columns.iter().position(|column| column == name);
         let step = place("step");
         if json == "metrics" && step.is_none() {

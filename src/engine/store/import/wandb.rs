@@ -15,7 +15,7 @@ use super::{
     logged::{At, Logged, Lost, MAX_NAME, counted, number},
     protobuf::{Fields, Malformed, Value},
 };
-use crate::telemetry::RunState;
+use crate::{store::reader::MAX_CHANNELS, telemetry::RunState};
 
 /// The first bytes of a log: a magic word and version 0.
 pub(super) const HEAD: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
@@ -180,6 +180,7 @@ fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(
     let (mut items, mut step, mut wall) = (vec![], None, f64::NAN);
     for field in Fields(data) {
         match field {
+            Ok((1, Value::Bytes(_))) if items.len() == MAX_CHANNELS => return Ok(Err(Malformed)),
             Ok((1, Value::Bytes(item))) => match Item::read(item) {
                 Ok(item) => items.push(item),
                 Err(malformed) => return Ok(Err(malformed)),

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The file in the folder that says what it was read from.
-const SOURCE: &str = ".source";
+const SOURCE: &str = ".imported";
 const MAX_SOURCE: u64 = 1 << 20;
 /// Numbers of one line: a step with more has several.
 const MAX_IN_A_LINE: usize = 1000;
@@ -54,13 +54,13 @@ struct Origin {
 
 /// The content of [`SOURCE`].
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct ImportRecord {
     origin: Origin,
     /// The lengths of what was written. The disk is not waited for, and after a loss of power a file may be empty.
     lengths: Vec<(String, u64)>,
 }
 
-impl Kept {
+impl ImportRecord {
     fn read(folder: &Path) -> Option<Self> {
         serde_json::from_str(&read_text_inside(folder, SOURCE, MAX_SOURCE).ok()?).ok()
     }
@@ -72,7 +72,7 @@ impl Kept {
 }
 
 impl Origin {
-    fn of(source: &Source) -> Result<Self, StoreError> {
+    fn new(source: &Source) -> Result<Self, StoreError> {
         let path = std::path::absolute(&source.path).at("find", &source.path)?;
         let mut files = vec![];
         for file in &source.files {
@@ -123,10 +123,10 @@ impl Source {
     /// # Errors
     /// If it cannot be read, holds no numbers or more than are read, or the folder cannot be written.
     pub fn import(&self, runs: &Path) -> Result<Imported, StoreError> {
-        let origin = Origin::of(self)?;
+        let origin = Origin::new(self)?;
         let name = origin.folder_name(self);
         let folder = runs.join(&name);
-        let known = Kept::read(&folder);
+        let known = ImportRecord::read(&folder);
         if known.as_ref().is_some_and(|known| known.origin == origin && known.is_whole(&folder)) {
             return Ok(Imported { folder, words: None });
         }
@@ -149,7 +149,7 @@ impl Source {
         );
         let written = Written { source: self, logged: &logged, folder: &folder };
         // until all of it is there, it is read again
-        let mut kept = Kept { origin, lengths: vec![] };
+        let mut kept = ImportRecord { origin, lengths: vec![] };
         written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
         written.metrics()?;
         written.samples()?;

@@ -1,6 +1,6 @@
-//! The effect of a rule over the steps of its runs, and over the values of a setting: does it turn? The values of all seeds at some recorded steps are kept with the
-//! result, and effect and interval are made of them whenever they are shown. Rules that ask a probe have none: it is asked at
-//! the end of a run.
+//! The effect of a rule over the steps of its runs, and over the values of a setting: does it turn? The values of all seeds at
+//! some recorded steps are kept with the result, and effect and interval are made of them whenever they are shown. Rules
+//! that ask a probe have none: it is asked at the end of a run.
 
 use std::collections::BTreeMap;
 

@@ -44,7 +44,7 @@ settings! {
         /// The effect of time on a synapse, where the file does not say. The public code has rope.
         #[knob("Time", symbol("U"))]
         position: Position = Position::Rope,
-        /// Which residuals it has, where the file does not say: those of the public code, of equations (4) and (8) of the paper, both, or final_norm, the code's with one norm at the end.
+        /// Which residuals it has, where the file does not say: those of the public code, of equations (4) and (8) of the paper, both, final_norm, the code's with one norm at the end, or normfree, equation (7).
         #[knob("Form")]
         form: Form = Form::Code,
     }
