@@ -36,8 +36,8 @@ pub const MAX_NEURONS: usize = 2048;
 const OF_NEURON: f64 = 22.0;
 /// Copies of x at a synapse: gathered, in another order, weighted, each with its gradient.
 const OF_SYNAPSE: f64 = 6.0;
-/// Copies of what joins two positions at a neuron: scores, decayed ones, each with its gradient.
-const OF_PAIR: f64 = 4.0;
+/// Copies of what joins two positions at a neuron: scores, decays in their shape, decayed scores, each with its gradient.
+const OF_PAIR: f64 = 6.0;
 /// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
 const OF_CIRCUIT: f64 = 7.0;
 
