@@ -92,7 +92,7 @@ fn pages() -> Vec<(String, Option<&'static str>, Option<Key>)> {
 }
 
 /// What a person sees: the window is cleared to the page's colour, the test's to nothing.
-fn over(page: Color32, mut image: RgbaImage) -> RgbaImage {
+pub fn over(page: Color32, mut image: RgbaImage) -> RgbaImage {
     for pixel in image.pixels_mut() {
         let rest = u16::from(255 - pixel.0[3]);
         for (value, ground) in pixel.0.iter_mut().zip(page.to_array()) {

@@ -258,7 +258,7 @@ impl View for ProgramQuestions {
             return cx.nothing_ui(ui, "Open a run that another program trains: here it is asked.");
         };
         if !cx.is_trained_elsewhere() {
-            return cx.nothing_ui(ui, "The models of this run are asked by its views, without any program between.");
+            return cx.nothing_ui(ui, "This run trains here: its views ask its models themselves.");
         }
         if info.asks.is_empty() && cx.mirror.snapshots.is_empty() {
             let words = "The script of this run allows no questions. In Python, orrery_log.init(.., allow=[\"attention\"]) \
