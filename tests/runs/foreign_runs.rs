@@ -263,7 +263,7 @@ fn new_numbers_are_printed_where_there_is_no_display() {
 }
 
 /// A folder with an `ssh` that runs the command here, where there is Orrery or not. It notes each command in `commands`; the
-/// first one with these words is cut once there is a file `now`.
+/// first one with these words is cut after four seconds.
 #[cfg(target_os = "linux")]
 fn pretended_ssh(here: &Path, has_orrery: bool, cut: &str) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
@@ -273,8 +273,7 @@ fn pretended_ssh(here: &Path, has_orrery: bool, cut: &str) -> std::path::PathBuf
     let path = if has_orrery { format!("{program}:/usr/bin:/bin") } else { "/usr/bin:/bin".to_owned() };
     let script = format!(
         "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nPATH=\"{path}\"\necho \"$*\" >> '{here}/commands'\n\
-         case \"$*\" in *'{cut}'*)\n  if [ ! -e '{here}/cut' ]; then\n    touch '{here}/cut'\n    timeout 120 sh -c \"$*\" <&0 & p=$!\n    \
-         while [ ! -e '{here}/now' ]; do sleep 0.05; done\n    kill $p; wait $p; exit 255\n  \
+         case \"$*\" in *'{cut}'*)\n  if [ ! -e '{here}/cut' ]; then\n    touch '{here}/cut'\n    exec timeout 4 sh -c \"$*\"\n  \
          fi;;\nesac\nexec sh -c \"$*\"\n",
         here = here.display(),
     );
@@ -323,7 +322,6 @@ fn follow_over_a_cut(has_orrery: bool) -> String {
         assert!(newest.starts_with("step "), "{newest}");
         newest = next();
     }
-    fs::write(here.path().join("now"), "").unwrap();
     let commands = || fs::read_to_string(here.path().join("commands")).unwrap();
     let begun = Instant::now();
     while commands().lines().count() <= cuts {

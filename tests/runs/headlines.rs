@@ -80,7 +80,10 @@ fn a_race_is_decided_by_pairs_of_one_seed() {
     let group = found.group("loss_beside_first", "euler").unwrap();
     assert_eq!((group.mean, group.seeds), (-0.375, 2));
     assert!(group.interval.unwrap().1 > 0.0, "two seeds do not tell them apart: {group:?}");
-    assert_eq!(found.missing.iter().map(|m| m.id.as_str()).collect::<Vec<_>>(), ["accuracy", "label_loss", "domain_gain"]);
+    assert_eq!(
+        found.missing.iter().map(|m| m.id.as_str()).collect::<Vec<_>>(),
+        ["accuracy", "label_loss", "domain_gain"]
+    );
 }
 
 /// A description of a run of these settings, with no variants.

@@ -147,7 +147,8 @@ fn event_files_of_both_forms_are_read() {
     assert_eq!(one.info.variants[0].id, "model", "as other programs' only model is called");
     check(one.values("model", "loss"), &STEPS, loss);
     let named = import(&stored("tensorboard/train/events.out.tfevents.1800000000.machine.1.0")).unwrap();
-    assert_eq!(named.scalars, one.scalars, "{:?}", named.scalars.keys());
+    // as text, in which NaN is NaN
+    assert_eq!(format!("{:?}", named.scalars), format!("{:?}", one.scalars));
 }
 
 #[test]
@@ -333,7 +334,9 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
     for end in (0..whole.len()).step_by(1031) {
         fs::write(&file, &whole[..end]).unwrap();
         if let Ok(told) = import(&file) {
-            let found = told.values("wide", "loss");
+            // where one run alone could be read it is the only model
+            let runs = ["wide", "narrow", "model"].map(|run| (run.to_owned(), "loss".to_owned()));
+            let Some(found) = runs.iter().find_map(|run| told.scalars.get(run)) else { continue };
             check(found, &STEPS[..found.len()], loss);
         }
     }

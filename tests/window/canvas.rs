@@ -102,6 +102,11 @@ fn the_picture_is_that_of_a_frame_drawn_whole() {
             }
             let [a, b] = [&mut whole, &mut kept].map(|harness| harness.render().unwrap());
             let ground = kept.ctx.global_style().visuals.panel_fill;
+            if differing(&a, &b, ground) > 0 {
+                let folder = std::env::temp_dir();
+                a.save(folder.join("canvas-whole.png")).unwrap();
+                b.save(folder.join("canvas-kept.png")).unwrap();
+            }
             assert_eq!(differing(&a, &b, ground), 0, "{view}: pixels differ after event {k}, {event:?}");
         }
     }
