@@ -18,7 +18,7 @@ use eframe::{
     },
 };
 
-use super::resources::{DrawPipeline, texture_entry};
+use super::resources::{DrawPipeline, bind, group_layout, plain_texture, shader, texture_entry, view_of};
 
 mod changed_tiles;
 
@@ -170,14 +170,8 @@ impl Drop for Canvas {
 
 impl Canvas {
     fn new(device: &wgpu::Device, format: wgpu::TextureFormat, options: RendererOptions) -> Self {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("canvas"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/canvas.wgsl").into()),
-        });
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("canvas"),
-            entries: &[texture_entry(0, wgpu::ShaderStages::FRAGMENT)],
-        });
+        let module = shader(device, "canvas", include_str!("../../../shaders/canvas.wgsl"));
+        let layout = group_layout(device, "canvas", &[texture_entry(0, wgpu::ShaderStages::FRAGMENT)]);
         let pipeline = DrawPipeline {
             label: "canvas",
             module: &module,
@@ -268,22 +262,9 @@ impl Canvas {
     }
 
     fn new_picture(&self, device: &wgpu::Device, size: [u32; 2]) -> Picture {
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("canvas"),
-            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: self.format,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
-            view_formats: &[],
-        });
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("canvas"),
-            layout: &self.layout,
-            entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
-        });
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        let view = view_of(&plain_texture(device, "canvas", size, self.format, usage));
+        let group = bind(device, "canvas", &self.layout, [wgpu::BindingResource::TextureView(&view)]);
         Picture { size, view, group }
     }
 }
