@@ -93,13 +93,7 @@ impl GraphBdhStream<'_> {
 }
 
 impl Trainable for GraphBdh {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn spec(&self) -> ModelSpec {
-        ModelSpec::GraphBdh(self.spec.clone())
-    }
+    params_and_spec!(GraphBdh);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = Self::cross_entropy(&self.net, batch)?;

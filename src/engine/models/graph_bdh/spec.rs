@@ -1,31 +1,27 @@
 //! Sizes of a BDH on a graph: plain data.
 
 use candle_core::{Result, bail};
-use serde::{Deserialize, Serialize};
 
-use crate::models::step_memory::{self, StepMemory, StepSizes};
+use crate::{
+    config::defaults,
+    models::step_memory::{self, StepMemory, StepSizes},
+};
 
-/// Sizes. The default is the lab's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GraphBdhSpec {
-    /// n
-    pub neurons: usize,
-    /// Edges that end at a neuron in each of the four circuits: exciting and inhibiting, of G_x and of G_y.
-    pub degree: usize,
-    /// Synapses of a neuron, the edges of G_s.
-    pub synapses: usize,
-    /// L; all share one set of weights.
-    pub layers: usize,
-    /// Tokens after which a share 1/e is left of the slowest neuron's synapses; those of the first neuron keep it for one.
-    pub memory: f64,
-    /// True to divide what a neuron layer hands on by its root mean square over neurons; false is equation (6) as printed.
-    pub norms: bool,
-}
-
-impl Default for GraphBdhSpec {
-    fn default() -> Self {
-        Self { neurons: 96, degree: 8, synapses: 8, layers: 2, memory: 64.0, norms: true }
+defaults! {
+    /// Sizes. The default is the lab's.
+    pub struct GraphBdhSpec {
+        /// n
+        pub neurons: usize = 96,
+        /// Edges that end at a neuron in each of the four circuits: exciting and inhibiting, of G_x and of G_y.
+        pub degree: usize = 8,
+        /// Synapses of a neuron, the edges of G_s.
+        pub synapses: usize = 8,
+        /// L; all share one set of weights.
+        pub layers: usize = 2,
+        /// Tokens after which a share 1/e is left of the slowest neuron's synapses; those of the first neuron keep it for one.
+        pub memory: f64 = 64.0,
+        /// True to divide what a neuron layer hands on by its root mean square over neurons; false is equation (6) as printed.
+        pub norms: bool = true,
     }
 }
 

@@ -18,9 +18,11 @@ pub struct LevelSpec {
     pub fast: f64,
 }
 
-/// A level of so many units, of which so many are kept, with the coefficient of its fast trace.
-fn level((units, active, fast): (usize, usize, f64)) -> LevelSpec {
-    LevelSpec { units, active, fast }
+impl LevelSpec {
+    /// A level of `units` units, of which `active` are kept, with the coefficient of its fast trace.
+    pub const fn new(units: usize, active: usize, fast: f64) -> Self {
+        Self { units, active, fast }
+    }
 }
 
 defaults! {
@@ -30,7 +32,12 @@ defaults! {
         /// alone.
         pub network: bool = true,
         /// The levels, lowest first.
-        pub levels: Vec<LevelSpec> = [(512, 31, 0.5), (256, 15, 0.2), (128, 8, 0.1), (64, 4, 0.05)].map(level).to_vec(),
+        pub levels: Vec<LevelSpec> = vec![
+            LevelSpec::new(512, 31, 0.5),
+            LevelSpec::new(256, 15, 0.2),
+            LevelSpec::new(128, 8, 0.1),
+            LevelSpec::new(64, 4, 0.05),
+        ],
         /// True if a second hierarchy reads from right to left.
         pub backward: bool = true,
         /// True if there is a slow trace beside the fast one.
@@ -75,7 +82,12 @@ impl SpcnSpec {
     /// paper leaves open.
     pub fn second() -> Self {
         Self {
-            levels: [(512, 51, 0.5), (256, 26, 0.2), (128, 13, 0.1), (64, 6, 0.05)].map(level).to_vec(),
+            levels: vec![
+                LevelSpec::new(512, 51, 0.5),
+                LevelSpec::new(256, 26, 0.2),
+                LevelSpec::new(128, 13, 0.1),
+                LevelSpec::new(64, 6, 0.05),
+            ],
             cosine: true,
             gain: 0.3,
             precision_per_unit: true,
@@ -172,6 +184,9 @@ impl FamilySpec for SpcnSpec {
     }
 
     fn tiny() -> Self {
-        Self { levels: [(24, 4, 0.5), (12, 2, 0.2), (8, 2, 0.1)].map(level).to_vec(), ..Self::default() }
+        Self {
+            levels: vec![LevelSpec::new(24, 4, 0.5), LevelSpec::new(12, 2, 0.2), LevelSpec::new(8, 2, 0.1)],
+            ..Self::default()
+        }
     }
 }

@@ -6,8 +6,8 @@ use crate::nn::set_threads;
 const VOCAB: usize = 9;
 
 fn tiny() -> SpcnSpec {
-    let level = |(units, active, fast)| LevelSpec { units, active, fast };
-    SpcnSpec { levels: [(16, 4, 0.5), (10, 3, 0.2), (6, 2, 0.1)].map(level).to_vec(), ..SpcnSpec::default() }
+    let levels = vec![LevelSpec::new(16, 4, 0.5), LevelSpec::new(10, 3, 0.2), LevelSpec::new(6, 2, 0.1)];
+    SpcnSpec { levels, ..SpcnSpec::default() }
 }
 
 fn batch(rows: &[&[u32]]) -> Batch {
