@@ -350,11 +350,7 @@ fn columns(sql: &str) -> Vec<String> {
             ',' if depth == 0 && parts.len() == MAX_COLUMNS => break,
             ',' if depth == 0 => parts.push(String::new()),
             _ => {
-                match c {
-                    '(' => depth += 1,
-                    ')' => depth -= 1,
-                    _ => {}
-                }
+                depth = depth + usize::from(c == '(') - usize::from(c == ')');
                 if let Some(part) = parts.last_mut() {
                     part.push(c);
                 }
