@@ -35,7 +35,7 @@ fn copied(name: &str) -> (TempDir, PathBuf) {
 
 /// What a run folder tells.
 #[derive(Default)]
-struct Told {
+struct RecordedRun {
     info: RunInfo,
     /// By variant and channel: steps and values.
     scalars: BTreeMap<(String, String), Vec<(u64, f64)>>,
@@ -45,7 +45,7 @@ struct Told {
     end: Option<RunState>,
 }
 
-impl Told {
+impl RecordedRun {
     fn values(&self, variant: &str, channel: &str) -> &[(u64, f64)] {
         let key = (variant.to_owned(), channel.to_owned());
         self.scalars.get(&key).unwrap_or_else(|| panic!("{key:?} is not among {:?}", self.scalars.keys()))
@@ -57,11 +57,11 @@ impl Told {
 }
 
 /// Imports what is at this path, or says why it is refused.
-fn import(path: &Path) -> Result<Told, String> {
+fn import(path: &Path) -> Result<RecordedRun, String> {
     let runs = tempfile::tempdir().unwrap();
     let source = Source::find(path).map_err(|e| e.to_string())?.ok_or("it is no log of another tool")?;
     let imported = source.import(runs.path()).map_err(|e| e.to_string())?;
-    let mut told = Told::default();
+    let mut told = RecordedRun::default();
     let damage = Reader::open(&imported.folder).unwrap().read_through(|event| match event {
         Event::Started(info) => told.info = (*info).clone(),
         Event::Step(stats) => {

@@ -32,7 +32,7 @@ const SOON: u32 = 4;
 const CHUNK: usize = 4096;
 
 /// What becomes of a run that was told to a window.
-pub(super) enum Told {
+pub(super) enum FollowOutcome {
     /// It has ended, and its models may be stood up again.
     Whole,
     /// It was another program's, or nobody looks at it any more.
@@ -40,7 +40,7 @@ pub(super) enum Told {
 }
 
 /// What the window wants of a run that it is told of.
-pub(super) struct Wishes<'a> {
+pub(super) struct FollowOptions<'a> {
     /// Disconnected when the window shows it no more.
     pub commands: &'a Receiver<Command>,
     /// True when the window closes.
@@ -54,8 +54,8 @@ pub(super) struct Wishes<'a> {
 ///
 /// # Errors
 /// If it is no run folder.
-pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Result<Told, String> {
-    let Wishes { commands, ends, is_followed } = *wishes;
+pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_>) -> Result<FollowOutcome, String> {
+    let FollowOptions { commands, ends, is_followed } = *options;
     let mut followed = Followed::open(folder, inbox, is_followed)?;
     followed.tell();
     if !followed.is_whole {
@@ -65,8 +65,8 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Re
     while followed.goes_on() {
         // its models are with the program that trains them, which is asked over the folder
         match commands.recv_timeout(POLL) {
-            Err(RecvTimeoutError::Disconnected) => return Ok(Told::Left),
-            Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(Told::Left),
+            Err(RecvTimeoutError::Disconnected) => return Ok(FollowOutcome::Left),
+            Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(FollowOutcome::Left),
             Ok(Command::Measure(question)) => followed.ask(&question),
             Ok(Command::Cancel(request)) => followed.cancel(request),
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -81,7 +81,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Re
     if !followed.is_whole {
         followed.finish();
     }
-    Ok(Told::Whole)
+    Ok(FollowOutcome::Whole)
 }
 
 /// A folder and the window that is told of it.

@@ -1,7 +1,7 @@
 //! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored; and the recorded example of
 //! a lab, which has none.
 
-use super::follow::{self, Told, Wishes};
+use super::follow::{self, FollowOptions, FollowOutcome};
 use crate::{
     cli::{
         checkpoint_series,
@@ -76,8 +76,8 @@ pub(super) fn replay(
     let folder = recorded.as_deref().unwrap_or(folder);
     if !is_series {
         let is_ending = || process.as_ref().is_some_and(ends);
-        let wishes = Wishes { commands, ends: &is_ending, is_followed };
-        if let Told::Left = follow::tell(folder, inbox, &wishes)? {
+        let options = FollowOptions { commands, ends: &is_ending, is_followed };
+        if let FollowOutcome::Left = follow::tell(folder, inbox, &options)? {
             return Ok(());
         }
     }
