@@ -15,7 +15,7 @@ use crate::ui::{Desktop, Worker, open_labs};
 
 /// Taller than any lab's controls, so that every slider is in sight.
 const SIZE: [f32; 2] = [1280.0, 6000.0];
-const MOVES: usize = 8;
+const MOVES: usize = 5;
 
 /// The lab's page as it opens.
 fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What a hand did.
-const GESTURES: usize = 16;
+const GESTURES: usize = 8;
 
 /// A hand on a view: where it is follows from the seed.
 struct Hand<'h> {
