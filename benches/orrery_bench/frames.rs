@@ -153,7 +153,11 @@ struct Script {
     row: Row,
     first_step: u64,
     first_times: ThreadTimes,
-    is_pressed: bool,
+    /// Space was pressed in this part.
+    is_begun: bool,
+    /// Where the button is down, and where the part before left it down: a late frame may have been its last.
+    held: Option<Pos2>,
+    left_down: Option<Pos2>,
     /// To whom finished rows go, and to the thread that wakes the window.
     rows: Arc<Mutex<Vec<Row>>>,
     wakes: mpsc::Sender<(Instant, bool)>,
@@ -217,13 +221,15 @@ impl Script {
         if act == Act::Rest {
             ctx.disable_accesskit();
         }
-        (self.since, self.last_frame, self.is_pressed) = (Instant::now(), None, false);
+        (self.since, self.last_frame, self.is_begun) = (Instant::now(), None, false);
+        self.left_down = self.held.take();
         (self.first_step, self.first_times) = (self.step(), ThreadTimes::now());
         let _ = self.wakes.send((self.since + Duration::from_secs_f64(secs), act.moves()));
     }
 
     /// The events of a hand at this moment.
     fn move_pointer(&mut self, raw: &mut RawInput) {
+        raw.events.extend(self.left_down.take().map(|at| button(at, false)));
         let Ok(places) = self.places.lock().map(|places| *places) else { return };
         let act = self.act();
         let rect = match act {
@@ -232,8 +238,8 @@ impl Script {
             _ => None,
         };
         let Some(rect) = rect else {
-            if act == Act::Begin && !self.is_pressed {
-                self.is_pressed = true;
+            if act == Act::Begin && !self.is_begun {
+                self.is_begun = true;
                 raw.events.extend([true, false].map(space));
             }
             return;
@@ -243,10 +249,11 @@ impl Script {
         let share = 0.5 - 0.45 * (elapsed / SWING * std::f64::consts::TAU).cos();
         let at = pos2(rect.left() + rect.width() * share as f32, rect.center().y);
         raw.events.push(Event::PointerMoved(at));
-        if self.is_pressed != (elapsed < secs - 0.5) {
-            self.is_pressed = !self.is_pressed;
-            raw.events.push(button(at, self.is_pressed));
+        let holds = elapsed < secs - 0.5;
+        if self.held.is_some() != holds {
+            raw.events.push(button(at, holds));
         }
+        self.held = holds.then_some(at);
     }
 
     fn fail(&mut self, words: &str, ctx: &Context) {
@@ -349,7 +356,9 @@ fn open(
             row: new_row(Act::Open),
             first_step: 0,
             first_times: ThreadTimes::default(),
-            is_pressed: false,
+            is_begun: false,
+            held: None,
+            left_down: None,
             rows,
             wakes,
             failure,
