@@ -1,4 +1,4 @@
-//! The recorded examples on which the labs open: each is small, can be read, and is of the lab's first preset as it is today.
+//! The recorded examples on which the labs open: each is small, can be read, and is of its preset as that is today.
 
 use std::collections::BTreeSet;
 
@@ -25,10 +25,10 @@ fn renew(lab: &Lab) -> String {
 }
 
 fn example(lab: &Lab) -> Example {
-    let packed = find(lab.id).unwrap_or_else(|| panic!("{}", renew(lab)));
+    let packed = find(lab.id).unwrap_or_else(|| panic!("{}", renew(lab))).packed;
     assert!(packed.len() <= MAX_PACKED, "{}: {} bytes", lab.id, packed.len());
     let events = Reader::packed(packed).unwrap_or_else(|e| panic!("{}: {e}", lab.id)).collect();
-    let config = lab.config(None).unwrap();
+    let config = lab.opening_config().unwrap();
     Example { events, plan: (lab.plan)(&config).unwrap(), config }
 }
 

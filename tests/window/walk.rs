@@ -67,7 +67,7 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     let mut walk = Walk::begin();
     walk.app.run_steps(3);
 
-    // 1. Fast-slow gate in the gallery, the preset Needed, Space.
+    // 1. Fast-slow gate in the gallery, which opens on its example; Space.
     walk.app.get_by_label("Open Fast-slow gate").click();
     walk.until("its example", |app| app.page().filter(|page| page.newest() > 0).map(|_| ()));
     walk.app.get_by_role_and_label(Role::ComboBox, "preset").click();

@@ -171,7 +171,7 @@ impl Host for DesktopHost {
     }
 
     fn example(&mut self, lab: &str) -> Option<RunHandle> {
-        let packed = labs::examples::find(lab).filter(|_| self.has_examples)?;
+        let packed = labs::examples::find(lab).filter(|_| self.has_examples)?.packed;
         let (commands, _) = bounded(1);
         let inbox = Arc::new(Inbox::default());
         let sink = Arc::clone(&inbox);
