@@ -107,10 +107,12 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
 /// example may be of a task that reads its own symbols, or of a model that is trained, where an opened one is looked at.
 fn leave_example_settings(app: &mut App, ctx: &Context) {
     let now = ctx.input(|i| i.time);
-    let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
-    let is_as_opened = page.run.as_ref().is_some_and(Run::is_example)
-        && page.lab.opening_config().is_ok_and(|opening| opening == page.config);
-    if is_as_opened && let Ok(first) = page.lab.config(None) {
+    let Some(page) = app.page_mut() else { return };
+    let is_as_opened = page.lab.opening_config().is_ok_and(|opening| opening == page.config);
+    if let Ok(first) = page.lab.config(None)
+        && is_as_opened
+        && first != page.config
+    {
         page.take_config(first, now);
     }
 }
