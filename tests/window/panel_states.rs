@@ -179,7 +179,8 @@ fn an_example_says_that_it_has_no_weights() {
 /// To begin a run of the same settings would bring no such curve.
 #[test]
 fn a_record_without_a_curve_says_what_its_run_lacks() {
-    for (view, lacks) in [("slow_memory", "has a slow path that decays"), ("equilibrium_solves", "solves for its fast state")]
+    for (view, lacks) in
+        [("slow_memory", "has a slow path that decays"), ("equilibrium_solves", "solves for its fast state")]
     {
         let mut stage = Stage::new(lab("fast_slow"), view);
         stage.show_example();

@@ -4,7 +4,10 @@ use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
-    ui::{views::prelude::*, widgets::number::{rounded, short}},
+    ui::{
+        views::prelude::*,
+        widgets::number::{rounded, short},
+    },
 };
 
 /// A canard stays on the repelling branch for at least this share of the time.
@@ -59,7 +62,8 @@ pub fn facts(field: &Field, run: &Run) -> Vec<String> {
         LongTerm::Leaves => "In the long run it leaves the plane that is shown.".to_owned(),
         LongTerm::Undecided => "No whole cycle in the time that was solved.".to_owned(),
     });
-    let folds: Vec<String> = field.manifold.folds.iter().map(|[x, y]| format!("({}, {})", rounded(*x, 2), rounded(*y, 2))).collect();
+    let folds: Vec<String> =
+        field.manifold.folds.iter().map(|[x, y]| format!("({}, {})", rounded(*x, 2), rounded(*y, 2))).collect();
     if !folds.is_empty() && folds.len() <= MAX_NAMED {
         facts.push(format!("Folds at {}.", folds.join(" and ")));
     }

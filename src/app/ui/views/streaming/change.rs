@@ -1,6 +1,9 @@
 //! Changes of a perplexity as words and colours.
 
-use crate::ui::{views::prelude::*, widgets::number::{short, signed}};
+use crate::ui::{
+    views::prelude::*,
+    widgets::number::{short, signed},
+};
 
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;

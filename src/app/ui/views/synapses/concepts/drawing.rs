@@ -131,7 +131,8 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, fo
             let words = format!("{}, searched {search}, new {new}, p {:.4}", row.name, row.p);
             WidgetInfo::labeled(Role::Button, true, words)
         });
-        let by: Vec<String> = row.languages.iter().map(|(c, r, p)| format!("{c} {} (p {p:.3})", number::rounded(*r, 2))).collect();
+        let by: Vec<String> =
+            row.languages.iter().map(|(c, r, p)| format!("{c} {} (p {p:.3})", number::rounded(*r, 2))).collect();
         response.on_hover_text(format!("{}\n{}\nClick to follow it in the reading.", row.details, by.join("  ")));
     }
     clicked
@@ -163,8 +164,11 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, s
     }
     let p = if row.p < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p).replacen("0.", ".", 1) };
     let [new, low, high] = [row.new, low, high].map(|r| number::rounded(r, 2));
-    let figures =
-        if row.interval.0.is_finite() && columns.roomy { format!("{new} {low}..{high} {p}") } else { format!("{new} {p}") };
+    let figures = if row.interval.0.is_finite() && columns.roomy {
+        format!("{new} {low}..{high} {p}")
+    } else {
+        format!("{new} {p}")
+    };
     painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, theme::numbers(), theme.text);
     for (l, (_, r, p)) in row.languages.iter().enumerate() {
         let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);
