@@ -81,7 +81,6 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
 
 /// Opens a file by the open lab's control of such files, once the file was found to hold what it is taken for.
 pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
-    leave_example_settings(app, ctx);
     let Some(page) = app.page() else {
         app.homeless_file = Some(path.to_owned());
         app.overlay = Some(Overlay::choose_lab(path));
@@ -98,7 +97,10 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
     };
     let lab = page.lab;
     match page.file_key(kind) {
-        Some(key) => choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx),
+        Some(key) => {
+            leave_example_settings(app, ctx);
+            choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx);
+        }
         None => app.toasts.push(Level::Warning, format!("The lab {} takes no {what}.", lab.title)),
     }
 }
