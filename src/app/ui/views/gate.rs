@@ -36,7 +36,8 @@ impl Gate {
             cx.theme,
             SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
-        chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, [-PAPER_BAND, PAPER_BAND]);
+        let band = [-PAPER_BAND, PAPER_BAND];
+        chart.claimed_zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band, "A1");
         chart
     }
 

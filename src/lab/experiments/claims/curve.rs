@@ -133,9 +133,8 @@ impl Rule {
 
     /// The setting, or the field of an answer, along which a slope or a rank correlation runs: "model.d_model".
     pub fn axis(&self) -> Option<&str> {
-        let is_along = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
         let over = self.over.as_ref().map(|over| over.key.as_str());
-        over.or(self.along.as_deref()).filter(|_| is_along)
+        over.or(self.along.as_deref()).filter(|_| self.statistic.is_along_axis())
     }
 
     /// The mean over seeds of the number, less the other where there is one, at each value of [`Rule::axis`] in rising order;

@@ -231,6 +231,7 @@ fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = Reference> {
         label: format!("{k} steps suffice above"),
         at: rung(k),
         vertical: false,
+        claim: None,
     })
 }
 
