@@ -275,6 +275,8 @@ pub struct Axis {
     pub whole: bool,
     /// Counts training steps: what happened in the run is marked on it.
     pub counts_steps: bool,
+    /// The label is not written beside the axis, because a title above the chart has it.
+    pub has_hidden_label: bool,
 }
 
 impl Axis {
@@ -304,6 +306,12 @@ impl Axis {
 
     pub fn whole(mut self) -> Self {
         self.whole = true;
+        self
+    }
+
+    /// Leaves the label out of the drawing; it still names the axis for tooltips and for charts that share its range.
+    pub fn hide_label(mut self) -> Self {
+        self.has_hidden_label = true;
         self
     }
 }
