@@ -308,6 +308,7 @@ def test_a_unit_is_silenced_beside_random_ones_as_active(begin):
     assert not model.hooks
 
 
+@pytest.mark.filterwarnings("error")
 def test_silencing_a_module_of_torch(begin):
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
