@@ -40,10 +40,19 @@ pub struct FollowArgs {
     headless: bool,
 }
 
+/// A run that the command line follows.
+#[derive(Debug, Clone)]
+pub struct FollowedRun {
+    /// Its folder, or the copy of it.
+    pub folder: PathBuf,
+    /// Where it lies, of a run of another machine.
+    pub address: Option<Address>,
+}
+
 pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
-    let remote = address.map(|address| remote::begin(&address, &args.out)).transpose()?;
+    let remote = address.as_ref().map(|address| remote::begin(address, &args.out)).transpose()?;
     let folder = match &remote {
         Some(run) => run.folder.clone(),
         None => other_logs::run_folder(Path::new(&args.run), &args.out)?,
@@ -57,7 +66,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     }
     Reader::open(&folder).map_err(Failure::wrong)?;
     let set = Settings { out: args.out.clone(), ..Settings::default() };
-    window::follow(folder, &OpenArgs { what: None, timings: false, set }, began)
+    window::follow(FollowedRun { folder, address }, &OpenArgs { what: None, timings: false, set }, began)
 }
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.
@@ -80,7 +89,9 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         }
         let words = match follower.reader.look() {
             Ok(Look::Same) => String::new(),
-            Ok(Look::Missing) => format!("{} is not whole at the moment; it is looked for again", folder.display()),
+            Ok(Look::Missing { why }) => {
+                format!("{} is not whole at the moment ({why}); it is looked for again", folder.display())
+            }
             Ok(Look::Replaced) => match Reader::follow(folder) {
                 Ok(reader) => {
                     notice!("{} was written anew", folder.display());

@@ -6,6 +6,7 @@ use super::{
     OpenArgs,
     checkpoint_series::is_series,
     display,
+    follow::FollowedRun,
     graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
@@ -129,9 +130,9 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: 
 }
 
 /// A run folder that is written elsewhere, in the window; it is read on until the run ends.
-pub fn follow(folder: PathBuf, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
-    let opening = Some(Opening::Run(folder.clone()));
-    outcome(show(open, opening, |host| host.followed = Some(folder), began).map_err(Failure::run)?)
+pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
+    let opening = Some(Opening::Run(followed.folder.clone()));
+    outcome(show(open, opening, |host| host.followed = Some(followed), began).map_err(Failure::run)?)
 }
 
 /// The lab and settings that the command line names.
