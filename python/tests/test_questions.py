@@ -321,4 +321,4 @@ def test_silencing_a_module_of_torch(begin):
     rows = answer(run, "1")[2]["payload"]["rows"]
     hidden = model[1](model[0](x)).detach()
     hidden[:, 2] = 0
-    assert rows[1][2] == pytest.approx(float(model[2](hidden).square().mean()), rel=1e-5) and len(rows) == 5
+    assert rows[1][2] == pytest.approx(model[2](hidden).square().mean().item(), rel=1e-5) and len(rows) == 5
