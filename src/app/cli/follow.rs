@@ -17,7 +17,7 @@ use super::{
     failure::Failure,
     interrupt, other_logs,
     output::print_line,
-    remote::{self, Address},
+    remote::{self, Address, FollowedRun},
     stream::POLL,
     terminal::notice,
     window,
@@ -38,15 +38,6 @@ pub struct FollowArgs {
     /// Print new numbers as lines, a step and variant each, until the run ends; so it is without a display too
     #[arg(long)]
     headless: bool,
-}
-
-/// A run that the command line follows.
-#[derive(Debug, Clone)]
-pub struct FollowedRun {
-    /// Its folder, or the copy of it.
-    pub folder: PathBuf,
-    /// Where it lies, of a run of another machine.
-    pub address: Option<Address>,
 }
 
 pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::{
     claims::window::WindowClaims,
     compare, file_check,
-    follow::FollowedRun,
     graph_events::{self, GraphReading},
     json_kind,
+    remote::FollowedRun,
     runs::Runs,
     settings::{self, MAX_CONFIG},
     sweep::{self, background::Background},

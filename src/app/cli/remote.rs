@@ -137,6 +137,15 @@ impl Address {
     }
 }
 
+/// A run that the command line follows.
+#[derive(Debug, Clone)]
+pub struct FollowedRun {
+    /// Its folder, or the copy of it.
+    pub folder: PathBuf,
+    /// Where it lies, of a run of another machine.
+    pub address: Option<Address>,
+}
+
 /// What [`Address::parse`] reads.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

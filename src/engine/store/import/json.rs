@@ -9,7 +9,6 @@ use serde::{
 };
 use serde_json::Value as Json;
 
-use super::logged::TooMany;
 use crate::config::Value;
 
 /// Bytes of the JSON of settings that are parsed at once: an object of one field takes 80 times its text.
@@ -32,7 +31,7 @@ pub(super) fn number(json: &str) -> Option<f64> {
 ///
 /// # Errors
 /// Those of `each`.
-pub(super) fn numbers(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), TooMany>) -> Result<bool, TooMany> {
+pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), E>) -> Result<bool, E> {
     // a text that is cut within a number has another one at its end
     if !json.trim_start().starts_with('{') || serde_json::from_str::<IgnoredAny>(json).is_err() {
         return Ok(false);
@@ -41,19 +40,19 @@ pub(super) fn numbers(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<
     let fields = Fields { each, refused: &mut refused };
     let read = serde_json::Deserializer::from_str(json).deserialize_map(fields);
     match refused {
-        Some(too_many) => Err(too_many),
+        Some(e) => Err(e),
         None => Ok(read.is_ok()),
     }
 }
 
 /// The fields of an object, read one after another.
-struct Fields<'a, F> {
+struct Fields<'a, F, E> {
     each: F,
     /// The error of `each`, which an error of JSON cannot hold.
-    refused: &'a mut Option<TooMany>,
+    refused: &'a mut Option<E>,
 }
 
-impl<'de, F: FnMut(&str, Option<f64>) -> Result<(), TooMany>> Visitor<'de> for Fields<'_, F> {
+impl<'de, F: FnMut(&str, Option<f64>) -> Result<(), E>, E> Visitor<'de> for Fields<'_, F, E> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -148,7 +147,7 @@ mod tests {
 
     fn read(json: &str) -> Option<Vec<(String, Option<f64>)>> {
         let mut all = vec![];
-        let read = numbers(json, |name, value| {
+        let read = numbers::<()>(json, |name, value| {
             all.push((name.to_owned(), value));
             Ok(())
         });
@@ -191,8 +190,8 @@ mod tests {
         let mut seen = 0;
         let read = numbers(r#"{"a": 1, "b": 2}"#, |_, _| {
             seen += 1;
-            Err(TooMany { most: 0 })
+            Err("enough")
         });
-        assert_eq!((read, seen), (Err(TooMany { most: 0 }), 1));
+        assert_eq!((read, seen), (Err("enough"), 1));
     }
 }
