@@ -238,7 +238,7 @@ impl OtherMachine {
     /// Asks the run of the other machine; the exit code and all that was said.
     fn ask(&self, words: &[&str]) -> (Option<i32>, String) {
         let address = self.address();
-        let output = self.command(&[&["ask", &address], words].concat()).output().unwrap();
+        let output = self.command(&[&["ask", address.as_str()][..], words].concat()).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8_lossy(&said).into_owned())
     }
@@ -304,12 +304,12 @@ fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
     let far = OtherMachine::new(&["attention"]);
     let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "1"]);
     assert_eq!(code, Some(1), "{said}");
-    for part in ["`run`", &far.address(), "asked `attention` at ", "within 1 s", "Or it was killed there"] {
+    let address = far.address();
+    for part in ["`run`", address.as_str(), "asked `attention` at ", "within 1 s", "Or it was killed there"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     far.is_silent_soon();
     // the connection is gone when the question is put
-    let address = far.address();
     let mut follower = far.command(&["follow", &address, "--headless"]);
     let mut follower = Training(follower.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     BufReader::new(follower.0.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
