@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
+from .arrays import is_tensor
 from .notices import Refused
 from .numbers import number
 
@@ -63,7 +64,7 @@ def silence(model: Any, read: Callable[[], Any], module: Any, unit: Any, draws: 
         return output
 
     with hooked(modules[module], look):
-        loss = float(read())
+        loss = loss_of(read())
     if not seen:
         raise Refused("silence", f"the function does not pass through `{module}`")
     activity = [sum(values) / len(seen) for values in zip(*seen)]
@@ -78,8 +79,13 @@ def silence(model: Any, read: Callable[[], Any], module: Any, unit: Any, draws: 
             return changed
 
         with hooked(modules[module], hold):
-            losses[silenced] = float(read())
+            losses[silenced] = loss_of(read())
     return Silenced(loss, unit, losses, activity)
+
+
+def loss_of(value: Any) -> float:
+    """A loss as a number; one of PyTorch may still have its graph, of which PyTorch warns otherwise."""
+    return float(value.detach() if is_tensor(value) else value)
 
 
 def as_active(activity: list[float], unit: int, draws: int) -> list[int]:

@@ -308,6 +308,7 @@ def test_a_unit_is_silenced_beside_random_ones_as_active(begin):
     assert not model.hooks
 
 
+@pytest.mark.filterwarnings("error")
 def test_silencing_a_module_of_torch(begin):
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
@@ -320,4 +321,4 @@ def test_silencing_a_module_of_torch(begin):
     rows = answer(run, "1")[2]["payload"]["rows"]
     hidden = model[1](model[0](x)).detach()
     hidden[:, 2] = 0
-    assert rows[1][2] == pytest.approx(float(model[2](hidden).square().mean()), rel=1e-5) and len(rows) == 5
+    assert rows[1][2] == pytest.approx(model[2](hidden).square().mean().item(), rel=1e-5) and len(rows) == 5

@@ -61,7 +61,7 @@
 //!   far they are and can be told to stop. The training neither waits nor notices.
 //! - **Lesson.** A page of text whose steps are data ([`labs::lesson`]): what each sets, what to guess, and how the
 //!   run bears it out; tests hold every stated number to its command.
-//! - **Example.** A lab's page opens on a recorded run of its first preset ([`labs::examples`]), which goes the way of a
+//! - **Example.** A lab's page opens on a recorded run of one of its presets ([`labs::examples`]), which goes the way of a
 //!   replay without models ([`store::Reader::packed`]) until a run of the user's own takes its place.
 //! - **Telemetry is plain data.** No tensor crosses it; all of it is serde-serialisable. The same
 //!   stream feeds the window, the run folder, the progress bar and the tests.

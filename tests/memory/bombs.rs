@@ -11,11 +11,15 @@ use orrery::{
     analysis::graph_file::Format,
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     nn::{Device, weights::Weights},
-    store::{Reader, checkpoint},
+    store::{Reader, checkpoint, import},
 };
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use crate::{alone, peak_of};
+use crate::{
+    alone,
+    logs_of_tools::{field, frame, trackio_database, wandb_item, wandb_log},
+    peak_of,
+};
 
 /// Does `read` with a file of these bytes and holds its memory against the bound; gives what it gave.
 fn bounded<R>(what: &str, bytes: usize, read: impl FnOnce() -> R) -> R {
@@ -232,6 +236,85 @@ fn the_smallest_nodes_and_edges_are_bounded() {
     assert!(graph("commas", Format::Csv, &",".repeat(20 << 20)).contains("columns"));
     graph("commas in lines", Format::Csv, &(",".repeat(1000) + "\n").repeat(20_000));
     graph("quotes", Format::Csv, &"\"\"".repeat(4 << 20));
+}
+
+// ---- logs of other tools ----
+
+/// What is said of a file of this name as the log of another tool: a refusal, or the notices of the run that it becomes.
+fn import(what: &str, name: &str, bytes: &[u8]) -> String {
+    import_within(16 * bytes.len() + (64 << 20), what, name, bytes)
+}
+
+fn import_within(most: usize, what: &str, name: &str, bytes: &[u8]) -> String {
+    let (logs, runs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = logs.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    let said = bounded_by(most, what, bytes.len(), || {
+        let source = import::Source::find(&path).unwrap().expect("it is a log by its name and its first bytes");
+        source.import(runs.path()).map_or_else(|e| e.to_string(), |imported| imported.words.unwrap_or_default())
+    });
+    println!("  {}", said.chars().take(400).collect::<String>());
+    said
+}
+
+#[test]
+fn numbers_and_settings_of_other_tools_are_not_held_as_json() {
+    let _alone = alone();
+    const N: usize = 1 << 20;
+    let objects = format!("[{}{{}}]", "{\"a\":0},".repeat(N));
+    let nested = format!("{{\"a\":{objects},\"loss\":0.5}}");
+    assert!(import("objects beside a number", "a.db", &trackio_database(&nested)).contains("1 number of 1 channel"));
+    let names = (0..N / 4).map(|i| format!("\"{i:x}\":\"\"")).collect::<Vec<_>>().join(",");
+    assert!(import("names of words", "a.db", &trackio_database(&format!("{{{names}}}"))).contains("holds no numbers"));
+    let deep = format!("{{\"a\":{}", "[".repeat(8 * N));
+    assert!(import("lists in lists", "a.db", &trackio_database(&deep)).contains("holds no numbers"));
+
+    let (config, item) = (|item: &[u8]| field(5, &field(1, item)), |json: &str| wandb_item(&field(1, b"a"), json));
+    let log = wandb_log(&[config(&item(&objects)), history(&field(1, b"loss"))]);
+    assert!(import("settings of objects", "a.wandb", &log).contains("settings left out"));
+}
+
+/// A step of W&B with one number under this key.
+fn history(key: &[u8]) -> Vec<u8> {
+    field(2, &[field(1, &wandb_item(key, "0.5")), field(2, &[8, 1])].concat())
+}
+
+#[test]
+fn repeated_fields_of_nothing_take_no_memory() {
+    let _alone = alone();
+    const N: usize = 5 << 20;
+    let (empty_key, whole) = (field(2, b""), history(&field(1, b"loss")));
+    let log = wandb_log(&[history(&empty_key.repeat(N)), whole]);
+    assert!(import("a name of empty names", "a.wandb", &log).contains("longer than 256 bytes"));
+
+    let value = [field(1, b"loss"), vec![0x15, 0, 0, 0, 0x40]].concat();
+    let number = field(5, &field(1, &value));
+    let texts = field(5, &field(1, &[field(1, b"words"), field(8, &field(8, b"").repeat(N))].concat()));
+    let summaries = field(5, b"").repeat(N);
+    for (what, event) in [("empty texts", texts), ("empty summaries", summaries)] {
+        let log = [frame(event.len() as u64, &event), frame(number.len() as u64, &number)].concat();
+        assert!(import(what, "a.tfevents.1", &log).contains("1 number of 1 channel"));
+    }
+}
+
+#[test]
+fn cells_and_columns_of_a_table_are_bounded() {
+    let _alone = alone();
+    let commas = ",".repeat((1 << 24) + 1000);
+    let said = import("a row of commas", "metrics.csv", format!("step,a\n1,2\n{commas}\n").as_bytes());
+    assert!(said.contains("a row longer than"), "{said}");
+    let head = ",".repeat((1 << 20) - 10);
+    assert!(import("a head of commas", "metrics.csv", format!("step{head}\n1\n").as_bytes()).contains("columns"));
+    let quoted = "\"\n\",".repeat(4 << 20);
+    let said = import("quoted lines", "metrics.csv", format!("step,a\n1,2\n{quoted}\n").as_bytes());
+    assert!(said.contains("a row longer than"), "{said}");
+    // A number of two bytes takes 32, twice that while their list grows, and half of it again while they are sorted.
+    let head = (0..15_000).map(|i| format!(",{i:x}")).collect::<String>();
+    let row = ",1".repeat(15_000);
+    let rows = (0..200).map(|step| format!("{step}{row}\n")).collect::<String>();
+    let table = format!("step{head}\n{rows}");
+    let said = import_within(64 * table.len() + (64 << 20), "numbers", "metrics.csv", table.as_bytes());
+    assert!(said.contains("3000000 numbers"), "{said}");
 }
 
 // ---- run folders ----

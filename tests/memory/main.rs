@@ -4,6 +4,8 @@
 mod bombs;
 mod corpus;
 mod graph_product;
+#[path = "../shared/logs_of_tools.rs"]
+mod logs_of_tools;
 mod ode;
 mod readers;
 mod reading;

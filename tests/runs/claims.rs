@@ -107,8 +107,8 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     let here = tempfile::tempdir().unwrap();
     let all = done(here.path(), "claims");
     assert!(all.contains("A12 *") && all.contains("124 claims"), "{all}");
-    let paper = done(here.path(), "claims list --paper ema --verdict open");
-    assert!(paper.contains("B36") && !paper.contains("A1 "), "{paper}");
+    let paper = done(here.path(), "claims list --paper ema --verdict needs");
+    assert!(paper.contains("B36") && !paper.contains("A21"), "{paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
     assert!(one.contains("orrery claims run A2"), "{one}");

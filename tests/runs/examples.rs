@@ -1,4 +1,4 @@
-//! The recorded examples on which the labs open: each is small, can be read, and is of the lab's first preset as it is today.
+//! The recorded examples on which the labs open: each is small, can be read, and is of its preset as that is today.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,10 @@ use orrery::{
     labs::{
         LABS, Lab,
         examples::{MAX_PACKED, find},
+        find as find_lab,
     },
     store::Reader,
-    telemetry::{Event, MEASUREMENTS},
+    telemetry::{Event, MEASUREMENTS, channels, measurements::TrainedBdh},
     trainer::Plan,
 };
 
@@ -25,10 +26,10 @@ fn renew(lab: &Lab) -> String {
 }
 
 fn example(lab: &Lab) -> Example {
-    let packed = find(lab.id).unwrap_or_else(|| panic!("{}", renew(lab)));
+    let packed = find(lab.id).unwrap_or_else(|| panic!("{}", renew(lab))).packed;
     assert!(packed.len() <= MAX_PACKED, "{}: {} bytes", lab.id, packed.len());
     let events = Reader::packed(packed).unwrap_or_else(|e| panic!("{}: {e}", lab.id)).collect();
-    let config = lab.config(None).unwrap();
+    let config = lab.opening_config().unwrap();
     Example { events, plan: (lab.plan)(&config).unwrap(), config }
 }
 
@@ -81,4 +82,33 @@ fn an_example_has_what_its_schedule_measures() {
             assert!(has_any, "{}: nothing of the probe {}", renew(lab), probe.probe);
         }
     }
+}
+
+/// The last value of a curve of the variant with this id.
+fn last(example: &Example, variant: &str, channel: &str) -> f64 {
+    let variant = example.plan.variants.iter().position(|v| v.id == variant).unwrap();
+    let values = example.events.iter().filter_map(|event| match event {
+        Event::Step(stats) if stats.variant == variant => {
+            stats.scalars.iter().find(|(name, _)| name.as_str() == channel).map(|(_, value)| *value)
+        }
+        _ => None,
+    });
+    values.last().unwrap_or_else(|| panic!("no {channel}"))
+}
+
+/// What these labs show is not seen in their first presets: a gate that stays closed, and random weights.
+#[test]
+fn an_example_shows_the_effect_of_its_lab() {
+    let gated = example(find_lab("fast_slow").unwrap());
+    assert!(last(&gated, "coupled", channels::GATE).abs() > 0.1, "its gate is open");
+    assert!(last(&gated, "coupled", channels::ACCURACY) > 0.9);
+    assert!(last(&gated, "frozen", channels::ACCURACY) < 0.5, "the twin guesses");
+
+    let trained = example(find_lab("trained_bdh").unwrap());
+    let measured = trained.events.iter().rev().find_map(|event| match event {
+        Event::Sample(sample) => sample.measurement::<TrainedBdh>(),
+        _ => None,
+    });
+    let measured = measured.expect("the model is measured");
+    assert!(measured.loss < 0.8 * measured.frequency_loss, "it reads the text");
 }

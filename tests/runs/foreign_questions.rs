@@ -194,6 +194,180 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
 }
 
+/// A machine behind an `ssh` that runs the command here. Two programs stand between, as with a real one, so that the command
+/// outlives an `ssh` that is killed. It notes each command in `commands`; while there is a file `down`, no connection is made.
+#[cfg(unix)]
+struct OtherMachine {
+    here: tempfile::TempDir,
+    run: ForeignRun,
+}
+
+#[cfg(unix)]
+impl OtherMachine {
+    fn new(asks: &[&str]) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let here = tempfile::tempdir().unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
+        let script = format!(
+            "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nif [ -e '{here}/down' ]; then exit 255; fi\n\
+             echo \"$*\" >>'{here}/commands'\nPATH=\"{program}:/usr/bin:/bin\" sh -c \"$*\" | cat\n",
+            here = here.path().display(),
+        );
+        let ssh = here.path().join("bin/ssh");
+        fs::create_dir(ssh.parent().unwrap()).unwrap();
+        fs::write(&ssh, script).unwrap();
+        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        let there = here.path().join("there, it's far");
+        fs::create_dir(&there).unwrap();
+        let run = asked_run(&there, asks);
+        Self { here, run }
+    }
+
+    fn address(&self) -> String {
+        format!("ssh://me@far{}", self.run.folder.display())
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let bin = self.here.path().join("bin");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+        command.args(words).current_dir(self.here.path());
+        command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+        command
+    }
+
+    /// Asks the run of the other machine; the exit code and all that was said.
+    fn ask(&self, words: &[&str]) -> (Option<i32>, String) {
+        let address = self.address();
+        let output = self.command(&[&["ask", address.as_str()][..], words].concat()).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// Waits until no question is left there.
+    fn is_silent_soon(&self) {
+        let begun = Instant::now();
+        while fs::read_dir(self.run.folder.join("ask")).unwrap().count() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(30), "a question is left");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_of_another_machine_is_asked_over_ssh() {
+    let far = OtherMachine::new(&["attention", "lesson"]);
+    let replier = replying(&far.run, |run, id| run.answer_attention(id, 7));
+    let text = "it's `a` $HOME \\n\n\u{e4}";
+    let (code, said) = far.ask(&["attention", "--set", &format!("text={text}"), "--wait", "60"]);
+    assert_eq!(code, Some(0), "{said}");
+    let question = replier.join().unwrap();
+    assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": text})));
+    assert!(said.contains("attention of 1 layer") && said.contains("\"channel\":\"attention.maps\""), "{said}");
+    far.is_silent_soon();
+    let commands = fs::read_to_string(far.here.path().join("commands")).unwrap();
+    assert!(commands.lines().any(|line| line.starts_with("exec sh -s -- '")), "{commands}");
+
+    // the tensors beside an answer
+    let replier = replying(&far.run, |run, id| {
+        let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
+        let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
+        let file = [&(header.len() as u64).to_le_bytes()[..], header, &values].concat();
+        fs::write(run.folder.join(format!("answer/{id}.safetensors")), file).unwrap();
+        run.answer(id, &json!({"state": "answered"}));
+    });
+    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
+    replier.join().unwrap();
+    far.is_silent_soon();
+
+    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "refused", "words": "not now"})));
+    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    assert!(code == Some(2) && said.contains("refused: not now"), "{said}");
+    replier.join().unwrap();
+    let (code, said) = far.ask(&["save"]);
+    assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
+
+    // what a folder says of itself makes no connection
+    let before = fs::read_to_string(far.here.path().join("commands")).unwrap();
+    let copy = far.here.path().join("runs/run-at-me_far");
+    let output = far.command(&["ask", copy.to_str().unwrap(), "lesson"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("`orrery ask {} lesson ..`", far.address())), "{said}");
+    assert_eq!(fs::read_to_string(far.here.path().join("commands")).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
+    let far = OtherMachine::new(&["attention"]);
+    let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "1"]);
+    assert_eq!(code, Some(1), "{said}");
+    let address = far.address();
+    for part in ["`run`", address.as_str(), "asked `attention` at ", "within 1 s", "Or it was killed there"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    far.is_silent_soon();
+    // the connection is gone when the question is put
+    let mut follower = far.command(&["follow", &address, "--headless"]);
+    let mut follower = Training(follower.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    BufReader::new(follower.0.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    fs::write(far.here.path().join("down"), "").unwrap();
+    let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "60"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("another Orrery copies this run already"), "{said}");
+    assert!(said.contains("`ssh` ended with code 255, and no answer has come"), "{said}");
+    far.is_silent_soon();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_a_folder_on_another_machine_is_followed() {
+    use std::os::unix::fs::symlink;
+    let far = OtherMachine::new(&["attention"]);
+    let elsewhere = far.here.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let secret = elsewhere.join("secret.json");
+    fs::write(&secret, r#"{"words":"the secret"}"#).unwrap();
+    let refused = |part: &str| {
+        let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "60"]);
+        assert!(code == Some(2) && said.contains(part) && !said.contains("the secret"), "{part}: {said}");
+    };
+    let target = secret.clone();
+    let replier = replying(&far.run, move |run, id| {
+        symlink(&target, run.folder.join(format!("answer/{id}.json"))).unwrap();
+    });
+    refused("is a link, or no file");
+    replier.join().unwrap();
+    far.is_silent_soon();
+    let replier = replying(&far.run, |run, id| {
+        let file = File::create(run.folder.join(format!("answer/{id}.json"))).unwrap();
+        file.set_len((64 << 20) + 1).unwrap();
+    });
+    refused("has 67.1 MB, and at most 67.1 MB are read");
+    replier.join().unwrap();
+    far.is_silent_soon();
+    let replier = replying(&far.run, |run, id| {
+        fs::write(run.folder.join(format!("answer/{id}.json")), b"\xff garbage").unwrap();
+    });
+    refused("is no answer to this question");
+    replier.join().unwrap();
+    far.is_silent_soon();
+
+    let (ask, answer) = (far.run.folder.join("ask"), far.run.folder.join("answer"));
+    fs::rename(&answer, elsewhere.join("answer")).unwrap();
+    symlink(elsewhere.join("answer"), &answer).unwrap();
+    refused("`answer` of ssh://me@far");
+    far.is_silent_soon();
+    fs::remove_dir(&ask).unwrap();
+    symlink(&elsewhere, &ask).unwrap();
+    refused("`ask` of ssh://me@far");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 2, "nothing was written there");
+    fs::remove_file(&ask).unwrap();
+    refused("it has no folder `ask`");
+}
+
 #[test]
 fn any_two_matrices_of_the_weights_are_a_graph() {
     let here = tempfile::tempdir().unwrap();

@@ -196,7 +196,8 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     assert_eq!(reader.look().unwrap(), Look::Replaced);
     let mut reader = Reader::follow(&run.folder).unwrap();
     fs::rename(&run.folder, here.path().join("elsewhere")).unwrap();
-    assert_eq!(reader.look().unwrap(), Look::Missing);
+    let why = "it has neither run.json nor config.toml".to_owned();
+    assert_eq!(reader.look().unwrap(), Look::Missing { why });
 }
 
 #[cfg(unix)]

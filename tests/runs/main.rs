@@ -31,6 +31,8 @@ mod graph_formats;
 mod headlines;
 mod intervene;
 mod lessons;
+#[path = "../shared/logs_of_tools.rs"]
+mod logs_of_tools;
 mod measurements;
 mod memory;
 mod merging;

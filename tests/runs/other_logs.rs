@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use super::{
     command::orrery,
     folders::{contents, copy},
+    logs_of_tools::{field, frame, trackio_database, wandb_item, wandb_log},
 };
 
 const STEPS: [u64; 6] = [0, 2, 4, 6, 8, 10];
@@ -253,6 +254,34 @@ fn every_command_takes_a_log_of_another_tool() {
     }
 }
 
+#[test]
+fn an_import_whose_record_is_lost_is_made_again() {
+    let (_here, logs) = copied("lightning");
+    let runs = tempfile::tempdir().unwrap();
+    let source = Source::find(&logs).unwrap().unwrap();
+    let folder = source.import(runs.path()).unwrap().folder;
+    let record = folder.join(".imported");
+    let whole = fs::read(&record).unwrap();
+    let metrics = fs::read(folder.join("metrics.jsonl")).unwrap();
+    // as a loss of power may leave it
+    for damaged in [&b""[..], &whole[..whole.len() / 2], &vec![0; whole.len()]] {
+        fs::write(&record, damaged).unwrap();
+        fs::write(folder.join("metrics.jsonl"), "").unwrap();
+        let words = source.import(runs.path()).unwrap().words.expect("it is read again");
+        assert!(words.contains("`.imported`, which says what was read before, cannot be read"), "{words}");
+        assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
+        assert!(again_is_nothing(&source, runs.path()));
+    }
+    // a log that is empty where its record says otherwise
+    fs::write(folder.join("metrics.jsonl"), "").unwrap();
+    assert!(source.import(runs.path()).unwrap().words.is_some());
+    // a run that was not imported is left alone
+    fs::remove_file(&record).unwrap();
+    let why = source.import(runs.path()).err().unwrap().to_string();
+    assert!(why.contains("is in the way"), "{why}");
+    assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
+}
+
 /// What `orrery export --tensorboard` writes is read as the same numbers.
 #[test]
 fn our_own_event_files_come_back() {
@@ -298,7 +327,11 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
     fs::write(&file, &changed).unwrap();
     let told = import(&folder).unwrap();
     check(told.values("model", "loss"), &STEPS[1..], loss);
-    assert!(told.notices.contains("1 damaged record is passed over"), "{}", told.notices);
+    assert!(
+        told.notices.contains("passed over 1 damaged record (record 2: its data do not have its checksum)"),
+        "{}",
+        told.notices
+    );
     // its length: what comes after it cannot be found
     changed = whole;
     changed[second] ^= 1;
@@ -342,80 +375,48 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
     }
 }
 
-/// CRC-32C, bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, bit: u32| if (crc ^ bit) & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
-    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc, |crc, i| step(crc, u32::from(byte >> i))))
-}
-
-/// A frame of an event file; `length` may lie.
-fn frame(length: u64, data: &[u8]) -> Vec<u8> {
-    let masked = |bytes: &[u8]| crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
-    let length = length.to_le_bytes();
-    [&length[..], &masked(&length), data, &masked(data)].concat()
-}
-
-/// A part of a record of W&B's log.
-fn part(kind: u8, data: &[u8]) -> Vec<u8> {
-    let summed = [&[kind][..], data].concat();
-    let crc = |crc: u32, byte: u8| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
-    };
-    let sum = !summed.iter().fold(!0, |sum, byte| crc(sum, *byte));
-    [&sum.to_le_bytes()[..], &(data.len() as u16).to_le_bytes(), &[kind], data].concat()
-}
-
-/// A message of one field of bytes.
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![number << 3 | 2];
-    let mut length = bytes.len();
-    while length >= 0x80 {
-        out.push(length as u8 | 0x80);
-        length >>= 7;
-    }
-    out.push(length as u8);
-    out.extend(bytes);
-    out
-}
-
 #[test]
 fn a_record_over_several_blocks_is_put_together_and_a_damaged_block_is_passed_over() {
     let here = tempfile::tempdir().unwrap();
     let file = here.path().join("run-a.wandb");
-    // a step of history: a long text, then a number; value_json is field 16, whose key takes two bytes
-    let item = |key: &str, json: &str| {
-        let value = [&[0x82, 0x01][..], &field(0, json.as_bytes())[1..]].concat();
-        field(1, &[field(1, key.as_bytes()), value].concat())
-    };
+    // a step of history: a long text, then a number
+    let item = |key: &str, json: &str| field(1, &wandb_item(&field(1, key.as_bytes()), json));
     let history = |step: u8, length: usize| {
         let text = format!("\"{}\"", "x".repeat(length));
         field(2, &[item("word", &text), item("loss", "0.5"), field(2, &[8, step])].concat())
     };
-    let long = history(1, 80_000);
-    let mut log = b":W&B\xe1\xbe\x00".to_vec();
-    let mut rest = long.as_slice();
-    let mut is_first = true;
-    while !rest.is_empty() {
-        let room = 32_768 - log.len() % 32_768 - 7;
-        let (here, after) = rest.split_at(room.min(rest.len()));
-        let kind = if is_first {
-            2
-        } else if after.is_empty() {
-            4
-        } else {
-            3
-        };
-        log.extend(part(kind, here));
-        (rest, is_first) = (after, false);
-    }
-    log.extend(part(1, &history(2, 10)));
+    let mut log = wandb_log(&[history(1, 80_000), history(2, 10)]);
     fs::write(&file, &log).unwrap();
     assert_eq!(import(&file).unwrap().values("model", "loss"), [(1, 0.5), (2, 0.5)]);
     log[40_000] ^= 1;
     fs::write(&file, &log).unwrap();
     let told = import(&file).unwrap();
     assert_eq!(told.values("model", "loss"), [(2, 0.5)]);
-    assert!(told.notices.contains("passed over 2 damaged parts"), "{}", told.notices);
+    assert!(
+        told.notices.contains("passed over 2 damaged parts (the first: a part of a record does not"),
+        "{}",
+        told.notices
+    );
+}
+
+#[test]
+fn a_row_over_several_pages_is_put_together_and_one_that_is_cut_is_none() {
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("demo.db");
+    let read = |json: &str| {
+        fs::write(&file, trackio_database(json)).unwrap();
+        import(&file)
+    };
+    for length in [10, 4000, 4100, 90_000] {
+        let told =
+            read(&format!("{{\"words\": \"{}\", \"loss\": 0.5, \"nested\": {{\"a\": [1]}}}}", "x".repeat(length)));
+        let told = told.unwrap();
+        assert_eq!(told.values("model", "loss"), [(1, 0.5)], "{length}");
+        assert_eq!(told.scalars.len(), 1);
+        assert!(told.notices.contains("2 values passed over that are no numbers"), "{}", told.notices);
+    }
+    let why = read("{\"loss\": 0.5, \"acc\": 1").err().unwrap();
+    assert!(why.contains("holds no numbers"), "{why}");
 }
 
 #[test]
@@ -450,6 +451,15 @@ fn hostile_logs_are_read_or_refused_in_words() {
     fs::write(&table, "a,step\n1.5,x\n2.5,-3\n").unwrap();
     let why = import(&table).err().unwrap();
     assert!(why.contains("holds no numbers") && why.contains("have no step") && why.contains("negative"), "{why}");
+
+    // a row or a head of cells without end
+    fs::write(&table, format!("step,a\n1,2\n2,{}\n3,4\n", ",".repeat(2 << 20))).unwrap();
+    let told = import(&table).unwrap();
+    assert_eq!(told.values("model", "a"), [(1, 2.0)]);
+    assert!(told.notices.contains("a row longer than 1088 KiB"), "{}", told.notices);
+    fs::write(&table, format!("step{}\n1,2\n", ",a".repeat(100_000))).unwrap();
+    let why = import(&table).err().unwrap();
+    assert!(why.contains("100001 columns"), "{why}");
 
     // an inner page that leads to itself: the root of `metrics` is made its own child
     let (_other, folder) = copied("trackio");

@@ -32,6 +32,32 @@ fn every_result_in_the_repository_is_built_in() {
     assert_eq!(ledger.results.len(), results);
 }
 
+/// `chart.claimed_level(.., "D3")`: the claims that views name are in the ledger.
+#[test]
+fn every_claim_that_a_view_names_is_there() {
+    let ledger = Ledger::built_in().unwrap();
+    let mut named = vec![];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/views")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let calls = text.split("chart.claimed_").skip(1).filter_map(|rest| rest.split(';').next());
+            named.extend(calls.filter_map(|call| Some(call.rsplit('"').nth(1)?.to_owned())));
+        }
+    }
+    assert!(named.len() >= 5, "{named:?}");
+    for id in named {
+        assert!(
+            ledger.claims().any(|(_, claim)| claim.id == id),
+            "a view names the claim {id}, which is not in the ledger"
+        );
+    }
+}
+
 #[test]
 fn every_test_that_holds_a_claim_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -263,6 +263,25 @@ fn a_link_locks_or_hides_the_seed() {
     assert_eq!(field(&d), None);
 }
 
+/// They stand in the bar at the top.
+#[test]
+fn a_link_locks_or_hides_device_and_threads() {
+    let mut d = lab_page("fast_slow");
+    let fields = |d: &Desktop| {
+        [(Role::ComboBox, "on"), (Role::SpinButton, "Threads")].map(|(role, label)| {
+            let mut all = d.harness.query_all_by_role_and_label(role, label);
+            all.next().map(|node| node.accesskit_node().is_disabled())
+        })
+    };
+    assert_eq!(fields(&d), [Some(false); 2]);
+    paste(&mut d, "orrery:fast_slow?lock=run");
+    assert_eq!(fields(&d), [Some(true); 2]);
+    paste(&mut d, "orrery:fast_slow?lock=run.threads");
+    assert_eq!(fields(&d), [Some(false), Some(true)]);
+    paste(&mut d, "orrery:fast_slow?hide=run");
+    assert_eq!(fields(&d), [None; 2]);
+}
+
 #[test]
 fn a_locked_setting_is_not_changed_in_a_tile() {
     let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);

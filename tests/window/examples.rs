@@ -134,7 +134,7 @@ fn every_lab_shows_its_example_at_once() {
         }
         app.run_steps(3);
         let page = app.state().page().unwrap();
-        let seed = lab.config(None).unwrap().seed;
+        let seed = lab.opening_config().unwrap().seed;
         assert_eq!(example::label(page).unwrap().words, format!("example, seed {seed}, recorded"), "{}", lab.id);
         assert!(app.query_all_by_label_contains("Space starts your own run.").next().is_some(), "{}", lab.id);
         app.key_press(Key::Escape);
@@ -148,8 +148,8 @@ fn every_lab_shows_its_example_at_once() {
 #[test]
 fn a_lab_that_is_named_at_the_start_shows_its_example() {
     let folder = tempfile::tempdir().unwrap();
-    let first = LABS[0].config(None).unwrap();
-    for opening in [Opening::Lab(first.lab.clone()), Opening::Config(first)] {
+    let config = LABS[0].opening_config().unwrap();
+    for opening in [Opening::Lab(config.lab.clone()), Opening::Config(config)] {
         let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
         let start = Start { opening: Some(opening), ..Start::default() };
         let mut app: Harness<'static, App> =

@@ -27,7 +27,10 @@ use orrery::{
 };
 use serde_json::{Value, json};
 
-use crate::{foreign_run::ForeignRun, tiles::Tile};
+use crate::{
+    foreign_run::ForeignRun,
+    tiles::{Tile, painted},
+};
 
 #[derive(Debug)]
 struct Dropped(PathBuf);
@@ -330,6 +333,22 @@ fn every_channel_that_nobody_knows_has_a_panel() {
     tile.get_by_label("All").click();
     (0..3).for_each(|_| tile.step());
     assert!(tile.query_by_label("Show my/ratio large").is_some(), "all are shown again");
+}
+
+#[test]
+fn the_name_of_a_channel_is_printed_once() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::finished(here.path(), "run", 1e-3);
+    let mut tile = shown(Tile::new("logged", mirror(&run)));
+    let times = |tile: &Harness<'_, Tile>, name: &str| painted(tile).iter().filter(|words| *words == name).count();
+    for channel in ["my/ratio", "matrix/weights", "table/words", "text/story", "histogram/gradients"] {
+        assert_eq!(times(&tile, channel), 1, "{channel}: {:?}", painted(&tile));
+    }
+    // large, the list of channels and the title of the tile have it
+    tile.get_by_label("Show my/ratio large").click();
+    (0..3).for_each(|_| tile.step());
+    assert_eq!(times(&tile, "my/ratio"), 1, "{:?}", painted(&tile));
+    assert!(tile.state().subtitle.contains("my/ratio"), "{}", tile.state().subtitle);
 }
 
 #[test]

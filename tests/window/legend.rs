@@ -1,4 +1,5 @@
-//! What a hand does around a chart: names switch lines off and on, the y axis is held. Needs no graphics adapter.
+//! What a hand does around a chart: names switch lines off and on, the y axis is held, the number of a claim leads to it. Needs no
+//! graphics adapter.
 
 use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
@@ -71,6 +72,15 @@ fn a_held_axis_stays_while_the_run_goes_on() {
     assert_eq!(y(harness.state()), before[..2], "the range is held");
     click(&mut harness, "Hold the y axis of losses");
     assert!(y(harness.state()) != before[..2], "and follows the data again");
+}
+
+/// The number of the published model is a line whose label opens the claim.
+#[test]
+fn the_label_of_a_published_number_opens_its_claim() {
+    let mut harness = Tile::new("flow_training", recorded::twins()).shown(sized(640.0, 480.0));
+    harness.get_by_role_and_label(Role::Link, "claim D3: the source ends at 0.065").click();
+    harness.run_steps(3);
+    assert_eq!(harness.state().claims, ["id:D3"], "once");
 }
 
 /// As `orrery render` draws it, but of the tile as it is: what is switched off is in no drawing.

@@ -176,6 +176,40 @@ fn an_example_says_that_it_has_no_weights() {
     }
 }
 
+/// To begin a run of the same settings would bring no such curve.
+#[test]
+fn a_record_without_a_curve_says_what_its_run_lacks() {
+    for (view, lacks) in
+        [("slow_memory", "has a slow path that decays"), ("equilibrium_solves", "solves for its fast state")]
+    {
+        let mut stage = Stage::new(lab("fast_slow"), view);
+        stage.show_example();
+        stage.tell([Event::Step(StepStats { step: 30, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
+        let words = stage.words();
+        assert!(words.contains(lacks) && !is_advice(&words), "{view}: {words}");
+    }
+}
+
+#[test]
+fn accuracy_points_to_a_preset_of_its_own_lab() {
+    for id in ["fast_slow", "spen", "coupled_qk"] {
+        let mut stage = Stage::new(lab(id), "accuracy");
+        let words = stage.words();
+        let named = words.split_once("The preset \u{201c}").and_then(|(_, rest)| rest.split_once('\u{201d}'));
+        let (title, _) = named.unwrap_or_else(|| panic!("{id}: {words}"));
+        assert!(stage.page.lab.presets.iter().any(|preset| preset.title == title), "{id}: {title}");
+    }
+}
+
+/// A run of one's own has no answer either where the lab's models have not what the question needs.
+#[test]
+fn an_example_says_what_a_question_needs() {
+    let mut stage = Stage::new(lab("fast_slow"), "steer");
+    stage.show_example();
+    let words = stage.words();
+    assert!(words.contains("a model with a flow"), "{words}");
+}
+
 #[test]
 fn a_failed_run_says_why_in_the_views_that_wait_for_it() {
     for (id, view) in [("trained_bdh", "trained_bdh"), ("trained_bdh", "logit_lens"), ("fast_slow", "losses")] {

@@ -55,7 +55,7 @@ const SLACK: f32 = 1.0;
 
 /// A lab's page as it opens, with the recorded run in it.
 fn filled(lab: &'static Lab, ctx: &Context) -> Page {
-    let mut page = Page::new(lab, lab.config(None).unwrap());
+    let mut page = Page::new(lab, lab.opening_config().unwrap());
     let mut mirror = recorded::twins();
     let info = mirror.info.take().expect("a recorded run has a description");
     let config: Config = page.config.clone();

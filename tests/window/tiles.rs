@@ -7,7 +7,7 @@ use orrery::{
     labs::restrictions::UNRESTRICTED,
     telemetry::{Command, Question},
     ui::{
-        action::{Action, Actions, FileAction, PageAction, RunAction, SettingAction},
+        action::{Action, Actions, FileAction, OpenAction, PageAction, RunAction, SettingAction},
         mirror::Mirror,
         questions::Questions,
         theme::{self, Theme},
@@ -31,6 +31,8 @@ pub struct Tile {
     pub exports: Vec<FileAction>,
     /// Views that were to be brought to the front.
     pub fronts: Vec<&'static str>,
+    /// Filters of the page of claims that were to be opened.
+    pub claims: Vec<String>,
     /// Whether the table and the picture are written in every frame.
     pub writes: bool,
     pub subtitle: String,
@@ -54,6 +56,7 @@ impl Tile {
             questions: Questions::default(),
             exports: vec![],
             fronts: vec![],
+            claims: vec![],
             writes: true,
             subtitle: String::new(),
             csv: None,
@@ -112,6 +115,7 @@ impl Tile {
             Action::Setting(SettingAction::Change(..)) => {}
             Action::File(action) => self.exports.push(action),
             Action::Page(PageAction::ShowView(view)) => self.fronts.push(view),
+            Action::Open(OpenAction::Claims(filter)) => self.claims.push(filter),
             other => panic!("no view asks for {other:?}"),
         }
     }

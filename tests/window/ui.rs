@@ -991,6 +991,22 @@ fn trained_weights_are_opened_ready_to_be_asked() {
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "five.pt", "from the gallery too");
 }
 
+/// The preset on which such a lab opens is of a task with symbols of its own, or trains.
+#[test]
+fn a_file_of_ones_own_is_read_with_the_first_preset() {
+    for (id, file, key) in [("fast_slow", "book.txt", "corpus.file"), ("trained_bdh", "one.pt", "model.checkpoint")] {
+        let lists = Lists { labs: LABS, views: VIEWS };
+        let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab(id.into())));
+        d.until("ready", |d| d.state() == "ready");
+        let first = d.page().lab.config(None).unwrap();
+        assert_ne!(d.page().config.preset, first.preset, "{id}");
+        drop_file(&mut d, file);
+        d.until("the file", |d| d.page().config.get(key) == Some(&Value::Text(file.into())));
+        assert_eq!(d.page().config.preset, first.preset, "{id}");
+        assert_eq!(d.page().config.changed_keys(&first), [key], "{id}");
+    }
+}
+
 #[test]
 fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     let mut d = desk(Worker::Steps);

@@ -1,20 +1,29 @@
 //! The walk of the README, "One lab in five lines", to the letter: the real application, its host and examples, a real
-//! run of the preset it names. Needs no graphics adapter.
+//! run. And the same walk over the example alone, whose numbers are the same on every processor, against stored pictures;
+//! that one needs a graphics adapter. `scripts/walk` makes both.
 
 use std::time::Duration;
 
-use eframe::egui::{Key, Modifiers, accesskit::Role, pos2};
+use eframe::egui::{Event, Key, Modifiers, accesskit::Role, pos2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     telemetry::{Measurement, channels, measurements::Causality},
-    ui::app::{App, Start},
+    ui::{
+        app::{App, Start},
+        run::Run,
+    },
 };
 
-use crate::waiting::until_within;
+use crate::{adapter, pictures, snapshot::Comparison, waiting::until_within};
 
 /// Within a minute the gate opens: what the README promises of two cores, and room for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The steps of which a picture is stored.
+pub const PICTURES: [&str; 5] = ["walk-example", "walk-accuracy", "walk-causality", "walk-scrubbed", "walk-light"];
+/// Frames in which everything that moves comes to rest.
+const REST: usize = 90;
 
 struct Walk {
     app: Harness<'static, App>,
@@ -22,12 +31,30 @@ struct Walk {
 }
 
 impl Walk {
-    fn begin() -> Self {
+    /// Draws pixels only where `is_drawn`.
+    fn begin(is_drawn: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-        let app =
-            Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, Start::default()));
+        let builder = Harness::builder().with_size([1280.0, 800.0]);
+        let builder = if is_drawn { builder.with_step_dt(1.0 / 60.0).wgpu() } else { builder };
+        let app = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
         Self { app, _folder: folder }
+    }
+
+    /// Opens the lab from the gallery, on its example.
+    fn open_lab(&mut self) {
+        self.app.run_steps(3);
+        self.app.get_by_label("Open Fast-slow gate").click();
+        self.until("its example", |app| app.page().filter(|page| page.newest() > 0 && is_example(app)).map(|_| ()));
+        self.app.run_steps(4);
+    }
+
+    /// Compares what is seen, with the pointer out of the window.
+    fn look(&mut self, name: &str, comparison: &mut Comparison) {
+        self.app.event(Event::PointerGone);
+        self.app.run_steps(REST);
+        let page = self.app.state().theme().page;
+        comparison.check(name, &pictures::over(page, self.app.render().expect("rendered")));
     }
 
     fn until<R>(&mut self, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
@@ -62,20 +89,22 @@ impl Walk {
     }
 }
 
+fn is_example(app: &App) -> bool {
+    app.page().and_then(|page| page.run.as_ref()).is_some_and(Run::is_example)
+}
+
 #[test]
 fn one_lab_in_five_lines_is_as_the_readme_says() {
-    let mut walk = Walk::begin();
-    walk.app.run_steps(3);
+    let mut walk = Walk::begin(false);
 
-    // 1. Fast-slow gate in the gallery, the preset Needed, Space.
-    walk.app.get_by_label("Open Fast-slow gate").click();
-    walk.until("its example", |app| app.page().filter(|page| page.newest() > 0).map(|_| ()));
-    walk.app.get_by_role_and_label(Role::ComboBox, "preset").click();
-    walk.app.run_steps(3);
-    walk.click("Needed");
-    walk.until("the models are ready", |app| (app.page()?.run.as_ref()?.state_label() == "ready").then_some(()));
+    // 1. Fast-slow gate in the gallery, which opens on its example, where the effect is in sight; Space.
+    walk.open_lab();
     assert_eq!(walk.app.state().page().unwrap().config.preset, "fast_slow_needed");
+    let example = |variant, channel| Walk::newest(walk.app.state(), variant, channel);
+    assert!(example("coupled", channels::GATE).unwrap().abs() > 0.1, "its gate is open");
+    assert!(example("coupled", channels::ACCURACY).unwrap() > 0.9);
     walk.press(Key::Space, Modifiers::NONE);
+    walk.until("a run of one's own", |app| app.page()?.run.as_ref()?.is_own().then_some(()));
 
     // 2. The gate of coupled opens and its accuracy goes up; frozen stays shut and guesses.
     let accurate = |variant: &'static str| move |app: &App| Walk::newest(app, variant, channels::ACCURACY);
@@ -134,4 +163,27 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     let dark = walk.app.state().theme().dark;
     walk.press(Key::D, Modifiers::NONE);
     assert_ne!(walk.app.state().theme().dark, dark);
+}
+
+#[test]
+fn pictures_of_the_walk_are_as_stored() {
+    if !adapter::exists() {
+        return;
+    }
+    let [example, accuracy, causality, scrubbed, light] = PICTURES;
+    let (mut walk, mut comparison) = (Walk::begin(true), Comparison::default());
+    walk.open_lab();
+    walk.look(example, &mut comparison);
+    walk.app.get_by_label_contains("  Accuracy").click();
+    walk.look(accuracy, &mut comparison);
+    walk.app.get_by_label_contains("  Causality").click();
+    walk.look(causality, &mut comparison);
+    walk.app.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(50.0);
+    walk.look(scrubbed, &mut comparison);
+    assert_eq!(walk.app.state().page().unwrap().shown_step(), 50);
+    walk.press(Key::F, Modifiers::NONE);
+    walk.press(Key::D, Modifiers::NONE);
+    walk.look(light, &mut comparison);
+    assert!(is_example(walk.app.state()), "nothing was computed");
+    comparison.finish();
 }

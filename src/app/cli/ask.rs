@@ -25,7 +25,8 @@ use crate::{
 
 #[derive(ClapArgs, Default)]
 pub struct AskArgs {
-    /// A run folder, a trained BDH (.safetensors, .pt, .pth), a config, a lab or a preset; with --list a probe
+    /// A run folder, ssh://host/path of one that another program writes, a trained BDH (.safetensors, .pt, .pth), a
+    /// config, a lab or a preset; with --list a probe
     what: Option<String>,
     /// The probe (`orrery ask --list` names them all); of a run that another program trains also `attention`, `pause`,
     /// `resume`, `save`, `scale_lr`, or whatever else its script allows
@@ -83,9 +84,9 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         }
         _ => Ok(()),
     };
-    if let Some((folder, info)) = foreign::find(what)? {
+    if let Some(run) = foreign::find(what)? {
         check_picture()?;
-        return foreign::run(&folder, &info, id, args);
+        return foreign::run(&run, id, args);
     }
     if !args.matrices.is_empty() {
         return Err(Failure::usage(

@@ -17,7 +17,7 @@ use super::{
     failure::Failure,
     interrupt, other_logs,
     output::print_line,
-    remote::{self, Address},
+    remote::{self, Address, FollowedRun},
     stream::POLL,
     terminal::notice,
     window,
@@ -43,7 +43,7 @@ pub struct FollowArgs {
 pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
-    let remote = address.map(|address| remote::begin(&address, &args.out)).transpose()?;
+    let remote = address.as_ref().map(|address| remote::begin(address, &args.out)).transpose()?;
     let folder = match &remote {
         Some(run) => run.folder.clone(),
         None => other_logs::run_folder(Path::new(&args.run), &args.out)?,
@@ -57,7 +57,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     }
     Reader::open(&folder).map_err(Failure::wrong)?;
     let set = Settings { out: args.out.clone(), ..Settings::default() };
-    window::follow(folder, &OpenArgs { what: None, timings: false, set }, began)
+    window::follow(FollowedRun { folder, address }, &OpenArgs { what: None, timings: false, set }, began)
 }
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.
@@ -80,7 +80,9 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         }
         let words = match follower.reader.look() {
             Ok(Look::Same) => String::new(),
-            Ok(Look::Missing) => format!("{} is not whole at the moment; it is looked for again", folder.display()),
+            Ok(Look::Missing { why }) => {
+                format!("{} is not whole at the moment ({why}); it is looked for again", folder.display())
+            }
             Ok(Look::Replaced) => match Reader::follow(folder) {
                 Ok(reader) => {
                     notice!("{} was written anew", folder.display());

@@ -8,6 +8,7 @@ use super::{
     compare, file_check,
     graph_events::{self, GraphReading},
     json_kind,
+    remote::FollowedRun,
     runs::Runs,
     settings::{self, MAX_CONFIG},
     sweep::{self, background::Background},
@@ -53,7 +54,7 @@ pub struct DesktopHost {
     /// A graph file of the command line, and how it is taken.
     pub(super) graph: Option<(PathBuf, GraphReading)>,
     /// A run folder of the command line that is followed though no process of this machine holds it.
-    pub(super) followed: Option<PathBuf>,
+    pub(super) followed: Option<FollowedRun>,
 }
 
 impl DesktopHost {
@@ -146,7 +147,7 @@ impl Host for DesktopHost {
         let (process, out) = (self.runs.process(), self.out.clone());
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
-        let is_followed = self.followed.as_ref() == Some(&folder);
+        let followed = self.followed.clone().filter(|followed| followed.folder == folder);
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
             if is_sweep(&folder) {
                 let _ = sender.send(Delivery::SweepFolder(folder));
@@ -155,7 +156,8 @@ impl Host for DesktopHost {
             let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
                 false => {
-                    let kept = RunOut { folder: &folder, out: &out, is_followed };
+                    let address = followed.as_ref().and_then(|followed| followed.address.as_ref());
+                    let kept = RunOut { folder: &folder, out: &out, is_followed: followed.is_some(), address };
                     replay(kept, &sink, &receiver, process)
                 }
             };
@@ -171,7 +173,7 @@ impl Host for DesktopHost {
     }
 
     fn example(&mut self, lab: &str) -> Option<RunHandle> {
-        let packed = labs::examples::find(lab).filter(|_| self.has_examples)?;
+        let packed = labs::examples::find(lab).filter(|_| self.has_examples)?.packed;
         let (commands, _) = bounded(1);
         let inbox = Arc::new(Inbox::default());
         let sink = Arc::clone(&inbox);

@@ -2,8 +2,11 @@
 //! and `tail` that writes the same frames. What comes is kept in a folder here, which is followed like any other. After a cut
 //! it goes on where the folder ends. No port is opened and nothing is installed.
 
+mod question;
+
 use std::{
     fmt,
+    fs::{File, TryLockError},
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
@@ -14,6 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::de::DeserializeOwned;
+
 use super::{
     failure::Failure,
     shell::quoted,
@@ -22,8 +27,12 @@ use super::{
 };
 use crate::files::{self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside};
 
+pub use question::RemoteQuestion;
+
 /// The file in the copy that says whose copy it is.
 const SOURCE: &str = ".source";
+/// Locked while the copy is written, as the protocol has it of any writer.
+const LOCK: &str = ".lock";
 /// Most bytes of a frame's line.
 const LONGEST_LINE: u64 = 64 << 10;
 /// How long the first part of a run is waited for before it is said that it is.
@@ -32,6 +41,8 @@ const SOON: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Writes what `orrery stream` writes, with what every Unix has.
 const SCRIPT: &str = include_str!("remote/stream.sh");
+/// Said of output that was not written by the program that was asked for.
+const STRANGE: &str = "what came is not from `orrery stream`, or from the script in its place";
 /// The exit code of a shell that does not find a command.
 const NOT_FOUND: i32 = 127;
 
@@ -88,30 +99,51 @@ impl Address {
         format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
     }
 
-    /// The system's ssh with the command that streams the folder.
-    fn command(&self, streamer: Streamer, have: &[Have]) -> Command {
+    /// The system's ssh, which runs a command line there.
+    fn ssh(&self, there: &str) -> Command {
         let mut command = Command::new("ssh");
         command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         if let Some(port) = self.port {
             command.args(["-p", &port.to_string()]);
         }
+        command.args(["--", &self.host, there]).stdout(Stdio::piped());
+        command
+    }
+
+    /// The path as a word of the other side's shell that is no option.
+    fn quoted_path(&self) -> String {
         let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
-        let path = quoted(&path);
-        let there = match streamer {
+        quoted(&path)
+    }
+
+    /// The command that streams the folder.
+    fn command(&self, streamer: Streamer, have: &[Have]) -> Command {
+        let path = self.quoted_path();
+        match streamer {
             Streamer::Orrery => {
                 let have: String = have.iter().map(|have| format!(" --have {have}")).collect();
-                format!("orrery stream --stdio{have} {path}")
+                let mut command = self.ssh(&format!("orrery stream --stdio{have} {path}"));
+                command.stdin(Stdio::null());
+                command
             }
             Streamer::Shell => {
                 // in the order of LOGS
                 let have: String = have.iter().map(|have| format!(" {}", have.place())).collect();
-                format!("exec sh -s -- {path}{have}")
+                let mut command = self.ssh(&format!("exec sh -s -- {path}{have}"));
+                command.stdin(Stdio::piped());
+                command
             }
-        };
-        command.args(["--", &self.host, &there]);
-        command.stdin(if streamer == Streamer::Shell { Stdio::piped() } else { Stdio::null() }).stdout(Stdio::piped());
-        command
+        }
     }
+}
+
+/// A run that the command line follows.
+#[derive(Debug, Clone)]
+pub struct FollowedRun {
+    /// Its folder, or the copy of it.
+    pub folder: PathBuf,
+    /// Where it lies, of a run of another machine.
+    pub address: Option<Address>,
 }
 
 /// What [`Address::parse`] reads.
@@ -136,8 +168,11 @@ pub fn source_of(folder: &Path) -> Option<String> {
 pub struct RemoteRun {
     pub folder: PathBuf,
     shared: Arc<Shared>,
+    /// Held while this process writes the copy.
+    _lock: File,
 }
 
+/// A running `ssh`, which two threads may end.
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
@@ -151,12 +186,45 @@ impl Drop for RemoteRun {
 }
 
 impl Shared {
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Keeps a child that was started. If it is over already, the child is ended.
+    fn hold(&self, child: Child) {
+        *self.ssh.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        if self.is_over() {
+            self.end();
+        }
+    }
+
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         if let Some(mut child) = self.ssh.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// The exit code of the child, whose output has ended.
+    fn exit_code(&self) -> Option<i32> {
+        let mut child = self.ssh.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let begun = Instant::now();
+        // it ends by itself where the other side has ended
+        while begun.elapsed() < Duration::from_secs(1) && matches!(child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        child.wait().ok()?.code()
+    }
+}
+
+/// How an `ssh` with this exit code has ended.
+fn end_words(code: Option<i32>) -> String {
+    match code {
+        Some(NOT_FOUND) => "there is neither `orrery` nor `sh` on the path of that machine".to_owned(),
+        Some(code) => format!("`ssh` ended with code {code}"),
+        None => "the connection was cut".to_owned(),
     }
 }
 
@@ -181,8 +249,18 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
             )));
         }
     }
+    // one writer a copy; where the system has no locks there may be two, and each checks where what it appends begins
+    let lock = open_inside_to_write(&folder, LOCK).map_err(|e| failed(&e))?;
+    let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     let shared = Arc::<Shared>::default();
-    let run = RemoteRun { folder, shared: Arc::clone(&shared) };
+    let run = RemoteRun { folder, shared: Arc::clone(&shared), _lock: lock };
+    if is_copied {
+        if !has_description(&run.folder) {
+            return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
+        }
+        notice!("another Orrery copies this run already: it shows here what that one has copied");
+        return Ok(run);
+    }
     let (address, copy) = (address.clone(), Copy { folder: run.folder.clone(), shared });
     let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.keep_on(&address));
     let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
@@ -233,7 +311,7 @@ impl Copy {
         loop {
             let begun = Instant::now();
             let Connection { end, code, answered } = self.once(address, streamer);
-            if self.shared.is_over.load(Ordering::SeqCst) {
+            if self.shared.is_over() {
                 return Ok(());
             }
             if streamer == Streamer::Orrery && code == Some(NOT_FOUND) && !answered {
@@ -273,29 +351,14 @@ impl Copy {
             let _ = to_shell.write_all(SCRIPT.as_bytes());
         }
         let out = child.stdout.take();
-        *self.shared.ssh.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        self.shared.hold(child);
         let mut answered = false;
         let end = match out {
             Some(out) => self.read(out, &mut answered).err(),
             None => None,
         };
-        let child = self.shared.ssh.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let status = child.and_then(|mut child| {
-            let begun = Instant::now();
-            // it ends by itself where the other side has ended
-            while begun.elapsed() < Duration::from_secs(1) && matches!(child.try_wait(), Ok(None)) {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let _ = child.kill();
-            child.wait().ok()
-        });
-        let code = status.and_then(|status| status.code());
-        let end = match (end, code) {
-            (Some(words), _) => words,
-            (None, Some(NOT_FOUND)) => "there is neither `orrery` nor `sh` on the path of that machine".to_owned(),
-            (None, Some(code)) => format!("`ssh` ended with code {code}"),
-            (None, None) => "the connection was cut".to_owned(),
-        };
+        let code = self.shared.exit_code();
+        let end = end.unwrap_or_else(|| end_words(code));
         Connection { end, code, answered }
     }
 
@@ -315,16 +378,9 @@ impl Copy {
     /// Writes what comes, until it ends.
     fn read(&self, out: ChildStdout, has_answered: &mut bool) -> Result<(), String> {
         let mut out = BufReader::new(out);
-        loop {
-            let mut line = vec![];
-            let read = out.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
-            if read.map_err(|e| e.to_string())? == 0 {
-                return Ok(());
-            }
-            let frame: Frame =
-                serde_json::from_slice(&line).map_err(|_| "what came is not from `orrery stream`".to_owned())?;
+        while let Some(frame) = next_frame::<Frame>(&mut out)? {
             if !*has_answered && !matches!(frame, Frame::Hello { .. }) {
-                return Err("what came is not from `orrery stream`".to_owned());
+                return Err(STRANGE.to_owned());
             }
             match frame {
                 Frame::Hello { version } if version > VERSION => {
@@ -349,6 +405,7 @@ impl Copy {
                 }
             }
         }
+        Ok(())
     }
 
     fn append(&self, log: &str, from: u64, content: &[u8]) -> Result<(), String> {
@@ -366,6 +423,15 @@ impl Copy {
 
     fn unwritten(&self, e: &dyn std::fmt::Display) -> String {
         format!("{} cannot be written: {e}", self.folder.display())
+    }
+}
+
+/// The next line of a stream, which describes what follows it; `None` at its end.
+fn next_frame<F: DeserializeOwned>(out: &mut impl BufRead) -> Result<Option<F>, String> {
+    let mut line = vec![];
+    match out.take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|e| e.to_string())? {
+        0 => Ok(None),
+        _ => serde_json::from_slice(&line).map(Some).map_err(|_| STRANGE.to_owned()),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     interrupt, json_kind,
     lab_config::{default_lab, with_text},
     other_logs,
+    remote::FollowedRun,
     runs::Runs,
     settings::{self, Named},
 };
@@ -47,11 +48,20 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
         Some(Named::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
         None if open.set.is_empty() => None,
-        named => Some(Opening::Config(configured(open, named)?.1)),
+        named => Some(Opening::Config(match lab_alone(open) {
+            Some(lab) => lab.opening_config()?,
+            None => configured(open, named)?.1,
+        })),
     };
     let end = show(open, opening, |_| (), began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
     outcome(end)
+}
+
+/// The lab that is named without any setting: it opens on its example, as from the gallery.
+fn lab_alone(open: &OpenArgs) -> Option<&'static Lab> {
+    let what = open.what.as_deref().filter(|_| open.set.is_empty())?;
+    labs::LABS.iter().copied().find(|lab| lab.id == what)
 }
 
 /// The meaning of a name; the log of another tool is the run into which it is read.
@@ -129,9 +139,9 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: 
 }
 
 /// A run folder that is written elsewhere, in the window; it is read on until the run ends.
-pub fn follow(folder: PathBuf, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
-    let opening = Some(Opening::Run(folder.clone()));
-    outcome(show(open, opening, |host| host.followed = Some(folder), began).map_err(Failure::run)?)
+pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
+    let opening = Some(Opening::Run(followed.folder.clone()));
+    outcome(show(open, opening, |host| host.followed = Some(followed), began).map_err(Failure::run)?)
 }
 
 /// The lab and settings that the command line names.

@@ -177,7 +177,7 @@ impl Page {
         let knobs = (lab.knobs)();
         let (config, complaints) = match saved.config.as_ref().filter(|_| lab.trains()) {
             Some(c) => adopt(lab, &knobs, c),
-            None => (lab.config(None).unwrap_or_else(|_| Config::defaults(lab.id, &knobs)), vec![]),
+            None => (lab.opening_config().unwrap_or_else(|_| Config::defaults(lab.id, &knobs)), vec![]),
         };
         let mut page = Self::new(lab, config);
         page.restrictions.clone_from(&saved.restrictions);

@@ -115,7 +115,10 @@ mod tests {
     use candle_core::{DType, Device};
 
     use super::*;
-    use crate::models::fast_slow::{FastSlow, FastSlowSpec};
+    use crate::{
+        analysis::generator::Generator,
+        models::fast_slow::{FastSlow, FastSlowSpec},
+    };
 
     fn model() -> Result<FastSlow> {
         let spec = FastSlowSpec { d_model: 8, heads: 2, kv_heads: 1, ..FastSlowSpec::default() };
@@ -163,5 +166,24 @@ mod tests {
         let map = paper_map();
         assert!((map.smallest - 0.892).abs() < 0.01 && (map.largest - 1.096).abs() < 0.01, "{map:?}");
         assert!((map.smallest + map.largest - 2.0).abs() < 0.005, "{map:?}");
+    }
+
+    /// Remark 30: they part from 1 by the scale of the map, whatever that is; the columns of a generator do not.
+    #[test]
+    fn no_random_map_has_column_sums_of_1() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for dt in [1e-3, DT, 0.1] {
+            for _ in 0..MAPS {
+                let map = random_map(STATES, dt, &mut rng);
+                let apart = map.iter().map(|sum| (sum - 1.0).abs() / dt).fold(0.0, f64::max);
+                assert!(apart > 0.5, "{dt}: {map:?}");
+            }
+        }
+        let rates: Vec<f64> = (0..STATES * STATES).map(|i| 1.0 + (i % 7) as f64).collect();
+        let generator = Generator::from_rates(STATES, rates).unwrap();
+        for column in 0..STATES {
+            let sum: f64 = generator.matrix().iter().skip(column).step_by(STATES).sum();
+            assert!(sum.abs() < 1e-12, "column {column} of the generator sums to {sum}");
+        }
     }
 }

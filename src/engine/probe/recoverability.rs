@@ -30,6 +30,8 @@ impl Probe for Recoverability {
 struct RecoveryTally {
     asked: usize,
     right: Vec<usize>,
+    /// Cross-entropy of all answers by distance, nats.
+    nats: Vec<f64>,
     /// The number of times that each id was wanted, over all distances.
     wanted: Vec<usize>,
 }
@@ -38,7 +40,7 @@ impl RecoveryTally {
     fn count(reader: &dyn RecoveryModel, windows: &Windows, cx: &ProbeInputs<'_>) -> Result<Self> {
         let positions = reader.positions(windows.len, 1)?;
         let k = reader.distances().len();
-        let mut tally = Self { asked: 0, right: vec![0; k], wanted: vec![] };
+        let mut tally = Self { asked: 0, right: vec![0; k], nats: vec![0.0; k], wanted: vec![] };
         for (i, batch) in cx.batches(windows, AT_ONCE).enumerate() {
             cx.progress.at(i * AT_ONCE, windows.rows)?;
             let tokens = batch?.tokens;
@@ -49,24 +51,27 @@ impl RecoveryTally {
             tally.asked += wanted.len() / k;
             for (i, (scores, &id)) in logits.chunks_exact(v).zip(&wanted).enumerate() {
                 tally.right[i % k] += usize::from(named(scores) == id as usize);
+                tally.nats[i % k] += cross_entropy(scores, id as usize);
                 tally.wanted[id as usize] += 1;
             }
         }
         Ok(tally)
     }
 
-    /// Accuracy with its 95% Wilson interval, the share of the most common token, and one over the
-    /// number of tokens that occur.
+    /// Accuracy with its 95% Wilson interval, the information that is surely read, the share of the most common token, and one over
+    /// the number of tokens that occur.
     fn recoverability(&self, distances: &[usize]) -> measurements::Recoverability {
         let n = self.asked as f64;
         let bounds: Vec<(f64, f64)> = self.right.iter().map(|&r| wilson(r as f64, n)).collect();
         let most = self.wanted.iter().max().copied().unwrap_or_default() as f64 / (n * distances.len() as f64).max(1.0);
+        let entropy = entropy(&self.wanted);
         let kinds = self.wanted.iter().filter(|c| **c > 0).count().max(1) as f64;
         measurements::Recoverability {
             distances: distances.to_vec(),
             accuracy: self.right.iter().map(|&r| r as f64 / n.max(1.0)).collect(),
             low: bounds.iter().map(|b| b.0).collect(),
             high: bounds.iter().map(|b| b.1).collect(),
+            information: self.nats.iter().map(|nats| entropy - nats / n.max(1.0)).collect(),
             most_common: most,
             uniform: 1.0 / kinds,
         }
@@ -84,18 +89,46 @@ fn named(scores: &[f32]) -> usize {
     best
 }
 
+/// -ln of the softmax of the scores at `id`, nats.
+fn cross_entropy(scores: &[f32], id: usize) -> f64 {
+    let highest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let total: f64 = scores.iter().map(|s| f64::from(s - highest).exp()).sum();
+    total.ln() - f64::from(scores[id] - highest)
+}
+
+/// The entropy of a distribution by its counts, nats.
+fn entropy(counts: &[usize]) -> f64 {
+    let total = counts.iter().sum::<usize>() as f64;
+    let shares = counts.iter().filter(|c| **c > 0).map(|c| *c as f64 / total);
+    -shares.map(|p| p * p.ln()).sum::<f64>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_tally_becomes_accuracies_with_bounds_and_levels() {
-        let tally = RecoveryTally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
+        let tally =
+            RecoveryTally { asked: 100, right: vec![100, 25], nats: vec![0.0, 70.0], wanted: vec![0, 100, 100] };
         let r = tally.recoverability(&[1, 8]);
         assert_eq!(r.distances, [1, 8]);
         assert_eq!(*r.accuracy, [1.0, 0.25]);
         assert!(r.low[1] < 0.25 && r.high[1] > 0.25 && r.high[0] == 1.0);
-        assert_eq!((r.most_common, r.uniform), (0.6, 0.5), "two tokens occur");
+        assert_eq!((r.most_common, r.uniform), (0.5, 0.5), "two tokens occur");
+        let ln_2 = std::f64::consts::LN_2;
+        assert!((r.information[0] - ln_2).abs() < 1e-12, "all that two tokens have");
+        assert!((r.information[1] - (ln_2 - 0.7)).abs() < 1e-12, "less than a guess by frequencies");
         assert_eq!(named(&[0.1, 0.7, 0.7]), 1);
+    }
+
+    #[test]
+    fn cross_entropy_is_that_of_the_softmax() {
+        let scores = [1.0f32, 3.0, 2.0];
+        let total: f64 = scores.iter().map(|s| f64::from(*s).exp()).sum();
+        for (id, score) in scores.iter().enumerate() {
+            assert!((cross_entropy(&scores, id) - (total.ln() - f64::from(*score))).abs() < 1e-9);
+        }
+        assert!((cross_entropy(&[1000.0, 0.0], 1) - 1000.0).abs() < 1e-9, "no overflow");
     }
 }

@@ -57,7 +57,7 @@ pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{Interruption, RunSummary, has_ended, interruption, last_change, list, local_text, summary};
 pub use names::is_record;
-pub use questions::{OpenQuestion, Reply};
+pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, Reply};
 pub use reader::{Damage, Look, Reader};
 pub use record::{FORMAT, PROTOCOL, RunRecord};
 pub use snapshots::VariantWeights;

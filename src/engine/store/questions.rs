@@ -20,7 +20,8 @@ use super::{
 };
 use crate::{
     files::{
-        FileError, check_memory, create_new_inside, folder_inside, read_inside, remove_file_inside, rename_inside,
+        self, FileError, check_memory, create_new_inside, folder_inside, make_folder_inside, read_inside,
+        remove_file_inside, rename_inside,
     },
     nn::host,
     telemetry::{Args, Array, Payload, RunInfo, Sample},
@@ -29,7 +30,7 @@ use crate::{
 /// Bytes of a question; a program reads no more.
 const MAX_QUESTION: usize = 64 << 10;
 /// Bytes of an answer, and of the tensors beside it.
-const MAX_ANSWER: u64 = 64 << 20;
+pub const MAX_ANSWER: u64 = 64 << 20;
 
 #[derive(Serialize)]
 struct QuestionOut<'a> {
@@ -97,6 +98,34 @@ pub struct OpenQuestion {
     ask: String,
 }
 
+/// A question that is not put yet.
+#[derive(Debug, Clone)]
+pub struct ComposedQuestion {
+    /// Reads the answer, once the question is put.
+    pub open: OpenQuestion,
+    /// The content of its file: one line of JSON.
+    pub text: Vec<u8>,
+}
+
+impl ComposedQuestion {
+    /// A question by the protocol's name of it, whose answer is looked for in the run folder `run`.
+    ///
+    /// # Errors
+    /// If it is longer than a program reads.
+    pub fn new(run: &Path, ask: &str, args: &Args) -> Result<Self, StoreError> {
+        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now() };
+        let text = serde_json::to_vec(&question)
+            .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
+        if text.len() > MAX_QUESTION {
+            return Err(StoreError::new(format!(
+                "the question has {} bytes, and a program reads at most {MAX_QUESTION}: shorten its text",
+                text.len()
+            )));
+        }
+        Ok(Self { open: OpenQuestion { run: run.to_owned(), id: new_id(), ask: ask.to_owned() }, text })
+    }
+}
+
 impl OpenQuestion {
     /// Asks the program that writes the run in this folder by the protocol's name of the question.
     ///
@@ -107,16 +136,7 @@ impl OpenQuestion {
             Err(e) if e.is_missing() => return Err(StoreError::new(nobody(run))),
             found => drop(found.at("ask in", &run.join(ASK))?),
         }
-        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now() };
-        let text = serde_json::to_vec(&question)
-            .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
-        if text.len() > MAX_QUESTION {
-            return Err(StoreError::new(format!(
-                "the question has {} bytes, and a program reads at most {MAX_QUESTION}: shorten its text",
-                text.len()
-            )));
-        }
-        let asked = Self { run: run.to_owned(), id: new_id(), ask: ask.to_owned() };
+        let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args)?;
         let hidden = Path::new(ASK).join(format!(".{}.json", asked.id));
         let write = || -> Result<(), FileError> {
             create_new_inside(run, &hidden)?.write_all(&text)?;
@@ -129,6 +149,11 @@ impl OpenQuestion {
         }
         written.at("write", &run.join(asked.path(ASK, "json")))?;
         Ok(asked)
+    }
+
+    /// Distinguishes it from every other question: digits and letters.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The name by which it was asked.
@@ -182,6 +207,17 @@ impl OpenQuestion {
             }
         };
         Ok(Some(Reply::Answered { words: answer.words, sample }))
+    }
+
+    /// Writes a file of the answer that came over a connection to where [`OpenQuestion::reply`] looks for it; `ending` is
+    /// `json` or `safetensors`.
+    ///
+    /// # Errors
+    /// If the folder of answers is a link, or the system refuses.
+    pub fn write_answer(&self, ending: &str, content: &[u8]) -> Result<(), StoreError> {
+        make_folder_inside(&self.run, ANSWER).at("make", &self.run.join(ANSWER))?;
+        let path = self.run.join(self.path(ANSWER, ending));
+        files::replace(&path, content).at("write", &path)
     }
 
     /// Takes the question away: it was answered, or nobody waits for it any more.

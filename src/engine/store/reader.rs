@@ -11,6 +11,7 @@ use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 use super::{
     StoreError, checkpoint,
     description::{Description, DescriptionStamp, describe},
+    names::{CONFIG, RUN},
     packed::{PackedRun, unpack},
 };
 use crate::telemetry::{Event, FOREIGN, Level, RunInfo, RunState};
@@ -89,12 +90,15 @@ struct Followed {
 }
 
 /// The state in which a followed folder was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
     /// The folder that was read so far; it may have grown.
     Same,
-    /// Nothing is there at the moment, as while a copy is put in place.
-    Missing,
+    /// It is not whole at the moment, as while a copy is put in place.
+    Missing {
+        /// What is missing or cannot be read, in words.
+        why: String,
+    },
     /// Another run is there, or the same one was cut: it is to be read from its beginning.
     Replaced,
 }
@@ -152,13 +156,16 @@ impl Reader {
         let folder = self.feeds[0].folder.clone();
         let stamp = DescriptionStamp::read(&folder);
         if stamp.is_missing() {
-            return Ok(Look::Missing);
+            return Ok(Look::Missing { why: format!("it has neither {RUN} nor {CONFIG}") });
         }
         // without a description the variants are those whose lines were there
         let is_another = stamp != followed.stamp || std::mem::take(&mut self.names.has_met_unknown);
         if is_another {
             // what is being written is tried again at the next look
-            let Ok(Description { mut info, .. }) = describe(&folder) else { return Ok(Look::Missing) };
+            let mut info = match describe(&folder) {
+                Ok(description) => description.info,
+                Err(e) => return Ok(Look::Missing { why: e.to_string() }),
+            };
             info.folder.clone_from(&followed.info.folder);
             if info != *followed.info {
                 return Ok(Look::Replaced);
@@ -169,7 +176,7 @@ impl Reader {
         for feed in &mut self.feeds {
             match feed.look()? {
                 Look::Replaced => return Ok(Look::Replaced),
-                Look::Missing => found = Look::Missing,
+                Look::Missing { why } => found = Look::Missing { why },
                 Look::Same => {}
             }
         }

@@ -5,9 +5,6 @@
 
 use std::io::{self, Read, Write};
 
-/// A longer frame is passed over without being held in memory: one of scalars has some kilobytes.
-const LONGEST: u64 = 64 << 20;
-
 /// Writes one frame.
 ///
 /// # Errors
@@ -27,8 +24,10 @@ pub(super) fn write(out: &mut impl Write, data: &[u8]) -> io::Result<()> {
 pub(super) enum Frame {
     /// The data of a frame that is whole.
     Data,
-    /// A frame whose data do not have its checksum, or which is too long to be held in memory; the next one can be read.
-    Bad,
+    /// A frame whose data do not have its checksum; the next one can be read.
+    WrongChecksum,
+    /// A frame of so many bytes, which is not held in memory; the next one can be read.
+    TooLong { bytes: u64 },
     /// The file ends where a frame ends.
     End,
     /// The file ends within a frame: it was being written, or was cut.
@@ -37,11 +36,11 @@ pub(super) enum Frame {
     Lost,
 }
 
-/// Reads the next frame into `data`.
+/// Reads the next frame into `data`, unless it has more than `most` bytes.
 ///
 /// # Errors
 /// If the system refuses.
-pub(super) fn read(file: &mut impl Read, data: &mut Vec<u8>) -> io::Result<Frame> {
+pub(super) fn read(file: &mut impl Read, data: &mut Vec<u8>, most: u64) -> io::Result<Frame> {
     let mut head = vec![];
     match file.by_ref().take(12).read_to_end(&mut head)? {
         0 => return Ok(Frame::End),
@@ -54,16 +53,16 @@ pub(super) fn read(file: &mut impl Read, data: &mut Vec<u8>) -> io::Result<Frame
     }
     let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
     data.clear();
-    if length > LONGEST {
+    if length > most {
         let rest = length.saturating_add(4);
         let passed = io::copy(&mut file.by_ref().take(rest), &mut io::sink())?;
-        return Ok(if passed == rest { Frame::Bad } else { Frame::Cut });
+        return Ok(if passed == rest { Frame::TooLong { bytes: length } } else { Frame::Cut });
     }
     if file.by_ref().take(length + 4).read_to_end(data)? as u64 != length + 4 {
         return Ok(Frame::Cut);
     }
     let sum = data.split_off(length as usize);
-    Ok(if masked(data).to_le_bytes() == *sum { Frame::Data } else { Frame::Bad })
+    Ok(if masked(data).to_le_bytes() == *sum { Frame::Data } else { Frame::WrongChecksum })
 }
 
 /// The checksum as TFRecord keeps it, so that a checksum of data that holds checksums is sound.
@@ -80,11 +79,11 @@ mod tests {
         let mut file = vec![];
         write(&mut file, b"one").unwrap();
         write(&mut file, b"").unwrap();
-        let all = |bytes: &[u8]| {
+        let all_within = |bytes: &[u8], most: u64| {
             let (mut from, mut data, mut found) = (bytes, vec![], vec![]);
             loop {
-                let frame = read(&mut from, &mut data).unwrap();
-                let is_last = !matches!(frame, Frame::Data | Frame::Bad);
+                let frame = read(&mut from, &mut data, most).unwrap();
+                let is_last = matches!(frame, Frame::End | Frame::Cut | Frame::Lost);
                 found.push(match frame {
                     Frame::Data => String::from_utf8(data.clone()).unwrap(),
                     other => format!("{other:?}"),
@@ -94,7 +93,10 @@ mod tests {
                 }
             }
         };
+        let all = |bytes: &[u8]| all_within(bytes, 3);
         assert_eq!(all(&file), "one,,End");
+        assert_eq!(all_within(&file, 2), "TooLong { bytes: 3 },,End");
+        assert_eq!(all_within(&file[..18], 2), "Cut");
         assert_eq!(all(&file[..file.len() - 1]), "one,Cut");
         assert_eq!(all(&file[..20]), "one,Cut");
         let changed = |at: usize| {
@@ -102,7 +104,7 @@ mod tests {
             bytes[at] ^= 1;
             all(&bytes)
         };
-        assert_eq!(changed(13), "Bad,,End");
+        assert_eq!(changed(13), "WrongChecksum,,End");
         assert_eq!(changed(0), "Lost");
     }
 }

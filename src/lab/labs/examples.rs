@@ -1,31 +1,46 @@
-//! The recorded examples: of each lab a short run of its first preset, packed by `scripts/examples` and read by
+//! The recorded examples: of each lab a short run of one preset, packed by `scripts/examples` and read by
 //! `orrery_engine::store::Reader::packed`.
 
-/// Expands to the packed examples of these labs, by their ids.
+/// The recorded example of a lab.
+pub struct Example {
+    pub lab: &'static str,
+    /// The preset that it is a run of: the lab's first one, or where little is to be seen in that, the one that shows the
+    /// lab's effect. The lab opens with its settings.
+    pub preset: &'static str,
+    pub packed: &'static [u8],
+}
+
+/// Expands to the examples of these labs, each with the preset that it is of.
 macro_rules! examples {
-    ($($lab:literal),* $(,)?) => {
-        &[$(($lab, include_bytes!(concat!("../../../assets/examples/", $lab, ".run.gz")))),*]
+    ($($lab:literal: $preset:literal),* $(,)?) => {
+        &[$(Example {
+            lab: $lab,
+            preset: $preset,
+            packed: include_bytes!(concat!("../../../assets/examples/", $lab, ".run.gz")),
+        }),*]
     };
 }
 
 /// The most bytes of a packed example.
 pub const MAX_PACKED: usize = 150_000;
 
-static EXAMPLES: &[(&str, &[u8])] = examples![
-    "fast_slow",
-    "equilibrium",
-    "traces",
-    "grammar_roles",
-    "spen",
-    "ode_flow",
-    "trained_bdh",
-    "synapses",
-    "neuron_graph",
-    "bdh_physics",
-    "coupled_qk",
-];
+static EXAMPLES: &[Example] = examples! {
+    // on prose the gate stays closed, as the paper says
+    "fast_slow": "fast_slow_needed",
+    "equilibrium": "equilibrium",
+    "traces": "traces",
+    "grammar_roles": "grammar_roles",
+    "spen": "spen",
+    "ode_flow": "ode_flow",
+    // until a checkpoint is opened its weights are random
+    "trained_bdh": "trained_bdh_here",
+    "synapses": "synapses",
+    "neuron_graph": "neuron_graph",
+    "bdh_physics": "bdh_physics",
+    "coupled_qk": "coupled_qk",
+};
 
-/// The packed example of a lab.
-pub fn find(lab: &str) -> Option<&'static [u8]> {
-    EXAMPLES.iter().find(|(id, _)| *id == lab).map(|(_, packed)| *packed)
+/// The example of a lab.
+pub fn find(lab: &str) -> Option<&'static Example> {
+    EXAMPLES.iter().find(|example| example.lab == lab)
 }

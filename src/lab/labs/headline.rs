@@ -58,9 +58,26 @@ impl Digits {
         match self {
             _ if !value.is_finite() => format!("{value}"),
             Self::Decimals(_) if value.abs() >= 1e9 => format!("{value:.1e}"),
-            Self::Decimals(n) => format!("{value:.n$}"),
+            Self::Decimals(n) => rounded(value, n),
             Self::Scientific => format!("{value:.1e}"),
         }
+    }
+}
+
+/// With so many digits after the point; what rounds to zero has no sign.
+pub fn rounded(v: impl Into<f64>, decimals: usize) -> String {
+    without_sign_of_zero(format!("{:.decimals$}", v.into()))
+}
+
+/// Like [`rounded`], with a plus where it is positive: for differences and correlations.
+pub fn signed(v: impl Into<f64>, decimals: usize) -> String {
+    without_sign_of_zero(format!("{:+.decimals$}", v.into()))
+}
+
+fn without_sign_of_zero(text: String) -> String {
+    match text.strip_prefix(['-', '+']) {
+        Some(digits) if digits.chars().all(|c| matches!(c, '0' | '.')) => digits.to_owned(),
+        _ => text,
     }
 }
 
@@ -188,5 +205,19 @@ impl Lab {
     pub fn headline(&self, key: &str) -> Option<&'static Headline> {
         let id = split(key).0;
         self.headlines.iter().find(|h| h.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_zero_has_no_sign() {
+        assert_eq!([rounded(-0.0004, 3), rounded(-0.0, 1), rounded(-0.4_f32, 0)], ["0.000", "0.0", "0"]);
+        assert_eq!([rounded(-0.0006, 3), rounded(2.0, 1), rounded(f64::NAN, 1)], ["-0.001", "2.0", "NaN"]);
+        assert_eq!([signed(-0.0004, 3), signed(0.0, 1), signed(0.0004, 3)], ["0.000", "0.0", "0.000"]);
+        assert_eq!([Digits::Decimals(4).format(-0.00003), Digits::Decimals(4).format(-0.25)], ["0.0000", "-0.2500"]);
+        assert_eq!([signed(-0.0006, 3), signed(0.25, 2)], ["-0.001", "+0.25"]);
     }
 }

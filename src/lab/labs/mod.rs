@@ -116,7 +116,7 @@ pub struct Lab {
     pub essentials: &'static [&'static str],
     /// The schema of its settings struct.
     pub knobs: fn() -> Vec<Knob>,
-    /// The first is the default.
+    /// The first is the default; the lab opens with that of its example ([`examples`]).
     pub presets: &'static [Preset],
     /// Reads the settings struct and plans a run. Errors name the key to change.
     pub plan: fn(&Config) -> Result<Plan, ConfigError>,
@@ -175,6 +175,11 @@ impl Lab {
     /// The first setting that takes the path of such a file.
     pub fn file_key(&self, kind: FileKind) -> Option<&'static str> {
         config::file_key(&(self.knobs)(), kind)
+    }
+
+    /// The settings with which the lab opens in the window: those of its recorded example, or the default ones.
+    pub fn opening_config(&self) -> Result<Config, ConfigError> {
+        self.config(examples::find(self.id).map(|example| example.preset))
     }
 
     /// The preset with this id, or the default one.

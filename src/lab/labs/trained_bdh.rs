@@ -54,6 +54,9 @@ pub static LAB: Lab = Lab {
         "trained_bdh", "Open a checkpoint",
         "Name a checkpoint, or drop one on the window. Until then the weights are random: what every picture looks \
          like when nothing was learned.";
+        "trained_bdh_here", "Trained here",
+        "No checkpoint at hand: a BDH of 2,048 neurons learns generated text for some minutes, and is looked at like one \
+         that was opened.";
         "trained_bdh_intervention", "Without a neuron",
         "A neuron is silenced while the model reads, beside random neurons that fire as often: is it missed more \
          than they are?";

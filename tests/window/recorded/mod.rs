@@ -441,6 +441,7 @@ fn recoverability() -> Recoverability {
         distances: (1..=24).collect(),
         low: accuracy.iter().map(|a| a - 0.03).collect(),
         high: accuracy.iter().map(|a| a + 0.03).collect(),
+        information: accuracy.iter().map(|a| 2.0 * a).collect(),
         accuracy: accuracy.into(),
         most_common: 0.09,
         uniform: 0.04,

@@ -12,36 +12,66 @@ use std::{
 use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, pair_of, replayed};
 use crate::{
     cli::{
+        RUNS,
         failure::Failure,
-        interrupt, lab_config, output, remote,
+        interrupt, lab_config, output,
+        remote::{self, Address, RemoteQuestion, RemoteRun},
         settings::{self, Named},
         terminal::notice,
     },
     config::Value,
     labs::foreign::asks,
     probe::Progress,
-    store::{self, OpenQuestion, Reader, Reply},
+    store::{self, ComposedQuestion, OpenQuestion, Reader, Reply},
     telemetry::{Args, FOREIGN, RunInfo, Sample},
 };
 
 /// How often an answer is looked for.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The folder of a run that another program trains, with its description; `None` for anything else.
+/// A run that another program trains.
+pub(super) struct ForeignRun {
+    /// Its folder, or the copy of it.
+    folder: PathBuf,
+    info: Arc<RunInfo>,
+    /// Where it lies, of a run of another machine; its copy is written meanwhile.
+    remote: Option<(Address, RemoteRun)>,
+}
+
+/// The run that another program trains, by its folder or its address; `None` for anything else.
 ///
 /// # Errors
-/// If it is a run folder of a later version.
-pub(super) fn find(what: &str) -> Result<Option<(PathBuf, Arc<RunInfo>)>, Failure> {
-    if !Path::new(what).is_dir() {
-        return Ok(None);
-    }
-    let Named::Run(folder) = settings::resolve(what)? else { return Ok(None) };
+/// If it is a run folder of a later version, or the other machine cannot be asked.
+pub(super) fn find(what: &str) -> Result<Option<ForeignRun>, Failure> {
+    let remote = match Address::parse(what).transpose().map_err(Failure::usage)? {
+        Some(address) => {
+            let run = remote::begin(&address, Path::new(RUNS))?;
+            Some((address, run))
+        }
+        None if !Path::new(what).is_dir() => return Ok(None),
+        None => None,
+    };
+    let folder = match &remote {
+        Some((_, run)) => run.folder.clone(),
+        None => match settings::resolve(what)? {
+            Named::Run(folder) => folder,
+            _ => return Ok(None),
+        },
+    };
     let info = Reader::open(&folder).map_err(Failure::wrong)?.info();
-    Ok(info.filter(|info| info.lab == FOREIGN).map(|info| (folder, info)))
+    match info.filter(|info| info.lab == FOREIGN) {
+        Some(info) => Ok(Some(ForeignRun { folder, info, remote })),
+        None if remote.is_some() => {
+            Err(Failure::usage(format!("{what} is a run of Orrery's own: ask there, by `orrery ask` on that machine")))
+        }
+        None => Ok(None),
+    }
 }
 
 /// Asks the program that trains a run, or the weights that it keeps, and prints or draws the answer.
-pub(super) fn run(folder: &Path, info: &RunInfo, name: &str, args: &AskArgs) -> Result<(), Failure> {
+pub(super) fn run(run: &ForeignRun, name: &str, args: &AskArgs) -> Result<(), Failure> {
+    let ForeignRun { folder, info, remote } = run;
+    let program = AskedProgram { folder, info, address: remote.as_ref().map(|(address, _)| address) };
     let is_of_weights = !args.matrices.is_empty();
     let given = [
         (args.step.is_some() && !is_of_weights, "--step"),
@@ -63,7 +93,7 @@ pub(super) fn run(folder: &Path, info: &RunInfo, name: &str, args: &AskArgs) -> 
         [from, to] => MatrixQuestion { probe: name, names: [from, to], args: &question, at: args.step }
             .ask(folder, info, Progress::none())
             .map_err(Failure::usage)?,
-        [] => vec![ask(folder, info, name, &question, Duration::from_secs(args.wait.into()))?],
+        [] => vec![program.ask(name, &question, Duration::from_secs(args.wait.into()))?],
         _ => return Err(Failure::usage("--matrices takes the names of two matrices, once")),
     };
     match (&args.view, &args.out) {
@@ -88,77 +118,143 @@ fn plain_argument(pair: &str) -> Result<(String, Value), Failure> {
     Ok((key.to_owned(), value))
 }
 
-/// Puts a question to the program that writes a run, by the name of a probe or of the protocol. `has_ended`: the run has an
-/// end on record.
-///
-/// # Errors
-/// Why it is not asked, in words: it has ended, its script does not allow the question, or the folder takes none.
-pub fn put(folder: &Path, info: &RunInfo, has_ended: bool, name: &str, args: &Args) -> Result<OpenQuestion, String> {
-    let ask = asks::ask_of(name);
-    if let Some(source) = remote::source_of(folder) {
-        return Err(format!("this is a copy of {source}: ask there, where its program looks for questions"));
-    }
-    if has_ended {
-        return Err("the run has ended, and nobody is there to answer".to_owned());
-    }
-    if info.asks.is_empty() {
-        let words = "the program that trains this run answers no questions: its script allows none, as by \
-                     `orrery_log.init(.., allow=[..])`";
-        return Err(words.to_owned());
-    }
-    if !asks::is_allowed(&info.asks, ask) {
-        return Err(format!("`{ask}` is not allowed by the script of this run, which allows {}", info.asks.join(", ")));
-    }
-    OpenQuestion::put(folder, ask, &asks::without_defaults(ask, args)).map_err(Into::into)
+/// The program that trains a run.
+pub struct AskedProgram<'a> {
+    /// The folder of its run, or the copy of it.
+    pub folder: &'a Path,
+    pub info: &'a RunInfo,
+    /// Where the run lies on another machine, as the user named it in this process. What a copy says of itself is not
+    /// enough for a connection to be made.
+    pub address: Option<&'a Address>,
 }
 
-/// The answer of the program that writes the run in a folder; waits for it for as long as `patience` says.
-///
-/// # Errors
-/// A refusal, an answer that is none, and none in time.
-pub fn ask(folder: &Path, info: &RunInfo, name: &str, args: &Args, patience: Duration) -> Result<Sample, Failure> {
-    let question = put(folder, info, store::has_ended(folder), name, args).map_err(Failure::usage)?;
-    let (begun, since) = (Instant::now(), jiff::Zoned::now().strftime("%H:%M:%S").to_string());
-    let is_asked_to_end = Arc::<AtomicBool>::default();
-    let ends = Arc::clone(&is_asked_to_end);
-    interrupt::on_interrupt(move || ends.store(true, Ordering::SeqCst));
-    loop {
-        // looked at first, so that what comes at the last moment is taken
-        let has_ended = store::has_ended(folder);
-        let (is_late, is_interrupted) = (begun.elapsed() >= patience, is_asked_to_end.load(Ordering::SeqCst));
-        let reply = question.reply(info);
-        if matches!(reply, Ok(None)) && !(has_ended || is_late || is_interrupted) {
-            std::thread::sleep(POLL);
-            continue;
+/// A question that was put to a program, here or on another machine.
+pub struct PutQuestion {
+    open: OpenQuestion,
+    remote: Option<RemoteQuestion>,
+}
+
+impl PutQuestion {
+    /// The name by which it was asked.
+    pub fn ask(&self) -> &str {
+        self.open.ask()
+    }
+
+    /// The program's reply, once it is there; `info` describes the run.
+    ///
+    /// # Errors
+    /// In words, if what is there is no answer to this question, or none will come.
+    pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, String> {
+        // what has failed after the answer came does not matter any more
+        let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
+        match (self.open.reply(info).map_err(|e| e.to_string())?, failure) {
+            (None, Some(why)) => Err(why),
+            (reply, _) => Ok(reply),
         }
-        question.withdraw();
-        return match reply.map_err(Failure::wrong)? {
-            Some(Reply::Refused(words)) => Err(Failure::usage(format!("refused: {words}"))),
-            Some(Reply::Answered { words, sample }) => {
-                if !words.is_empty() {
-                    notice!("{words}");
-                }
-                Ok(sample)
-            }
-            None if is_interrupted => Err(Failure::interrupted("the question was withdrawn")),
-            None if has_ended => Err(Failure::run("the run ended before its program answered")),
-            None => Err(Failure::run(unanswered(folder, info, question.ask(), &since, patience))),
-        };
+    }
+
+    /// Takes the question away: it was answered, or nobody waits for it any more.
+    pub fn withdraw(self) {
+        // one over a connection goes with it
+        if self.remote.is_none() {
+            self.open.withdraw();
+        }
     }
 }
 
-/// Who was asked, since when, and what may be the reason that no answer came.
-fn unanswered(folder: &Path, info: &RunInfo, ask: &str, since: &str, patience: Duration) -> String {
-    let name = info.config.preset.as_str();
-    let who = if name.is_empty() { "its program".to_owned() } else { format!("`{name}`") };
-    let why = match store::is_being_written(folder) {
-        true => "It looks once a step, and its steps may be longer: --wait gives it more time.",
-        false => "No program of this machine holds that folder now: it may have been killed, or run elsewhere.",
-    };
-    format!(
-        "{who}, which writes {}, was asked `{ask}` at {since} and has not answered within {} s; the question was withdrawn. \
-         {why}",
-        folder.display(),
-        patience.as_secs_f64()
-    )
+impl AskedProgram<'_> {
+    /// Puts a question by the name of a probe or of the protocol. `has_ended`: the run has an end on record.
+    ///
+    /// # Errors
+    /// Why it is not asked, in words: the run has ended, its script does not allow the question, or its folder takes none.
+    pub fn put(&self, has_ended: bool, name: &str, args: &Args) -> Result<PutQuestion, String> {
+        let Self { folder, info, address } = *self;
+        let ask = asks::ask_of(name);
+        if let (None, Some(source)) = (address, remote::source_of(folder)) {
+            return Err(format!(
+                "this is a copy of {source}: `orrery ask {source} {ask} ..`, or the window of `orrery follow {source}`, asks \
+                 over ssh"
+            ));
+        }
+        if has_ended {
+            return Err("the run has ended, and nobody is there to answer".to_owned());
+        }
+        if info.asks.is_empty() {
+            let words = "the program that trains this run answers no questions: its script allows none, as by \
+                         `orrery_log.init(.., allow=[..])`";
+            return Err(words.to_owned());
+        }
+        if !asks::is_allowed(&info.asks, ask) {
+            let allowed = info.asks.join(", ");
+            return Err(format!("`{ask}` is not allowed by the script of this run, which allows {allowed}"));
+        }
+        let args = asks::without_defaults(ask, args);
+        match address {
+            None => Ok(PutQuestion { open: OpenQuestion::put(folder, ask, &args)?, remote: None }),
+            Some(address) => {
+                let question = ComposedQuestion::new(folder, ask, &args)?;
+                let open = question.open.clone();
+                Ok(PutQuestion { open, remote: Some(RemoteQuestion::put(address, question)?) })
+            }
+        }
+    }
+
+    /// The program's answer; waits for it for as long as `patience` says.
+    ///
+    /// # Errors
+    /// A refusal, an answer that is none, and none in time.
+    pub fn ask(&self, name: &str, args: &Args, patience: Duration) -> Result<Sample, Failure> {
+        let Self { folder, info, .. } = *self;
+        let question = self.put(store::has_ended(folder), name, args).map_err(Failure::usage)?;
+        let (begun, since) = (Instant::now(), jiff::Zoned::now().strftime("%H:%M:%S").to_string());
+        let is_asked_to_end = Arc::<AtomicBool>::default();
+        let ends = Arc::clone(&is_asked_to_end);
+        interrupt::on_interrupt(move || ends.store(true, Ordering::SeqCst));
+        loop {
+            // looked at first, so that what comes at the last moment is taken
+            let has_ended = store::has_ended(folder);
+            let (is_late, is_interrupted) = (begun.elapsed() >= patience, is_asked_to_end.load(Ordering::SeqCst));
+            let reply = question.reply(info);
+            if matches!(reply, Ok(None)) && !(has_ended || is_late || is_interrupted) {
+                std::thread::sleep(POLL);
+                continue;
+            }
+            let ask = question.ask().to_owned();
+            question.withdraw();
+            return match reply.map_err(Failure::usage)? {
+                Some(Reply::Refused(words)) => Err(Failure::usage(format!("refused: {words}"))),
+                Some(Reply::Answered { words, sample }) => {
+                    if !words.is_empty() {
+                        notice!("{words}");
+                    }
+                    Ok(sample)
+                }
+                None if is_interrupted => Err(Failure::interrupted("the question was withdrawn")),
+                None if has_ended => Err(Failure::run("the run ended before its program answered")),
+                None => Err(Failure::run(self.unanswered(&ask, &since, patience))),
+            };
+        }
+    }
+
+    /// Who was asked, since when, and what may be the reason that no answer came.
+    fn unanswered(&self, ask: &str, since: &str, patience: Duration) -> String {
+        let Self { folder, info, address } = *self;
+        let name = info.config.preset.as_str();
+        let who = if name.is_empty() { "its program".to_owned() } else { format!("`{name}`") };
+        let shown = address.map_or_else(|| folder.display().to_string(), Address::to_string);
+        let why = match (address, store::is_being_written(folder)) {
+            (Some(_), _) => {
+                "It looks once a step, and its steps may be longer: --wait gives it more time. Or it was killed there."
+            }
+            (None, true) => "It looks once a step, and its steps may be longer: --wait gives it more time.",
+            (None, false) => {
+                "No program of this machine holds that folder now: it may have been killed, or run elsewhere."
+            }
+        };
+        format!(
+            "{who}, which writes {shown}, was asked `{ask}` at {since} and has not answered within {} s; the question was \
+             withdrawn. {why}",
+            patience.as_secs_f64()
+        )
+    }
 }

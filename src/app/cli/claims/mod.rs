@@ -240,6 +240,9 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         if let Some(axis) = claim.rule.as_ref().and_then(Rule::axis).filter(|_| judged.along_axis.len() > 1) {
             let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
             print_line!("over {axis}: {}", points.join("; "))?;
+            if let Some(sides) = claim.rule.as_ref().and_then(|rule| rule.sides_label(&judged.along_axis)) {
+                print_line!("the difference over {axis}: {sides}")?;
+            }
         }
         if let Some(result) = ledger.results.get(&claim.id) {
             let (made, missing) = (&result.made, &result.missing);

@@ -15,13 +15,17 @@ use crossbeam::channel::{Receiver, RecvTimeoutError};
 
 use crate::{
     cli::{
-        ask::{foreign as program, matrices::MatrixQuestion},
+        ask::{
+            foreign::{AskedProgram, PutQuestion},
+            matrices::MatrixQuestion,
+        },
+        remote::Address,
         stream::POLL,
     },
     config::Value,
     labs::foreign::asks,
     probe::{Progress, neuron_graph::MATRIX_PROBES},
-    store::{self, Look, OpenQuestion, Reader, Reply, StoreError, snapshots},
+    store::{self, Look, Reader, Reply, StoreError, snapshots},
     telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
 
@@ -47,6 +51,8 @@ pub(super) struct FollowOptions<'a> {
     pub ends: &'a dyn Fn() -> bool,
     /// It is followed until it ends, though no process of this machine holds it.
     pub is_followed: bool,
+    /// Where the run lies on another machine, if it is the copy of one that the command line named.
+    pub address: Option<&'a Address>,
 }
 
 /// Tells of a run: all that is there, and while another process writes it, all that is appended. A run that another
@@ -55,8 +61,8 @@ pub(super) struct FollowOptions<'a> {
 /// # Errors
 /// If it is no run folder.
 pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_>) -> Result<FollowOutcome, String> {
-    let FollowOptions { commands, ends, is_followed } = *options;
-    let mut followed = Followed::open(folder, inbox, is_followed)?;
+    let FollowOptions { commands, ends, .. } = *options;
+    let mut followed = Followed::open(folder, inbox, options)?;
     followed.tell();
     if !followed.is_whole {
         followed.begin();
@@ -90,14 +96,13 @@ struct Followed<'a> {
     inbox: &'a Arc<Inbox>,
     reader: Reader,
     is_foreign: bool,
-    /// It is read on until its end is recorded.
-    is_followed: bool,
+    options: &'a FollowOptions<'a>,
     /// Nobody writes it: it is read to its end.
     is_whole: bool,
     /// The description of the run.
     info: Arc<RunInfo>,
     /// Questions that the program has not answered yet, with their numbers.
-    open: Vec<(u64, OpenQuestion)>,
+    open: Vec<(u64, PutQuestion)>,
     /// Questions to the weights that the program keeps, which threads answer; true ends one.
     computing: Vec<(u64, Arc<AtomicBool>)>,
     /// When the folder of those weights last changed.
@@ -109,25 +114,25 @@ struct Followed<'a> {
 /// Nobody waits any more for what it has not answered.
 impl Drop for Followed<'_> {
     fn drop(&mut self) {
-        self.open.iter().for_each(|(_, question)| question.withdraw());
+        self.open.drain(..).for_each(|(_, question)| question.withdraw());
         self.computing.iter().for_each(|(_, is_cancelled)| is_cancelled.store(true, Ordering::Relaxed));
     }
 }
 
 impl<'a> Followed<'a> {
-    fn open(folder: &'a Path, inbox: &'a Arc<Inbox>, is_followed: bool) -> Result<Self, String> {
+    fn open(folder: &'a Path, inbox: &'a Arc<Inbox>, options: &'a FollowOptions<'a>) -> Result<Self, String> {
         let words = |e: StoreError| e.to_string();
         let reader = Reader::open(folder).map_err(words)?;
         let info = reader.info().unwrap_or_default();
         let is_foreign = info.lab == FOREIGN;
-        let is_whole = !is_foreign && !is_followed && !store::is_being_written(folder);
+        let is_whole = !is_foreign && !options.is_followed && !store::is_being_written(folder);
         let reader = if is_whole { reader } else { Reader::follow(folder).map_err(words)? };
         Ok(Self {
             folder,
             inbox,
             reader,
             is_foreign,
-            is_followed,
+            options,
             is_whole,
             info,
             open: vec![],
@@ -139,7 +144,8 @@ impl<'a> Followed<'a> {
 
     /// True while more may be appended.
     fn goes_on(&self) -> bool {
-        let is_written = || !self.reader.has_ended() && (self.is_followed || store::is_being_written(self.folder));
+        let is_written =
+            || !self.reader.has_ended() && (self.options.is_followed || store::is_being_written(self.folder));
         !self.is_whole && (self.is_foreign || is_written())
     }
 
@@ -197,7 +203,9 @@ impl<'a> Followed<'a> {
                 self.tell();
                 String::new()
             }
-            Ok(Look::Missing) => "the run's folder is not whole at the moment; it is looked for again".to_owned(),
+            Ok(Look::Missing { why }) => {
+                format!("the run's folder is not whole at the moment ({why}); it is looked for again")
+            }
             Ok(Look::Replaced) => return self.read_anew(),
             Err(e) => format!("{e}; it is tried again"),
         };
@@ -210,7 +218,7 @@ impl<'a> Followed<'a> {
     /// Another run is in the folder, or the same one from its beginning.
     fn read_anew(&mut self) {
         // what is not whole yet is tried again
-        let Ok(other) = Self::open(self.folder, self.inbox, self.is_followed) else { return };
+        let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };
         // the one that was in its place is dropped, and what it was asked is withdrawn
         *self = other;
         self.tell();
@@ -230,7 +238,10 @@ impl<'a> Followed<'a> {
             Some(_) => {
                 Err("the program that trains this run has only its newest weights: press F to follow it".to_owned())
             }
-            None => program::put(self.folder, &self.info, self.reader.has_ended(), probe, args),
+            None => {
+                let program = AskedProgram { folder: self.folder, info: &self.info, address: self.options.address };
+                program.put(self.reader.has_ended(), probe, args)
+            }
         };
         match put {
             Ok(open) => {
@@ -290,7 +301,7 @@ impl<'a> Followed<'a> {
                     self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
                     QuestionState::Answered
                 }
-                Err(e) => QuestionState::Refused(e.to_string()),
+                Err(words) => QuestionState::Refused(words),
             };
             question.withdraw();
             self.say(request, state);

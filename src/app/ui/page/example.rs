@@ -17,15 +17,15 @@ use crate::{
 pub struct ExampleLabel {
     /// "example, seed 7, recorded".
     pub words: String,
-    /// The way to a run of one's own.
+    /// The way to a run of one's own, which can be asked.
     pub hint: &'static str,
 }
 
-/// Shows the example of the lab on a page that has no run, if the host has one: it is of the lab's first preset, and a
-/// page that is set to another preset, or to files of the user, has none. The settings of the page stay as they are.
+/// Shows the example of the lab on a page that has no run, if the host has one: a page that is set to another preset than
+/// the example's, or to files of the user, has none. The settings of the page stay as they are.
 pub fn show(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> bool {
-    let is_first = page.lab.presets.first().is_some_and(|first| first.id == page.config.preset);
-    if page.run.is_some() || !is_first || names_file(page) {
+    let is_of_preset = page.lab.opening_config().is_ok_and(|opening| opening.preset == page.config.preset);
+    if page.run.is_some() || !is_of_preset || names_file(page) {
         return false;
     }
     let Some(handle) = host.example(page.lab.id) else { return false };

@@ -10,7 +10,8 @@ use super::{
 use crate::{telemetry::Level, ui::panels::prelude::*};
 
 const WIDTH: f32 = 264.0;
-/// Most that are shown at once; older ones wait behind.
+/// Most that are shown at once, and one fewer errors, so that what leaves by itself is never kept from sight by what stays;
+/// the others wait.
 const SHOWN: usize = 4;
 
 #[derive(Debug)]
@@ -55,7 +56,8 @@ impl Toasts {
 
     /// Lets the old ones go and asks for a frame when the next one does.
     pub fn age(&mut self, ctx: &Context, now: f64) {
-        for t in self.queue.iter_mut().take(SHOWN) {
+        for i in self.shown() {
+            let t = &mut self.queue[i];
             let seconds = match t.level {
                 Level::Error => continue,
                 _ if t.offer.is_some() => 30.0,
@@ -70,6 +72,17 @@ impl Toasts {
         }
     }
 
+    /// The places in the queue of those that are shown.
+    fn shown(&self) -> Vec<usize> {
+        let mut errors = 0;
+        let has_place = |toast: &Toast| {
+            errors += usize::from(toast.level == Level::Error);
+            toast.level != Level::Error || errors < SHOWN
+        };
+        let places = self.queue.iter().map(has_place).enumerate();
+        places.filter_map(|(i, has_place)| has_place.then_some(i)).take(SHOWN).collect()
+    }
+
     pub fn ui(&self, ctx: &Context, shell: &mut Shell<'_>) {
         if self.queue.is_empty() {
             return;
@@ -81,10 +94,11 @@ impl Toasts {
             .show(ctx, |ui| {
                 ui.set_width(WIDTH);
                 ui.spacing_mut().item_spacing.y = 8.0;
-                for toast in self.queue.iter().take(SHOWN) {
-                    toast_ui(ui, shell, toast);
+                let shown = self.shown();
+                for i in &shown {
+                    toast_ui(ui, shell, &self.queue[*i]);
                 }
-                let hidden = self.queue.len().saturating_sub(SHOWN);
+                let hidden = self.queue.len() - shown.len();
                 if hidden > 0 {
                     ui.label(RichText::new(format!("{hidden} more wait")).small().color(shell.theme.secondary));
                 }
@@ -130,6 +144,20 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
 mod tests {
     use super::*;
     use crate::ui::action::RunAction;
+
+    #[test]
+    fn errors_that_stay_leave_room_for_notes() {
+        let (ctx, mut toasts) = (Context::default(), Toasts::default());
+        (0..6).for_each(|i| toasts.push(Level::Error, format!("error {i}")));
+        toasts.push(Level::Info, "saved".into());
+        let shown = |toasts: &Toasts| toasts.shown().iter().map(|i| toasts.queue[*i].text.clone()).collect::<Vec<_>>();
+        assert_eq!(shown(&toasts), ["error 0", "error 1", "error 2", "saved"]);
+        for now in [0.0, 7.0] {
+            toasts.age(&ctx, now);
+        }
+        assert_eq!(shown(&toasts), ["error 0", "error 1", "error 2"]);
+        assert_eq!(toasts.queue.len(), 6, "no error left");
+    }
 
     #[test]
     fn all_but_errors_leave_by_themselves() {

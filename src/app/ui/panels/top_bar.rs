@@ -86,7 +86,12 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) 
         seed_ui(ui, shell, page);
     }
     if wide {
-        device_ui(ui, shell, page);
+        if !page.restrictions.hides(DEVICE) {
+            ui.add_enabled_ui(!page.restrictions.locks(DEVICE), |ui| device_ui(ui, shell, page));
+        }
+        if !page.restrictions.hides(THREADS) {
+            ui.add_enabled_ui(!page.restrictions.locks(THREADS), |ui| threads_ui(ui, shell, page));
+        }
     }
 }
 
@@ -155,7 +160,11 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             });
         }
     });
-    response.response.labelled_by(label.id).on_hover_text("Where the model computes. Applies at a reset.");
+    let about = "Where the model computes. Applies at a reset.";
+    response.response.labelled_by(label.id).on_hover_text(about).on_disabled_hover_text(LOCKED);
+}
+
+fn threads_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if let Some(Value::Int(threads)) = page.config.get(THREADS) {
         let mut n = *threads;
         let field = DragValue::new(&mut n)
@@ -164,10 +173,11 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             .custom_formatter(|n, _| if n == 0.0 { "threads: auto".to_owned() } else { format!("threads: {n}") });
         let field = ui
             .add(field)
-            .on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.");
+            .on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.")
+            .on_disabled_hover_text(LOCKED);
         field.widget_info(|| egui::WidgetInfo {
             label: Some("Threads".into()),
-            ..egui::WidgetInfo::drag_value(true, n as f64)
+            ..egui::WidgetInfo::drag_value(!page.restrictions.locks(THREADS), n as f64)
         });
         if field.changed() {
             shell.act(SettingAction::Change(THREADS.to_owned(), Value::Int(n)));

@@ -24,6 +24,8 @@ pub(super) const GAP: f32 = 12.0;
 pub struct Label {
     pub rect: Rect,
     pub rows: Vec<String>,
+    /// The claim of the ledger that it opens.
+    pub claim: Option<&'static str>,
 }
 
 /// A thinned line, cut to what is in sight.

@@ -11,14 +11,14 @@ use super::{
 /// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
-    for (words, anchors) in wanted(chart, layout) {
+    for Wanted { words, anchors, claim } in wanted(chart, layout) {
         let rows = wrapped(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
         let inside = anchors.iter().map(|(at, align)| kept_in(layout.plot, align.anchor_size(*at, size)));
         let costs = inside.enumerate().map(|(i, rect)| (cost(layout, &placed, rect) + i as f32, rect));
         if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAPS).min_by(|a, b| a.0.total_cmp(&b.0)) {
-            placed.push(Label { rect, rows });
+            placed.push(Label { rect, rows, claim });
         }
     }
     placed
@@ -27,8 +27,16 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
 /// More than any place that lies on no other label costs.
 const OVERLAPS: f32 = 1e6;
 
-/// The lines that are named, and the candidate positions of each label, the best first.
-fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<(&'c str, Vec<(Pos2, Align2)>)> {
+/// A label that is yet to be placed.
+struct Wanted<'c> {
+    words: &'c str,
+    /// Candidate positions, the best first.
+    anchors: Vec<(Pos2, Align2)>,
+    claim: Option<&'static str>,
+}
+
+/// The labels of the lines and strips that are in sight and named.
+fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<Wanted<'c>> {
     let plot = layout.plot;
     let rows = || (0..8).map(|i| i as f32 * ROW);
     let mut all = vec![];
@@ -36,14 +44,16 @@ fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<(&'c str, Vec<(Pos2,
         if let Some((at, inside)) = zone_label_at(layout, zone) {
             let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
             let across = [at.x, plot.center().x, plot.right() - 60.0];
-            all.push((zone.label.as_str(), across.iter().map(|x| (pos2(*x, at.y), aligned)).collect()));
+            let anchors = across.iter().map(|x| (pos2(*x, at.y), aligned)).collect();
+            all.push(Wanted { words: &zone.label, anchors, claim: zone.claim });
         }
     }
     for span in &chart.spans {
         let x = |v: f64| layout.x_at(layout.x_scale.place(v));
         let at = pos2(x(span.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
         if plot.contains(at) && x(span.to) > plot.left() {
-            all.push((span.label.as_str(), rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect()));
+            let anchors = rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
+            all.push(Wanted { words: &span.label, anchors, claim: None });
         }
     }
     for reference in &chart.references {
@@ -73,9 +83,9 @@ fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<(&'c str, Vec<(Pos2,
             };
             across.into_iter().flat_map(both).collect()
         };
-        all.push((reference.label.as_str(), anchors));
+        all.push(Wanted { words: &reference.label, anchors, claim: reference.claim });
     }
-    all.retain(|(words, _)| !words.is_empty());
+    all.retain(|label| !label.words.is_empty());
     all
 }
 
@@ -140,7 +150,7 @@ mod tests {
     use eframe::egui::Color32;
 
     use super::{
-        super::{Axis, ChartState, Line, Reference, Span, Zone},
+        super::{Axis, ChartState, Line, Span},
         *,
     };
 
@@ -154,18 +164,13 @@ mod tests {
         for wide in 140..500u16 {
             let points: Vec<[f64; 2]> = (0..30).map(|i| [f64::from(i), f64::from(i % 7)]).collect();
             let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
-            let level = |label: &str, at: f64| Reference { label: label.to_owned(), at, vertical: false };
-            chart.references = vec![level("G(n, m): 0.062", 3.0), level("random product: 0.080", 3.1)];
-            chart.references.push(Reference { label: "changed".into(), at: 12.0, vertical: true });
+            chart.level("G(n, m): 0.062", 3.0);
+            chart.claimed_level("random product: 0.080", 3.1, "E7");
+            chart.upright("changed", 12.0);
             let span =
                 |label: &str, from: f64| Span { label: label.into(), colour: Color32::RED, from, to: from + 1.0 };
             chart.spans = vec![span("warm-up", 0.0), span("new", 1.0)];
-            chart.zones = vec![Zone {
-                label: "paper: stays closed, \u{b1}0.01".into(),
-                colour: Color32::RED,
-                from: 1.0,
-                to: 1.2,
-            }];
+            chart.claimed_zone("paper: stays closed, \u{b1}0.01", Color32::RED, [1.0, 1.2], "A1");
             let layout = Layout::new(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
             for (i, label) in layout.labels.iter().enumerate() {
                 assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);
@@ -173,6 +178,11 @@ mod tests {
                 assert!(clear, "{wide}: {label:?}");
             }
             assert!(wide < 240 || layout.labels.len() == 6, "{wide}: {} of 6", layout.labels.len());
+            let claims = layout.labels.iter().filter_map(|label| Some((label.rows.join(" "), label.claim?)));
+            for (words, claim) in claims {
+                assert!(words.starts_with(if claim == "E7" { "random" } else { "paper" }), "{claim}: {words}");
+            }
+            assert!(wide < 240 || layout.labels.iter().filter(|label| label.claim.is_some()).count() == 2);
         }
     }
 }

@@ -4,7 +4,7 @@
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use super::{
-    Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
+    Axis, Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
     geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
@@ -68,8 +68,8 @@ impl Layout {
             layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
         }
         let room = size[0] - 4.0;
-        layout.y_words = elided(axis_label(&chart.y.label, y_scale), room - measure(FIXED, false) - GAP, measure);
-        layout.x_words = elided(axis_label(&chart.x.label, x_scale), layout.plot.width() * 0.8, measure);
+        layout.y_words = elided(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
+        layout.x_words = elided(axis_label(&chart.x, x_scale), layout.plot.width() * 0.8, measure);
         layout.drop_covered_x_ticks(size, measure);
         layout.thin_lines(chart, state, columns);
         layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
@@ -114,10 +114,10 @@ impl Layout {
         let right = chart.margins.map_or(10.0, |m| m[1]);
         self.margins = [left, right];
         // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
-        let axis_label = measure(&chart.y.label, false) + measure(", log", false) + measure(FIXED, false) + 2.0 * GAP;
+        let label_width = measure(&axis_label(&chart.y, Scale::Log), false) + measure(FIXED, false) + 2.0 * GAP;
         let named = if named.len() > 1 { named } else { vec![] };
         let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
-        let mut x = axis_label.max(left);
+        let mut x = label_width.max(left);
         let mut row = ROW / 2.0;
         if !named.is_empty() && x + total > size[0] {
             x = left;
@@ -349,10 +349,12 @@ fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     String::new()
 }
 
-fn axis_label(label: &str, scale: Scale) -> String {
-    match scale {
-        Scale::Linear => label.to_owned(),
-        Scale::Log => format!("{label}, log"),
+fn axis_label(axis: &Axis, scale: Scale) -> String {
+    match (scale, axis.has_hidden_label) {
+        (Scale::Linear, false) => axis.label.clone(),
+        (Scale::Log, false) => format!("{}, log", axis.label),
+        (Scale::Linear, true) => String::new(),
+        (Scale::Log, true) => "log".to_owned(),
     }
 }
 

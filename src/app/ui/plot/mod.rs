@@ -240,6 +240,8 @@ pub struct Zone {
     pub colour: Color32,
     pub from: f64,
     pub to: f64,
+    /// The claim of the ledger that it is the number of.
+    pub claim: Option<&'static str>,
 }
 
 /// A vertical strip over the whole height: a block of tokens.
@@ -258,6 +260,8 @@ pub struct Reference {
     pub at: f64,
     /// Vertical (an x value) or horizontal (a y value).
     pub vertical: bool,
+    /// The claim of the ledger that it is the number of: "A15".
+    pub claim: Option<&'static str>,
 }
 
 /// An axis: its words with unit, and what it must show.
@@ -275,6 +279,8 @@ pub struct Axis {
     pub whole: bool,
     /// Counts training steps: what happened in the run is marked on it.
     pub counts_steps: bool,
+    /// The label is not written beside the axis, because a title above the chart has it.
+    pub has_hidden_label: bool,
 }
 
 impl Axis {
@@ -304,6 +310,12 @@ impl Axis {
 
     pub fn whole(mut self) -> Self {
         self.whole = true;
+        self
+    }
+
+    /// Leaves the label out of the drawing; it still names the axis for tooltips and for charts that share its range.
+    pub fn hide_label(mut self) -> Self {
+        self.has_hidden_label = true;
         self
     }
 }
@@ -373,7 +385,7 @@ impl<'a> Chart<'a> {
 
     /// A strip of these values of y.
     pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
-        self.zones.push(Zone { label: label.into(), colour, from, to });
+        self.zones.push(Zone { label: label.into(), colour, from, to, claim: None });
     }
 
     /// A strip of these values of x.
@@ -383,12 +395,28 @@ impl<'a> Chart<'a> {
 
     /// A known value of y.
     pub fn level(&mut self, label: impl Into<String>, at: f64) {
-        self.references.push(Reference { label: label.into(), at, vertical: false });
+        self.references.push(Reference { label: label.into(), at, vertical: false, claim: None });
     }
 
     /// A known value of x.
     pub fn upright(&mut self, label: impl Into<String>, at: f64) {
-        self.references.push(Reference { label: label.into(), at, vertical: true });
+        self.references.push(Reference { label: label.into(), at, vertical: true, claim: None });
+    }
+
+    /// A value of y that a claim of the ledger states. Its label opens the claim.
+    pub fn claimed_level(&mut self, label: impl Into<String>, at: f64, claim: &'static str) {
+        self.references.push(Reference { label: label.into(), at, vertical: false, claim: Some(claim) });
+    }
+
+    /// A strip of values of y that a claim of the ledger states. Its label opens the claim.
+    pub fn claimed_zone(
+        &mut self,
+        label: impl Into<String>,
+        colour: Color32,
+        [from, to]: [f64; 2],
+        claim: &'static str,
+    ) {
+        self.zones.push(Zone { label: label.into(), colour, from, to, claim: Some(claim) });
     }
 
     pub fn empty(mut self, words: impl Into<String>) -> Self {
@@ -420,6 +448,8 @@ pub struct ChartState {
     pub(in crate::ui) size: Option<[f32; 2]>,
     /// The events on the axis of steps when it was last shown; exports use them.
     events: StepEvents,
+    /// The claim whose label was clicked, until the view takes it.
+    pub(in crate::ui) asked_claim: Option<&'static str>,
     /// It was last shown in a tile, where its data have the least room of [`LEAST_PLOT`].
     is_in_tile: bool,
 }

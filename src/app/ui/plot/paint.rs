@@ -83,6 +83,7 @@ impl Chart<'_> {
             canvas.guess(guess);
         }
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &self.name));
+        self.claims_ui(ui, &canvas, state);
         self.axes_ui(ui, &canvas, area, rect, state);
         self.fix_ui(ui, &canvas, rect, state);
         self.legend_ui(ui, &canvas, state);
@@ -105,6 +106,21 @@ impl Chart<'_> {
         let clicked_x = if response.clicked() { hovered_x } else { None };
         let hovered_line = pointer.and_then(|p| layout.line_at(p));
         ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area, hovered_line }
+    }
+
+    /// The labels of numbers that claims of the ledger state: a click asks for the claim.
+    fn claims_ui(&self, ui: &Ui, canvas: &Canvas<'_>, state: &mut ChartState) {
+        for label in &canvas.layout.labels {
+            let Some(claim) = label.claim else { continue };
+            let id = ui.scope_id().with((&self.name, "claim", claim, &label.rows));
+            let response = ui.interact(label.rect.translate(canvas.corner), id, Sense::click());
+            let words = format!("Opens the claim {claim}: its rule, and what runs have said of it.");
+            let name = format!("claim {claim}: {}", label.rows.join(" "));
+            response.widget_info(|| WidgetInfo::labeled(Role::Link, true, &name));
+            if response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(words).clicked() {
+                state.asked_claim = Some(claim);
+            }
+        }
     }
 
     /// The strips of ticks: a click turns linear into logarithmic and back.
@@ -377,6 +393,10 @@ impl Canvas<'_> {
         for (i, row) in label.rows.iter().enumerate() {
             let at = rect.min + vec2(0.0, i as f32 * (ROW - 1.0));
             self.painter.text(at, Align2::LEFT_TOP, row, FontId::proportional(TEXT), self.theme.secondary);
+        }
+        if label.claim.is_some() {
+            let stroke = egui::Stroke::new(1.0, self.theme.secondary);
+            self.painter.hline(rect.x_range(), rect.bottom() - 1.0, stroke);
         }
     }
 }

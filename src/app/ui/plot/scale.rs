@@ -1,5 +1,7 @@
 //! Linear and logarithmic axes: mapping, ticks and the words on them. Pure arithmetic.
 
+use crate::labs::headline::rounded;
+
 /// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
@@ -132,12 +134,7 @@ fn decimals(step: f64) -> usize {
 
 /// With a true minus sign, as a reader expects beside figures.
 fn plain(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    match text.strip_prefix('-') {
-        // what rounds to zero has no sign
-        Some(digits) if digits.chars().all(|c| matches!(c, '0' | '.')) => digits.to_owned(),
-        _ => text.replace('-', "\u{2212}"),
-    }
+    rounded(value, decimals).replace('-', "\u{2212}")
 }
 
 /// With a power of ten, and at most so many digits after the point.

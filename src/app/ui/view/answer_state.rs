@@ -124,7 +124,10 @@ impl Absence<'_> {
             Self::Failed { message, is_unmade: true } => format!("No run could be made: {message}"),
             Self::Failed { message, is_unmade: false } => format!("The run failed: {message}"),
             Self::Unrecorded if cx.mirror.is_example => {
-                format!("The example has no record of this. {EXAMPLE_CANNOT_BE_ASKED}")
+                // a run that can be asked has no answer either, unless its models have what it takes
+                let needs = needs_of(probe);
+                let blank = if needs.is_empty() { "" } else { " " };
+                format!("The example has no record of this. {needs}{blank}{EXAMPLE_CANNOT_BE_ASKED}")
             }
             Self::Unrecorded if !cx.has_controls => "This run has no record of it.".to_owned(),
             Self::Unrecorded if cx.is_trained_elsewhere() => {
@@ -214,6 +217,8 @@ impl<'a> ViewCx<'a> {
     /// without reporting such a number.
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
         match self.run_absence() {
+            // a record has the curves of its run whole, whether its models can be asked or not
+            Some(Absence::Unrecorded) if self.mirror.step > 0 => absent.to_owned(),
             Some(absence) => absence.sentence(self, "", hint, absent),
             None if self.mirror.step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
             None => absent.to_owned(),

@@ -8,9 +8,9 @@ use crate::{
     labs::{TrainSettings, restrictions::Restrictions},
     telemetry::{Args, FOREIGN, Measurement, Question, RunState, Sample},
     ui::{
-        action::{Action, Actions, RunAction, SettingAction},
+        action::{Action, Actions, OpenAction, RunAction, SettingAction},
         mirror::Mirror,
-        plot::{Axis, Chart},
+        plot::{Axis, Chart, ChartState},
         questions::{Freshness, QuestionTime, Questions},
         selection::Selection,
         theme::Theme,
@@ -46,6 +46,13 @@ impl<'a> ViewCx<'a> {
     /// Asks for something to be done after the frame.
     pub fn act<A: Into<Action>>(&mut self, action: A) {
         self.actions.push(action);
+    }
+
+    /// Opens the claim whose label in a chart was clicked.
+    pub fn open_asked_claim(&mut self, chart: &mut ChartState) {
+        if let Some(claim) = chart.asked_claim.take() {
+            self.act(OpenAction::Claims(format!("id:{claim}")));
+        }
     }
 
     /// The latest measurement at or before the shown step, of the variant in focus if it has one, else of the first

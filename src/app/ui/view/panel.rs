@@ -202,6 +202,7 @@ impl<V: PanelView> View for Panels<V> {
         } else {
             V::ARRANGEMENT.show(ui, cx.theme, room, panels, &mut self.states);
         }
+        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         if below > 0.0 {
             self.view.below_ui(ui, cx, below);
         }

@@ -1,7 +1,7 @@
 //! Accuracy on the positions that a task asks for, over training, with what guessing reaches.
 
 use crate::{
-    labs::corpus::questions,
+    labs::{self, corpus::questions},
     ui::{
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         views::prelude::*,
@@ -12,6 +12,15 @@ use crate::{
 #[derive(Default)]
 pub struct Accuracy {
     tracked: SeedSeries,
+    /// The lab for which it was sought, and its first preset whose text asks questions.
+    asking: Option<(String, Option<&'static str>)>,
+}
+
+/// The title of the first preset of a lab whose text asks questions.
+fn asking_preset(lab: &str) -> Option<&'static str> {
+    let lab = labs::find(lab)?;
+    let asks = |id: &str| lab.config(Some(id)).is_ok_and(|config| questions(&config).is_some());
+    lab.presets.iter().find(|preset| asks(preset.id)).map(|preset| preset.title)
 }
 
 impl Accuracy {
@@ -31,7 +40,11 @@ impl Accuracy {
                  with it.".to_owned()
             }
             (_, false) => {
-                "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does.".to_owned()
+                let asking = self.asking.as_ref().and_then(|(_, title)| *title);
+                let asking = asking.map_or(String::new(), |title| {
+                    format!(" The preset \u{201c}{title}\u{201d} trains on one that does.")
+                });
+                format!("No accuracy here: this text asks no questions.{asking}")
             }
         });
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
@@ -60,6 +73,9 @@ fn chance(cx: &ViewCx<'_>) -> Option<f64> {
 impl PanelView for Accuracy {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.tracked.follow(cx.mirror, channels::ACCURACY, 0.0);
+        if self.asking.as_ref().is_none_or(|(lab, _)| *lab != cx.config.lab) {
+            self.asking = Some((cx.config.lab.clone(), asking_preset(&cx.config.lab)));
+        }
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

@@ -36,7 +36,8 @@ impl Gate {
             cx.theme,
             SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
-        chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, [-PAPER_BAND, PAPER_BAND]);
+        let band = [-PAPER_BAND, PAPER_BAND];
+        chart.claimed_zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band, "A1");
         chart
     }
 
@@ -71,7 +72,8 @@ impl Gate {
 
 /// "+0.31 (rotated -0.01 ± 0.05, p = 0.002)".
 fn correlation_label(c: RankCorrelation) -> String {
-    format!("{:+.2} (rotated {:+.2} \u{b1} {:.2}, p = {:.3})", c.rho, c.null_mean, c.null_sd, c.p)
+    let [rho, rotated] = [c.rho, c.null_mean].map(|rho| number::signed(rho, 2));
+    format!("{rho} (rotated {rotated} \u{b1} {:.2}, p = {:.3})", c.null_sd, c.p)
 }
 
 /// The correlations by token of the variant in focus, where its gate changes anything.

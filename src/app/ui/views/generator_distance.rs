@@ -22,12 +22,12 @@ fn sorted(m: &GeneratorDistance) -> Vec<f64> {
 /// Describes the numbers in a sentence.
 fn sentence(m: &GeneratorDistance) -> String {
     let sums = sorted(m);
-    let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
+    let mean = number::rounded(sums.iter().sum::<f64>() / sums.len().max(1) as f64, 3);
     let [low, high] =
-        [sums.first(), sums.last()].map(|v| v.copied().map_or("\u{2013}".to_owned(), |v| format!("{v:.3}")));
+        [sums.first(), sums.last()].map(|v| v.copied().map_or("\u{2013}".to_owned(), |v| number::rounded(v, 3)));
     let null = &m.permuted;
     format!(
-        "Columns of I + J sum to {low} to {high}, {mean:.3} in the mean (generator: 1). {:.0}% of the entries off the diagonal \
+        "Columns of I + J sum to {low} to {high}, {mean} in the mean (generator: 1). {:.0}% of the entries off the diagonal \
          are negative (generator: none). The nearest generator leaves {:.3} of |J| = {}; of the same entries in random \
          places {:.3} \u{b1} {:.3}.",
         100.0 * m.negative_share,
@@ -55,7 +55,7 @@ impl GeneratorDistanceView {
         if null.smallest.is_finite() && null.largest.is_finite() {
             chart.zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
         }
-        chart.zone("paper\u{2019}s random map", cx.theme.warm, PAPER);
+        chart.claimed_zone("paper\u{2019}s random map", cx.theme.warm, PAPER, "A16");
         chart.level("generator", 1.0);
         chart
     }

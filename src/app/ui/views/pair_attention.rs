@@ -135,7 +135,7 @@ fn uniform(cx: &ViewCx<'_>) -> Vec<Reference> {
     let mut levels: Vec<f64> = layers.iter().map(|l| l.uniform).filter(|u| u.is_finite()).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
-    let reference = |at| Reference { label: format!("even attention: {at:.3}"), at, vertical: false };
+    let reference = |at| Reference { label: format!("even attention: {at:.3}"), at, vertical: false, claim: None };
     levels.into_iter().map(reference).collect()
 }
 

@@ -40,8 +40,8 @@ fn sentence(b: &GateBenefit) -> String {
     let n = b.benefit.len();
     if b.correlation.is_nan() {
         return format!(
-            "The gate is {:.4} and changes the loss of none of {n} tokens: there is nothing to compare.",
-            b.gate
+            "The gate is {} and changes the loss of none of {n} tokens: there is nothing to compare.",
+            number::rounded(b.gate, 4)
         );
     }
     let verdict = match (b.p < 0.05, b.correlation < b.null_mean) {
@@ -49,10 +49,11 @@ fn sentence(b: &GateBenefit) -> String {
         (true, true) => "it helps more where the state is close",
         (true, false) => "it helps more where the state is far off",
     };
+    let [rho, rotated] = [b.correlation, b.null_mean].map(|rho| number::signed(rho, 2));
     format!(
-        "Over {n} held-out tokens the open gate's help and the residual have the rank correlation {:+.2} (rotated against each \
-         other {:+.2} \u{b1} {:.2}, p = {:.3}): {verdict}.",
-        b.correlation, b.null_mean, b.null_sd, b.p
+        "Over {n} held-out tokens the open gate's help and the residual have the rank correlation {rho} (rotated against each \
+         other {rotated} \u{b1} {:.2}, p = {:.3}): {verdict}.",
+        b.null_sd, b.p
     )
 }
 

@@ -1,6 +1,9 @@
 //! Numbers as people read them.
 
-pub use crate::experiments::short_number::short;
+pub use crate::{
+    experiments::short_number::short,
+    labs::headline::{rounded, signed},
+};
 
 /// With a letter for thousands, millions and more.
 pub fn abbreviated(v: f64) -> String {

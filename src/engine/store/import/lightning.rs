@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take},
 };
 
 use serde_json::Value as Json;
@@ -16,6 +16,10 @@ use super::{
 const MAX_HEAD: u64 = 1 << 20;
 /// Bytes of a table that are read.
 const MAX_TABLE: u64 = 256 << 20;
+/// Bytes of a row; the place of each of its cells takes eight. The first line is one too.
+const MAX_ROW: u64 = MAX_HEAD + (64 << 10);
+/// Columns of a table: far more than channels that are read.
+const MAX_COLUMNS: usize = 1 << 16;
 
 /// Reads the table `name` into a run.
 ///
@@ -29,17 +33,22 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
         return Err(ReadError::Other("its first line is longer than 1 MiB".to_owned()));
     }
     file.seek(SeekFrom::Start(0))?;
-    let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE));
+    // the inner limit begins anew with every row
+    let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE).take(MAX_ROW));
     let columns = table.byte_headers().map_err(io::Error::from)?;
+    if columns.len() > MAX_COLUMNS {
+        return Err(ReadError::Other(format!("it has {} columns, and at most {MAX_COLUMNS} are read", columns.len())));
+    }
     let columns: Vec<String> = columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let step_column = columns.iter().position(|name| name == "step");
     let step_column = step_column.ok_or_else(|| ReadError::Other("it has no column `step`".to_owned()))?;
+    let mut rows = Rows { table, has_long_row: false };
     let (mut row, mut next) = (csv::ByteRecord::new(), csv::ByteRecord::new());
-    let mut has_row = table.read_byte_record(&mut row).map_err(io::Error::from)?;
+    let mut has_row = rows.read(&mut row)?;
     while has_row {
-        let has_next = table.read_byte_record(&mut next).map_err(io::Error::from)?;
+        let has_next = rows.read(&mut next)?;
         // the numbers of a row that is cut would be others
-        if !has_next && !is_whole {
+        if !has_next && !is_whole && !rows.has_long_row {
             break;
         }
         let cell = |i: usize| std::str::from_utf8(row.get(i).unwrap_or_default()).unwrap_or("?").trim();
@@ -56,11 +65,33 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
         std::mem::swap(&mut row, &mut next);
         has_row = has_next;
     }
-    if !is_whole {
+    if rows.has_long_row {
+        logged.warn(format!(
+            "{name} has a row longer than {} KiB: it and what comes after it are not read",
+            MAX_ROW >> 10
+        ));
+    } else if !is_whole {
         let why = if length > MAX_TABLE { "is longer than 256 MiB" } else { "ends within a row" };
         logged.warn(format!("{name} {why}: what comes after the last whole row is not read"));
     }
     Ok(())
+}
+
+/// The rows of a table, as far as they are within [`MAX_ROW`].
+struct Rows {
+    table: csv::Reader<Take<Take<File>>>,
+    has_long_row: bool,
+}
+
+impl Rows {
+    /// Reads the next row; false if there is none, or it is too long.
+    fn read(&mut self, row: &mut csv::ByteRecord) -> io::Result<bool> {
+        self.table.get_mut().set_limit(MAX_ROW);
+        let is_read = self.table.read_byte_record(row)?;
+        // a table that ends has bytes of its last row left
+        self.has_long_row |= self.table.get_ref().limit() == 0;
+        Ok(is_read && !self.has_long_row)
+    }
 }
 
 /// A whole number, also where it is written as 10.0; `None` for anything else.

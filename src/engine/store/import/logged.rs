@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value as Json;
 
+use super::json::{MAX_SETTINGS_JSON, setting};
 use crate::{
     config::Value,
     files::reading_budget,
@@ -22,12 +23,10 @@ const MAX_TEXT_NAMES: usize = 1000;
 const MAX_NUMBER_NAMES: usize = MAX_CHANNELS - MAX_TEXT_NAMES;
 /// Settings of a run; further ones are left out.
 const MAX_SETTINGS: usize = 1000;
-/// Longer texts of settings are cut.
-const MAX_SETTING: usize = 1000;
 /// Bytes of all settings of a source: `run.json` has at most 4 MiB, in which a character may take six.
 const MAX_SETTING_BYTES: usize = 512 << 10;
 /// Bytes of a text, and of all of a source.
-const MAX_TEXT: usize = 256 << 10;
+pub(super) const MAX_TEXT: usize = 256 << 10;
 const MAX_TEXTS: usize = 16 << 20;
 /// Settings that lie deeper in one another are taken as their text.
 const DEEPEST: usize = 8;
@@ -92,8 +91,9 @@ impl Lost {
                 format!("{values} passed over: no log is read with more than {MAX_NUMBER_NAMES} channels")
             }
             Self::Settings => format!(
-                "{n} settings left out: at most {MAX_SETTINGS} of a run are read, and {} KiB",
-                MAX_SETTING_BYTES >> 10
+                "{n} settings left out: at most {MAX_SETTINGS} of a run are read, {} KiB of all, and of {} KiB of JSON each",
+                MAX_SETTING_BYTES >> 10,
+                MAX_SETTINGS_JSON >> 10
             ),
             Self::Texts => format!(
                 "{n} texts left out: at most {MAX_TEXT_NAMES} names, {} KiB a text and {} MiB of all are read",
@@ -226,6 +226,15 @@ impl Logged {
         self.texts.push(Text { step, run, name: name.to_owned(), text });
     }
 
+    /// Parses the JSON of settings, and takes what is not JSON as a text; `None` where it is longer than is read.
+    pub fn parse_settings(&mut self, json: &str) -> Option<Json> {
+        if json.len() > MAX_SETTINGS_JSON {
+            self.lose(Lost::Settings);
+            return None;
+        }
+        Some(serde_json::from_str(json).unwrap_or_else(|_| json.into()))
+    }
+
     /// Takes a setting; an object is one setting a key, with dots between.
     pub fn setting(&mut self, run: usize, key: &str, value: &Json) {
         self.setting_at(run, key, value, 0);
@@ -304,32 +313,6 @@ pub(super) struct At {
     pub wall: f64,
 }
 
-/// A setting as a run folder holds it: anything but a switch, a whole number of 64 bits, a finite number or a text is its
-/// JSON as text.
-fn setting(value: &Json) -> Value {
-    let text = match value {
-        Json::Bool(on) => return Value::Switch(*on),
-        Json::Number(n) => match (n.as_i64(), n.as_f64()) {
-            (Some(whole), _) => return Value::Int(whole),
-            (None, Some(number)) if number.is_finite() => return Value::Float(number),
-            _ => n.to_string(),
-        },
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    Value::Text(text.chars().take(MAX_SETTING).collect())
-}
-
-/// A number as JSON or one of the words for those that are not finite, as Python writes them; `None` for anything else.
-pub(super) fn number(json: &str) -> Option<f64> {
-    match json.trim() {
-        "NaN" => Some(f64::NAN),
-        "Infinity" => Some(f64::INFINITY),
-        "-Infinity" => Some(f64::NEG_INFINITY),
-        text => serde_json::from_str(text).ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -385,15 +368,5 @@ mod tests {
         assert_eq!(all[0], expected[0]);
         assert_eq!(all[2..], expected[2..]);
         assert!(all[1].starts_with("config.big=1844674407370955"), "{}", all[1]);
-    }
-
-    #[test]
-    fn numbers_that_are_not_finite_are_words() {
-        assert!(number("NaN").is_some_and(f64::is_nan));
-        assert_eq!(number("-Infinity"), Some(f64::NEG_INFINITY));
-        assert_eq!(
-            (number(" 1.5e3 "), number("\"hi\""), number("{}"), number("true")),
-            (Some(1500.0), None, None, None)
-        );
     }
 }

@@ -8,6 +8,7 @@
 //! Nothing of the source is changed and no link inside it is followed. A folder may hold several runs (one a subfolder, or
 //! a database of them): they become the variants of one run.
 
+mod json;
 mod lightning;
 mod logged;
 mod protobuf;
@@ -24,9 +25,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::logged::{Logged, TooMany};
+use self::logged::{Logged, TooMany, counted};
 use super::{StoreError, error::At, names::check_run};
-use crate::files::{self, FileError, open_inside};
+use crate::files::{self, FileError, memory::size, open_inside, reading_budget};
 
 pub use write::Imported;
 
@@ -40,6 +41,39 @@ const MAX_ENTRIES: usize = 20_000;
 const DEEPEST: usize = 4;
 /// Bytes of `hparams.yaml`.
 const MAX_SETTINGS: u64 = 256 << 10;
+/// Bytes of a record, or of a row of a database: one of numbers has some kilobytes.
+const MAX_RECORD: u64 = 64 << 20;
+/// Memory of a record by its bytes: where it is read into while that grows, and its texts.
+const RECORD_GROWTH: u64 = 6;
+
+/// The most bytes of a record that are held in memory now. A longer one is passed over.
+fn max_record() -> u64 {
+    MAX_RECORD.min(reading_budget() / RECORD_GROWTH)
+}
+
+/// Parts of a file that are passed over: how many, and what is wrong with the first of them.
+#[derive(Default)]
+struct DamagedParts {
+    count: u64,
+    first: String,
+}
+
+impl DamagedParts {
+    fn add(&mut self, why: impl fmt::Display) {
+        if self.count == 0 {
+            self.first = why.to_string();
+        }
+        self.count += 1;
+    }
+
+    /// Says how many `what` were passed over, if any.
+    fn tell(&self, name: &str, what: &str, logged: &mut Logged) {
+        let first = if self.count > 1 { "the first: " } else { "" };
+        if self.count > 0 {
+            logged.warn(format!("{name}: passed over {} ({first}{})", counted(self.count, what), self.first));
+        }
+    }
+}
 
 /// The tool that wrote a log. A folder may hold logs of several: the first one in this order is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +151,12 @@ enum ReadError {
     TooManyRuns,
     #[error("{0}")]
     Other(String),
+}
+
+/// Words for a record of so many bytes that is passed over.
+fn too_long(what: &str, bytes: u64) -> String {
+    let most = size(max_record());
+    format!("{what} has {}, and at most {most} are held in memory here", size(bytes))
 }
 
 impl From<TooMany> for ReadError {

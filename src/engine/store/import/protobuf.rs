@@ -1,6 +1,8 @@
 //! The fields of a protobuf message, one after another, without its description
 //! (<https://protobuf.dev/programming-guides/encoding/>).
 
+use std::borrow::Cow;
+
 /// The bytes are no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is no protobuf message")]
@@ -25,8 +27,36 @@ impl<'a> Value<'a> {
     }
 
     /// The text of a field; what is not UTF-8 in it is replaced.
-    pub fn text(self) -> String {
-        String::from_utf8_lossy(self.bytes()).into_owned()
+    pub fn text(self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.bytes())
+    }
+}
+
+/// The texts of a field that is repeated, as one.
+pub(super) struct JoinedTexts {
+    /// What stands between two.
+    pub between: char,
+    /// No text is added to more bytes than these.
+    pub most: usize,
+    /// `None` before the first text.
+    pub joined: Option<String>,
+}
+
+impl JoinedTexts {
+    pub fn new(between: char, most: usize) -> Self {
+        Self { between, most, joined: None }
+    }
+
+    /// Adds a text. A list of them would take many times the bytes of a message of empty ones.
+    pub fn add(&mut self, text: Value<'_>) {
+        match &mut self.joined {
+            None => self.joined = Some(text.text().into_owned()),
+            Some(joined) if joined.len() <= self.most => {
+                joined.push(self.between);
+                joined.push_str(&text.text());
+            }
+            Some(_) => {}
+        }
     }
 }
 

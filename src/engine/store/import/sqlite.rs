@@ -1,5 +1,11 @@
 //! Reads the tables of an SQLite database, and nothing else of it: no query, no lock, nothing is written
 //! (<https://www.sqlite.org/fileformat2.html>). What its write-ahead log has committed counts.
+//!
+//! No library stands in for this one, because each that was looked at in November 2026 lacks something that is promised of a
+//! log of another tool (docs/reliability.md). SQLite itself (`rusqlite` with its bundled source, a build of 9 MB of C) opens
+//! by path, makes a `-shm` file beside a database that has a write-ahead log, or leaves that log out when it is told that
+//! nothing changes, and has one limit of memory for the whole process. Of the readers in Rust, `sqlite-rs` 0.3 and
+//! `sqlite-parser-nom` 1.0 do not read write-ahead logs, and `turso_core` 0.9 is a whole engine before its first release.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,14 +13,12 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
 };
 
-use super::ReadError;
+use super::{ReadError, max_record, too_long};
 
 /// The first bytes of a database.
 pub(super) const HEAD: &[u8; 16] = b"SQLite format 3\0";
 /// Trees are no deeper.
 const DEEPEST: usize = 24;
-/// The limit of a row in bytes.
-const LONGEST: u64 = 64 << 20;
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +60,8 @@ pub(super) struct Database {
     bytes: u64,
     /// Bytes of the table that may still be read.
     left: u64,
+    /// Bytes of a row that are held in memory.
+    most: u64,
 }
 
 /// The pages of a write-ahead log that were committed, by their numbers: where in the log each lies.
@@ -89,7 +95,7 @@ impl Database {
         let wal = wal.map(|file| Wal::open(file, page_size)).transpose()?;
         let in_log = wal.as_ref().map_or(0, |wal| wal.pages.len() as u64 * page_size as u64);
         let bytes = file.metadata()?.len() + in_log;
-        Ok(Self { file, wal, page_size, usable, bytes, left: bytes })
+        Ok(Self { file, wal, page_size, usable, bytes, left: bytes, most: max_record() })
     }
 
     /// The table of this name, if there is one.
@@ -163,7 +169,10 @@ impl Database {
     fn payload(&mut self, page: &[u8], at: usize) -> Result<Vec<u8>, ReadError> {
         let wrong = || damaged("a row is damaged");
         let mut rest = page.get(at..self.usable).ok_or_else(wrong)?;
-        let length = varint(&mut rest).filter(|length| *length <= LONGEST.min(self.left)).ok_or_else(wrong)?;
+        let length = varint(&mut rest).filter(|length| *length <= self.left).ok_or_else(wrong)?;
+        if length > self.most {
+            return Err(damaged(&too_long("a row", length)));
+        }
         varint(&mut rest).ok_or_else(wrong)?; // the number of the row
         self.left -= length;
         let length = length as usize;

@@ -4,15 +4,17 @@
 //! `Summary { value = 1 }`, `Value { tag = 1, simple_value = 2, tensor = 8, metadata = 9 }`, `SummaryMetadata { plugin_data = 1 }`,
 //! `PluginData { plugin_name = 1 }`, `TensorProto { dtype = 1, tensor_shape = 2, tensor_content = 4, .. }`.
 
-use std::{collections::HashSet, fs::File, io::BufReader};
+use std::{borrow::Cow, collections::HashSet, fs::File, io::BufReader};
 
 use half::{bf16, f16};
 
 use super::super::tfrecord::{self, Frame};
 use super::{
-    ReadError,
-    logged::{At, Logged, Lost, MAX_NAME, counted},
-    protobuf::{Fields, Malformed, Value, varint},
+    DamagedParts, ReadError,
+    logged::{At, Logged, Lost, MAX_NAME, MAX_TEXT},
+    max_record,
+    protobuf::{Fields, JoinedTexts, Malformed, Value, varint},
+    too_long,
 };
 
 /// Reads the event file `name` into a run.
@@ -21,12 +23,19 @@ use super::{
 /// If the system refuses, or there are more numbers than are read.
 pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let mut file = BufReader::with_capacity(1 << 16, file);
-    let (mut data, mut number, mut bad) = (vec![], 0_u64, 0_u64);
+    let (mut data, mut number, mut damaged) = (vec![], 0_u64, DamagedParts::default());
     let mut texts = HashSet::new();
+    let most = max_record();
     loop {
-        match tfrecord::read(&mut file, &mut data)? {
-            Frame::Data => bad += u64::from(!event(&data, run, &mut texts, logged)?),
-            Frame::Bad => bad += 1,
+        let record = || format!("record {}", number + 1);
+        match tfrecord::read(&mut file, &mut data, most)? {
+            Frame::Data => {
+                if let Err(malformed) = event(&data, run, &mut texts, logged)? {
+                    damaged.add(format_args!("{}: {malformed}", record()));
+                }
+            }
+            Frame::WrongChecksum => damaged.add(format_args!("{}: its data do not have its checksum", record())),
+            Frame::TooLong { bytes } => damaged.add(too_long(&record(), bytes)),
             Frame::End => break,
             Frame::Cut => {
                 logged.warn(format!("{name} ends within record {}: it is being written, or was cut", number + 1));
@@ -40,45 +49,51 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         }
         number += 1;
     }
-    if bad > 0 {
-        let verb = if bad == 1 { "is" } else { "are" };
-        logged.warn(format!("{name}: {} {verb} passed over", counted(bad, "damaged record")));
-    }
+    damaged.tell(name, "damaged record", logged);
     Ok(())
 }
 
-/// Takes an event; false if it is malformed. What came of it before is taken.
-fn event(data: &[u8], run: usize, texts: &mut HashSet<String>, logged: &mut Logged) -> Result<bool, ReadError> {
-    let (mut at, mut summaries) = (At { step: 0, wall: f64::NAN }, vec![]);
+/// Takes an event. Of one that is malformed, what came before that is taken.
+fn event(
+    data: &[u8],
+    run: usize,
+    texts: &mut HashSet<String>,
+    logged: &mut Logged,
+) -> Result<Result<(), Malformed>, ReadError> {
+    let mut at = At { step: 0, wall: f64::NAN };
     for field in Fields(data) {
         match field {
             Ok((1, Value::Fixed64(bits))) => at.wall = f64::from_bits(bits),
             Ok((2, Value::Varint(step))) => at.step = step.cast_signed(),
-            Ok((5, Value::Bytes(summary))) => summaries.push(summary),
             Ok(_) => {}
-            Err(Malformed) => return Ok(false),
+            Err(malformed) => return Ok(Err(malformed)),
         }
     }
-    for value in summaries.into_iter().flat_map(Fields) {
+    // the time and the step may come after what was logged then
+    let summaries = Fields(data).filter_map(|field| match field {
+        Ok((5, Value::Bytes(summary))) => Some(summary),
+        _ => None,
+    });
+    for value in summaries.flat_map(Fields) {
         match value {
             Ok((1, Value::Bytes(value))) => match Summary::read(value) {
                 Ok(value) => take(&value, at, run, texts, logged)?,
-                Err(Malformed) => return Ok(false),
+                Err(malformed) => return Ok(Err(malformed)),
             },
             Ok(_) => {}
-            Err(Malformed) => return Ok(false),
+            Err(malformed) => return Ok(Err(malformed)),
         }
     }
-    Ok(true)
+    Ok(Ok(()))
 }
 
 /// A value of a summary.
 #[derive(Default)]
 struct Summary<'a> {
-    tag: String,
+    tag: Cow<'a, str>,
     simple: Option<f64>,
     tensor: Option<&'a [u8]>,
-    plugin: String,
+    plugin: Cow<'a, str>,
     /// An image, a histogram or a sound.
     is_other: bool,
 }
@@ -122,12 +137,12 @@ fn take(
     }
     // the plugin is named with the first value of a tag alone
     if value.plugin == "text" && texts.len() < 1000 && value.tag.len() <= MAX_NAME {
-        texts.insert(value.tag.clone());
+        texts.insert(value.tag.clone().into_owned());
     }
     match value.tensor.map(Tensor::read) {
         Some(Ok(Tensor { is_scalar: true, number: Some(number), .. })) => logged.scalar(run, &value.tag, at, number)?,
-        Some(Ok(Tensor { texts: lines, .. })) if texts.contains(&value.tag) => {
-            logged.text(run, &value.tag, at.step, lines.join("\n"));
+        Some(Ok(Tensor { text, .. })) if texts.contains(&*value.tag) => {
+            logged.text(run, &value.tag, at.step, text.unwrap_or_default());
         }
         Some(_) => logged.lose(Lost::NoNumber),
         None if value.is_other => logged.lose(Lost::NoNumber),
@@ -142,12 +157,15 @@ struct Tensor {
     /// It has no axes.
     is_scalar: bool,
     number: Option<f64>,
-    texts: Vec<String>,
+    /// Its texts, a line each.
+    text: Option<String>,
 }
 
 impl Tensor {
     fn read(data: &[u8]) -> Result<Self, Malformed> {
         let (mut tensor, mut kind, mut axes, mut content) = (Self::default(), 0, 0, None);
+        // a longer text is left out
+        let mut texts = JoinedTexts::new('\n', MAX_TEXT);
         let mut first: Option<Value<'_>> = None;
         let mut first_field = 0;
         for field in Fields(data) {
@@ -159,14 +177,14 @@ impl Tensor {
                     }
                 }
                 (4, Value::Bytes(bytes)) if !bytes.is_empty() => content = Some(bytes),
-                (8, text) => tensor.texts.push(text.text()),
+                (8, text) => texts.add(text),
                 (field @ (5 | 6 | 7 | 10 | 11 | 13 | 16 | 17), value) if first.is_none() => {
                     (first, first_field) = (Some(value), field);
                 }
                 _ => {}
             }
         }
-        tensor.is_scalar = axes == 0;
+        (tensor.is_scalar, tensor.text) = (axes == 0, texts.joined);
         tensor.number = match content {
             Some(bytes) => of_content(kind, bytes),
             None => first.and_then(|value| of_values(kind, first_field, value)),

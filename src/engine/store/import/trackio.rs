@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 
 use super::{
     MAX_RUNS, ReadError,
-    logged::{At, Logged, Lost, MAX_NAME, number},
+    json::numbers,
+    logged::{At, Logged, Lost, MAX_NAME},
     sqlite::{Cell, Database, Table},
 };
 
@@ -33,22 +34,16 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
             return Ok(());
         }
         let run = runs.index(&entry, logged)?;
-        let Ok(Json::Object(values)) = serde_json::from_str(&entry.json) else {
-            logged.lose(Lost::NoNumber);
-            return Ok(());
-        };
-        for (name, value) in values {
-            let value = match &value {
-                Json::Number(n) => n.as_f64(),
-                // as Trackio writes numbers that are not finite
-                Json::String(word) if ["NaN", "Infinity", "-Infinity"].contains(&word.as_str()) => number(word),
-                _ => None,
-            };
+        let is_object = numbers(&entry.json, |name, value| {
             match (value, entry.step) {
-                (Some(value), Some(step)) => logged.scalar(run, &name, At { step, wall: entry.wall }, value)?,
+                (Some(value), Some(step)) => return logged.scalar(run, name, At { step, wall: entry.wall }, value),
                 (Some(_), None) => logged.lose(Lost::NoStep),
                 (None, _) => logged.lose(Lost::NoNumber),
             }
+            Ok(())
+        })?;
+        if !is_object {
+            logged.lose(Lost::NoNumber);
         }
         Ok(())
     });
@@ -61,7 +56,7 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
         let read = database.rows(&configs, |row| {
             let Some(entry) = places.entry(row) else { return Ok(()) };
             if let Some(run) = runs.find(&entry)
-                && let Ok(Json::Object(values)) = serde_json::from_str(&entry.json)
+                && let Some(Json::Object(values)) = logged.parse_settings(&entry.json)
             {
                 // what Trackio itself adds begins with `_`
                 for (key, value) in values.iter().filter(|(key, _)| !key.starts_with('_')) {

@@ -6,14 +6,18 @@
 //! { update = 1 }`, `RunRecord { run_id = 1, config = 4, display_name = 8, notes = 9 }`, `RunExitRecord { exit_code = 1 }`.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::{BufReader, Read},
 };
 
 use super::{
-    ReadError,
-    logged::{At, Logged, Lost, MAX_NAME, counted, number},
-    protobuf::{Fields, Malformed, Value},
+    DamagedParts, ReadError,
+    json::number,
+    logged::{At, Logged, Lost, MAX_NAME},
+    max_record,
+    protobuf::{Fields, JoinedTexts, Malformed, Value},
+    too_long,
 };
 use crate::{store::reader::MAX_CHANNELS, telemetry::RunState};
 
@@ -22,29 +26,31 @@ pub(super) const HEAD: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
 const BLOCK: usize = 32 << 10;
 /// Checksum, length and kind of a part of a record.
 const PART_HEAD: usize = 7;
-/// A longer record is passed over: one of numbers has some kilobytes.
-const LONGEST: usize = 64 << 20;
 
 /// Reads the log `name` into a run.
 ///
 /// # Errors
 /// If the system refuses, it is no such log, or there are more numbers than are read.
 pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
-    let mut records =
-        Records { file: BufReader::with_capacity(1 << 16, file), block: vec![], at: 0, damaged: 0, is_cut: false };
+    let mut records = Records {
+        file: BufReader::with_capacity(1 << 16, file),
+        block: vec![],
+        at: 0,
+        most: max_record(),
+        damaged: DamagedParts::default(),
+        is_cut: false,
+    };
     if !records.next_block()? || !records.block.starts_with(&HEAD) {
         return Err(ReadError::Other("it does not begin as a log of W&B of version 0 does".to_owned()));
     }
     records.at = HEAD.len();
     let mut data = vec![];
     while records.next(&mut data)? {
-        if !record(&data, run, logged)? {
-            records.damaged += 1;
+        if let Err(malformed) = record(&data, run, logged)? {
+            records.damaged.add(malformed);
         }
     }
-    if records.damaged > 0 {
-        logged.warn(format!("{name}: passed over {}", counted(records.damaged, "damaged part")));
-    }
+    records.damaged.tell(name, "damaged part", logged);
     if records.is_cut {
         logged.warn(format!("{name} ends within a record: it is being written, or was cut"));
     }
@@ -57,7 +63,9 @@ struct Records {
     block: Vec<u8>,
     /// Where the next part of a record begins in the block.
     at: usize,
-    damaged: u64,
+    /// Bytes of a record that are held in memory.
+    most: u64,
+    damaged: DamagedParts,
     is_cut: bool,
 }
 
@@ -72,8 +80,8 @@ impl Records {
     /// Reads the next whole record; false if there is none.
     fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, ReadError> {
         data.clear();
-        // a record that began, and one that is too long or lacks its beginning
-        let (mut has_begun, mut is_passed_over) = (false, false);
+        // a record that began, and its length; of one that is passed over, why
+        let (mut has_begun, mut length, mut fault) = (false, 0, None);
         loop {
             if self.block.len().saturating_sub(self.at) < PART_HEAD {
                 let is_last = self.block.len() < BLOCK;
@@ -88,32 +96,36 @@ impl Records {
                 // the rest of the block cannot be told apart; the next one begins with a part again
                 match self.is_cut {
                     true => return Ok(false),
-                    false => self.damaged += 1,
+                    false => self.damaged.add("a part of a record does not have its checksum"),
                 }
                 self.at = self.block.len();
-                (has_begun, is_passed_over) = (false, false);
+                (has_begun, fault) = (false, None);
                 continue;
             };
             let (is_first, is_last) = (kind == 1 || kind == 2, kind == 1 || kind == 4);
             if is_first {
-                self.damaged += u64::from(has_begun);
-                (has_begun, is_passed_over) = (true, false);
+                if has_begun {
+                    self.damaged.add("a record has no end");
+                }
+                (has_begun, length, fault) = (true, 0, None);
                 data.clear();
             } else if !has_begun {
-                is_passed_over = true;
+                fault = Some("a record has no beginning".to_owned());
             }
-            if data.len() + part.len() > LONGEST {
-                is_passed_over = true;
-            }
-            if !is_passed_over {
+            length += part.len() as u64;
+            if fault.is_none() && length <= self.most {
                 data.extend_from_slice(&self.block[part]);
             }
             if is_last {
                 has_begun = false;
-                match std::mem::take(&mut is_passed_over) {
-                    true => self.damaged += 1,
-                    false => return Ok(true),
+                if length > self.most {
+                    fault = fault.or_else(|| Some(too_long("a record", length)));
                 }
+                match fault.take() {
+                    Some(why) => self.damaged.add(why),
+                    None => return Ok(true),
+                }
+                length = 0;
             }
         }
     }
@@ -136,8 +148,8 @@ impl Records {
     }
 }
 
-/// Takes a record; false if it is malformed.
-fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<bool, ReadError> {
+/// Takes a record. Of one that is malformed, what came before that is taken.
+fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(), Malformed>, ReadError> {
     for field in Fields(data) {
         let taken = match field {
             Ok((2, Value::Bytes(history))) => take_history(history, run, logged)?,
@@ -145,33 +157,35 @@ fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<bool, ReadErro
             Ok((17, Value::Bytes(described))) => take_run(described, run, logged),
             Ok((18, Value::Bytes(exit))) => take_exit(exit, run, logged),
             Ok(_) => Ok(()),
-            Err(Malformed) => Err(Malformed),
+            Err(malformed) => Err(malformed),
         };
         if taken.is_err() {
-            return Ok(false);
+            return Ok(taken);
         }
     }
-    Ok(true)
+    Ok(Ok(()))
 }
 
 /// A value under its key.
-struct Item {
-    key: String,
-    json: String,
+struct Item<'a> {
+    key: Cow<'a, str>,
+    json: Cow<'a, str>,
 }
 
-impl Item {
-    fn read(data: &[u8]) -> Result<Self, Malformed> {
-        let (mut key, mut nested, mut json) = (String::new(), vec![], String::new());
+impl<'a> Item<'a> {
+    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
+        let (mut key, mut json) = (Cow::default(), Cow::default());
+        // a longer name is passed over
+        let mut nested = JoinedTexts::new('.', MAX_NAME);
         for field in Fields(data) {
             match field? {
                 (1, value) => key = value.text(),
-                (2, value) => nested.push(value.text()),
+                (2, value) => nested.add(value),
                 (16, value) => json = value.text(),
                 _ => {}
             }
         }
-        Ok(Self { key: if nested.is_empty() { key } else { nested.join(".") }, json })
+        Ok(Self { key: nested.joined.map_or(key, Cow::Owned), json })
     }
 }
 
@@ -201,7 +215,7 @@ fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(
         }
     }
     for item in &items {
-        match item.key.as_str() {
+        match &*item.key {
             "_step" => step = item.json.trim().parse().ok().or(step),
             "_timestamp" => wall = number(&item.json).unwrap_or(wall),
             _ => {}
@@ -221,8 +235,10 @@ fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malfo
     for field in Fields(data) {
         if let (1, Value::Bytes(item)) = field? {
             let Item { key, json } = Item::read(item)?;
-            if key != "_wandb" && !key.starts_with("_wandb.") {
-                let value = serde_json::from_str(&json).unwrap_or(serde_json::Value::String(json));
+            if key != "_wandb"
+                && !key.starts_with("_wandb.")
+                && let Some(value) = logged.parse_settings(&json)
+            {
                 logged.setting(run, &key, &value);
             }
         }
@@ -231,13 +247,13 @@ fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malfo
 }
 
 fn take_run(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
-    let (mut id, mut name) = (String::new(), String::new());
+    let (mut id, mut name) = (Cow::default(), Cow::default());
     for field in Fields(data) {
         match field? {
             (1, value) => id = value.text(),
             (4, Value::Bytes(config)) => take_config(config, run, logged)?,
             (8, value) => name = value.text(),
-            (9, notes) if !notes.bytes().is_empty() => logged.text(run, "notes", 0, notes.text()),
+            (9, notes) if !notes.bytes().is_empty() => logged.text(run, "notes", 0, notes.text().into_owned()),
             _ => {}
         }
     }

@@ -56,15 +56,31 @@ struct Origin {
 #[derive(Serialize, Deserialize)]
 struct ImportRecord {
     origin: Origin,
-    /// The lengths of what was written. The disk is not waited for, and after a loss of power a file may be empty.
+    /// The lengths of what was written. The disk is waited for with this record alone: after a loss of power another file
+    /// may be empty, and all is read again.
     lengths: Vec<(String, u64)>,
 }
 
-impl ImportRecord {
-    fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_str(&read_text_inside(folder, SOURCE, MAX_SOURCE).ok()?).ok()
-    }
+/// What a folder says of an earlier import into it.
+enum EarlierImport {
+    /// Nothing was imported into it.
+    Missing,
+    /// Something was, but its record cannot be read, for this reason, as after a loss of power.
+    Unreadable(String),
+    Found(ImportRecord),
+}
 
+impl EarlierImport {
+    fn read(folder: &Path) -> Self {
+        match read_text_inside(folder, SOURCE, MAX_SOURCE) {
+            Err(e) if e.is_missing() => Self::Missing,
+            Err(e) => Self::Unreadable(e.to_string()),
+            Ok(text) => serde_json::from_str(&text).map_or_else(|e| Self::Unreadable(e.to_string()), Self::Found),
+        }
+    }
+}
+
+impl ImportRecord {
     /// True if the folder holds all that was written.
     fn is_whole(&self, folder: &Path) -> bool {
         !self.lengths.is_empty() && self.lengths.iter().all(|(name, bytes)| changed(&folder.join(name)).1 == *bytes)
@@ -126,17 +142,27 @@ impl Source {
         let origin = Origin::new(self)?;
         let name = origin.folder_name(self);
         let folder = runs.join(&name);
-        let known = ImportRecord::read(&folder);
-        if known.as_ref().is_some_and(|known| known.origin == origin && known.is_whole(&folder)) {
-            return Ok(Imported { folder, words: None });
-        }
-        if folder.join(RUN).is_file() && known.is_none_or(|known| known.origin.source != origin.source) {
+        let earlier = EarlierImport::read(&folder);
+        let (is_of_others, unreadable) = match earlier {
+            EarlierImport::Found(record) if record.origin == origin && record.is_whole(&folder) => {
+                return Ok(Imported { folder, words: None });
+            }
+            EarlierImport::Found(record) => (record.origin.source != origin.source, None),
+            EarlierImport::Unreadable(why) => (false, Some(why)),
+            EarlierImport::Missing => (true, None),
+        };
+        if is_of_others && folder.join(RUN).is_file() {
             let (shown, path) = (folder.display(), self.path.display());
             return Err(StoreError::new(format!(
                 "`{shown}` is in the way, which was not read from {path}: move it away"
             )));
         }
-        let logged = self.read()?;
+        let mut logged = self.read()?;
+        if let Some(why) = unreadable {
+            logged.warn(format!(
+                "`{SOURCE}`, which says what was read before, cannot be read ({why}): all is read again"
+            ));
+        }
         files::make_folders(runs).at("make the folder of runs", runs)?;
         files::make_folder_inside(runs, &name).at("make", &folder)?;
         let words = format!(
@@ -148,16 +174,20 @@ impl Source {
             if logged.runs.len() > 1 { format!(", {} runs as variants", logged.runs.len()) } else { String::new() },
         );
         let written = Written { source: self, logged: &logged, folder: &folder };
+        let record_path = folder.join(SOURCE);
+        let keep = |record: &ImportRecord| {
+            files::replace(&record_path, &to_json(record, &record_path)?).at("write", &record_path)
+        };
         // until all of it is there, it is read again
-        let mut kept = ImportRecord { origin, lengths: vec![] };
-        written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
+        let mut record = ImportRecord { origin, lengths: vec![] };
+        keep(&record)?;
         written.metrics()?;
         written.samples()?;
         written.events(&words)?;
         written.description()?;
         let length = |name: &str| (name.to_owned(), changed(&folder.join(name)).1);
-        kept.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
-        written.replace(SOURCE, &to_json(&kept, &folder.join(SOURCE))?)?;
+        record.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
+        keep(&record)?;
         let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
         Ok(Imported { words: Some(format!("{words}, into {}{lost}", folder.display())), folder })
     }

@@ -186,7 +186,7 @@ impl LogFile {
                 false => Ok(Look::Replaced),
             },
             Err(e) if e.is_missing() && self.lines.is_at_start() => Ok(Look::Same),
-            Err(e) if e.is_missing() => Ok(Look::Missing),
+            Err(e) if e.is_missing() => Ok(Look::Missing { why: format!("{} is gone", self.name) }),
             Err(e) => Err(e).at("read", &self.folder.join(self.name)),
         }
     }

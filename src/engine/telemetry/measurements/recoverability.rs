@@ -13,6 +13,11 @@ measurement! {
         pub low: Numbers,
         /// Upper end of the 95% Wilson interval.
         pub high: Numbers,
+        /// Entropy of the tokens less the reader's cross-entropy, nats an answer: a lower bound of the mutual information of the token
+        /// with what is read (Barber and Agakov, 2003), below 0 where a reader is worse than the tokens' frequencies. Empty in
+        /// records of versions that did not measure it.
+        #[serde(default)]
+        pub information: Numbers,
         /// Accuracy of always naming the most common token.
         pub most_common: f64,
         /// One over the number of tokens that occur.

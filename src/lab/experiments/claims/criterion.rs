@@ -16,6 +16,9 @@ pub enum Statistic {
     Mean,
     /// The mean over seeds of the least-squares slope along a setting.
     Slope,
+    /// The mean over seeds of the least-squares slope of the logarithm along a setting: the rate of an exponential. A seed with a
+    /// number that is not above 0 has none.
+    LogSlope,
     /// The mean over seeds of Spearman's correlation with a setting.
     RankCorrelation,
     /// The share of seeds whose number, or difference, lies where it counts, with Clopper and Pearson's interval.
@@ -23,6 +26,11 @@ pub enum Statistic {
 }
 
 impl Statistic {
+    /// True if it runs along a setting, or a field of an answer.
+    pub fn is_along_axis(self) -> bool {
+        matches!(self, Self::Slope | Self::LogSlope | Self::RankCorrelation)
+    }
+
     pub fn label(self) -> &'static str {
         match self {
             Self::PairedDifference => "paired difference",
@@ -30,6 +38,7 @@ impl Statistic {
             Self::SpreadRatio => "ratio of spreads",
             Self::Mean => "mean",
             Self::Slope => "slope",
+            Self::LogSlope => "slope of the logarithm",
             Self::RankCorrelation => "rank correlation",
             Self::Count => "share of seeds",
         }

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     analysis::{statistics::mean_sd, student::mean_interval},
+    experiments::short_number::short,
     labs::TrainSettings,
 };
 
@@ -133,9 +134,8 @@ impl Rule {
 
     /// The setting, or the field of an answer, along which a slope or a rank correlation runs: "model.d_model".
     pub fn axis(&self) -> Option<&str> {
-        let is_along = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
         let over = self.over.as_ref().map(|over| over.key.as_str());
-        over.or(self.along.as_deref()).filter(|_| is_along)
+        over.or(self.along.as_deref()).filter(|_| self.statistic.is_along_axis())
     }
 
     /// The mean over seeds of the number, less the other where there is one, at each value of [`Rule::axis`] in rising order;
@@ -158,6 +158,23 @@ impl Rule {
         points.sort_by(|a, b| a.at.total_cmp(&b.at));
         let varies = points.first().zip(points.last()).is_some_and(|(first, last)| first.at < last.at);
         if varies { points } else { vec![] }
+    }
+
+    /// The side of 0 on which a difference lies along [`Rule::axis`]: "below 0 at 64, 128; across 0 at 256"; `None` for a rule of one
+    /// number, whose distance from 0 says nothing.
+    pub fn sides_label(&self, points: &[EffectPoint]) -> Option<String> {
+        self.beside.as_ref().filter(|_| self.axis().is_some())?;
+        let side = |point: &EffectPoint| match point.interval {
+            (_, high) if high < 0.0 => "below 0",
+            (low, _) if low > 0.0 => "above 0",
+            _ => "across 0",
+        };
+        let runs = points.chunk_by(|a, b| side(a) == side(b)).filter_map(|run| Some((side(run.first()?), run)));
+        let words = runs.map(|(side, run)| {
+            let at: Vec<String> = run.iter().map(|point| short(point.at)).collect();
+            format!("{side} at {}", at.join(", "))
+        });
+        Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
     }
 
     /// How the intervals lie over steps: "step 0: outside of where it stands; from step 40: where the claim stands". Long ones
@@ -292,6 +309,11 @@ mod tests {
         assert!(points[1].interval.0 < 1.5 && points[1].interval.1 > 2.5, "{points:?}");
         let other = SeedNumbers { seed: 2, points: vec![point(64.0, 1.0), point(16.0, 2.0)] };
         assert!(rule.effects_along_axis(&[seeds[0].clone(), other]).is_empty(), "seeds at other values");
+        assert_eq!(rule.sides_label(&points), None, "one number");
+        let beside = Rule { beside: Some("gate of frozen".to_owned()), ..rule.clone() };
+        assert_eq!(beside.sides_label(&points).as_deref(), Some("above 0 at 32; across 0 at 64"));
+        assert_eq!(beside.sides_label(&[points[0], points[0]]).as_deref(), Some("above 0 at 32, 32"));
+        assert_eq!(beside.sides_label(&[]), None);
         assert!(Rule { statistic: Statistic::Mean, ..rule }.effects_along_axis(&seeds).is_empty());
     }
 

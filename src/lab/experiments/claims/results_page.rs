@@ -112,7 +112,8 @@ impl ResultLine<'_> {
         let values = &self.judged.along_axis;
         if let (Some(axis), 2..=MAX_VALUES) = (self.rule.axis(), values.len()) {
             let points: Vec<String> = values.iter().map(EffectPoint::label).collect();
-            lines.push(format!("- {id} over `{axis}`: {}.\n", points.join("; ")));
+            let sides = self.rule.sides_label(values).map_or(String::new(), |sides| format!("; {sides}"));
+            lines.push(format!("- {id} over `{axis}`: {}{sides}.\n", points.join("; ")));
         }
         lines
     }

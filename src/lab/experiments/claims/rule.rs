@@ -263,7 +263,7 @@ impl Rule {
     fn check_statistic(&self) -> Result<(), String> {
         let name = self.statistic.label();
         let is_pair = matches!(self.statistic, Statistic::PairedDifference | Statistic::Ratio);
-        let is_along = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
+        let is_along = self.statistic.is_along_axis();
         match (&self.over, &self.beside) {
             (None, None) if is_pair => {
                 return Err(format!("has a {name} of one number: give `beside`, or two values in `over`"));

@@ -63,6 +63,11 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
             let (x, y) = along();
             slope(&x, &y)
         }
+        Statistic::LogSlope => {
+            let (x, y) = along();
+            // the logarithm of a number below 0 is NaN and that of 0 is infinite: either leaves no finite slope
+            slope(&x, &y.iter().map(|y| y.ln()).collect::<Vec<f64>>())
+        }
         Statistic::RankCorrelation => {
             let (x, y) = along();
             spearman(&x, &y)

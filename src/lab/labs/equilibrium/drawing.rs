@@ -1,7 +1,7 @@
 //! The gallery's drawing of the lab Equilibrium: mass that starts in one state of a ring and relaxes to a stationary
 //! distribution that a slow control tilts.
 
-use crate::labs::prelude::*;
+use crate::labs::{headline::rounded, prelude::*};
 
 const STATES: usize = 14;
 const TIMES: [f32; 5] = [0.0, 0.6, 1.8, 5.0, 40.0];
@@ -44,6 +44,6 @@ pub fn draw(canvas: &Canvas) -> Drawing {
     for (k, p) in lines[last].iter().enumerate() {
         drawing.disc(place(k, *p), 2.5, Ink::Slow);
     }
-    drawing.caption = format!("dp/dt = A(y) p relaxes to its stationary distribution, y = {y:.1}");
+    drawing.caption = format!("dp/dt = A(y) p relaxes to its stationary distribution, y = {}", rounded(y, 1));
     drawing
 }

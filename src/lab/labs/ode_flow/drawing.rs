@@ -1,7 +1,7 @@
 //! The gallery's drawing of the ODE flow: paths through a spiral field on which a control u leans like a
 //! wind, from a ring of starts.
 
-use crate::labs::prelude::*;
+use crate::labs::{headline::rounded, prelude::*};
 
 const STARTS: usize = 16;
 const STEPS: usize = 60;
@@ -26,6 +26,6 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.disc(place(at), 2.5, Ink::Accent);
         drawing.path(path, Ink::Fast, 1.0);
     }
-    drawing.caption = format!("a spiral with a wind u = {u:.1}, in {STEPS} Euler steps");
+    drawing.caption = format!("a spiral with a wind u = {}, in {STEPS} Euler steps", rounded(u, 1));
     drawing
 }

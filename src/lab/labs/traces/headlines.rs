@@ -82,6 +82,7 @@ mod tests {
             accuracy: vec![0.9, 0.5, 0.2, 0.4].into(),
             low: vec![0.8, 0.4, 0.1, 0.3].into(),
             high: vec![1.0, 0.6, 0.3, 0.5].into(),
+            information: vec![2.0, 1.0, 0.2, 0.6].into(),
             most_common: 0.125,
             uniform: 0.1,
         };

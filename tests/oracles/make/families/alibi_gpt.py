@@ -1,5 +1,5 @@
-"""The transformer that others are measured against: GPT-2 without positions, with scores that fall with distance (ALiBi, arXiv
-2108.12409), in the equations of the paper on ALiBi."""
+"""The transformer that others are measured against: GPT-2 without positions, with scores that fall with distance
+(ALiBi, arXiv 2108.12409), in the equations of the paper on ALiBi."""
 
 import torch
 import torch.nn.functional as F

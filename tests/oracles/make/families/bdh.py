@@ -12,9 +12,9 @@ def layer_norm(x: Tensor) -> Tensor:
 
 
 class Bdh(nn.Module):
-    """d: width D; n: neurons of all heads together, N = n / H of them a head. `through_past`: gradients reach what earlier
-    tokens have written; without, keys and values are detached (section 7.2). `normfree`: equation (7) in place of the
-    listing, x is added up over the layers, v is what a layer reads out, and nothing is normalised."""
+    """d: width D; n: neurons of all heads together, N = n / H of them a head. `through_past`: gradients reach what
+    earlier tokens have written; without, keys and values are detached (section 7.2). `normfree`: equation (7) in place
+    of the listing, x is added up over the layers, v is what a layer reads out, and nothing is normalised."""
 
     def __init__(
         self, vocab: int, d: int, heads: int, n: int, layers: int, through_past: bool = True, normfree: bool = False

@@ -6,7 +6,6 @@ from torch import Tensor, nn
 
 from .layers import GeluMlp, GroupedQueryAttention, LlamaBlock, linear, merge_heads, rms_norm, split_heads
 
-
 SOLVE_PASSES = 120
 
 
@@ -27,8 +26,9 @@ def causal_upsample(blocks: Tensor, pool: int, tokens: int) -> Tensor:
 
 
 class GatedLinearAttention(nn.Module):
-    """S_t = diag(a_t) S_{t-1} + k_t v_t^T, o_t = q_t S_t, position by position. a_t = sigmoid(W x_t + b)^(1/16) for each
-    channel of the keys, or sigmoid(b)^(1/16) for each key head. RMSNorm on each head of q, k and o; q / sqrt(d)."""
+    """S_t = diag(a_t) S_{t-1} + k_t v_t^T, o_t = q_t S_t, position by position. a_t = sigmoid(W x_t + b)^(1/16) for
+    each channel of the keys, or sigmoid(b)^(1/16) for each key head. RMSNorm on each head of q, k and o; q / sqrt(d).
+    """
 
     def __init__(self, d: int, heads: int, kv_heads: int, decay: str):
         super().__init__()
@@ -36,7 +36,8 @@ class GatedLinearAttention(nn.Module):
         width = d // heads
         self.wq, self.wk = linear(d, d), linear(d, kv_heads * width)
         self.wv, self.wo = linear(d, kv_heads * width), linear(d, d)
-        self.decay: nn.Module = nn.Linear(d, kv_heads * width) if decay == "gated_linear" else HeadDecay(kv_heads, width)
+        by_channel = decay == "gated_linear"
+        self.decay: nn.Module = nn.Linear(d, kv_heads * width) if by_channel else HeadDecay(kv_heads, width)
         self.q_norm, self.k_norm, self.o_norm = rms_norm(width), rms_norm(width), rms_norm(width)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,5 @@
-"""`directed_blocks.json`: small directed weighted graphs with planted blocks, and the best modularity of ten Leiden runs."""
+"""`directed_blocks.json`: small directed weighted graphs with planted blocks, and the best modularity of ten runs
+of Leiden."""
 
 from typing import Any
 

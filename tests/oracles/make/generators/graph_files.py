@@ -18,7 +18,13 @@ def graphs() -> dict[str, nx.Graph]:
     directed = nx.DiGraph()
     for i, name in enumerate(["salt", "r\u00e4ude", 'a "quoted" & <odd> one', "d", "e", "alone"]):
         directed.add_node(name, kind="abcabc"[i], mass=0.5 * i - 0.25, count=3 * i, ripe=i % 2 == 0)
-    ends = [("salt", "r\u00e4ude"), ("r\u00e4ude", "salt"), ("salt", "salt"), ("d", "e"), ("e", 'a "quoted" & <odd> one')]
+    ends = [
+        ("salt", "r\u00e4ude"),
+        ("r\u00e4ude", "salt"),
+        ("salt", "salt"),
+        ("d", "e"),
+        ("e", 'a "quoted" & <odd> one'),
+    ]
     for i, (a, b) in enumerate(ends):
         directed.add_edge(a, b, weight=0.125 * (i + 1), how=["raises", "lowers"][i % 2], age=i)
     undirected = nx.Graph()

@@ -1,7 +1,7 @@
 """`hebbian.json`: four Hebbian rules for the feedforward weights of a sparse network, in numpy with 64 bits.
 
-Each has its weights `(units, inputs)` at the start, a row of sparse inputs and states, and its weights after all of them.
-The rules are written out by their sums, not as the program computes them.
+Each has its weights `(units, inputs)` at the start, a row of sparse inputs and states, and its weights after all of
+them. The rules are written out by their sums, not as the program computes them.
 """
 
 from typing import Any
@@ -24,9 +24,7 @@ def foldiak(w: np.ndarray, a: np.ndarray, z: np.ndarray, y: np.ndarray) -> tuple
     return w + RATE * on[:, None] * (z[None, :] - w), a
 
 
-def surprise(
-    w: np.ndarray, mean: float, z: np.ndarray, r: np.ndarray, pi: np.ndarray
-) -> tuple[np.ndarray, float]:
+def surprise(w: np.ndarray, mean: float, z: np.ndarray, r: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, float]:
     found = float(pi @ r**2)
     if found > mean:
         w = (1 - DECAY) * w + RATE * np.outer(pi * (pi * r), z)

@@ -39,8 +39,8 @@ def adamw() -> dict[str, Any]:
 
 
 def zclip() -> dict[str, Any]:
-    """As `adamw`, with gradients that grow tenfold now and then, clipped by ZClip (arXiv 2504.02507); linear decay of the
-    learning rate to a tenth after a warm-up. `limit` is null where nothing was clipped."""
+    """As `adamw`, with gradients that grow tenfold now and then, clipped by ZClip (arXiv 2504.02507); linear decay of
+    the learning rate to a tenth after a warm-up. `limit` is null where nothing was clipped."""
     start, target = torch.randn(4, 3).double(), torch.randn(4, 3).double()
     p = nn.Parameter(start.clone())
     optimizer = torch.optim.AdamW([p], **HYPERPARAMETERS)

@@ -244,8 +244,8 @@ def train(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> Tens
 
 
 def settled(oracle: ModelOracle, seed: int) -> Tensor:
-    """The steps of the training whose loss f32 and f64 agree on. Where a model turns a difference of rounding into one of
-    the weights (a norm of a read that is nearly 0, the quotient of Anderson's step), later ones say nothing."""
+    """The steps of the training whose loss f32 and f64 agree on. Where a model turns a difference of rounding into one
+    of the weights (a norm of a read that is nearly 0, the quotient of Anderson's step), later ones say nothing."""
     curves = []
     for dtype in (torch.float32, torch.float64):
         model, ids = drawn(oracle, seed)

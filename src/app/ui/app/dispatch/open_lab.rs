@@ -10,11 +10,10 @@ use crate::{
     },
 };
 
-/// Opens the lab of these settings on its example; false, and nothing is done, unless they are those of its first preset
-/// and it has one.
+/// Opens the lab of these settings on its example; false, and nothing is done, unless they are those of the example.
 pub(in crate::ui) fn open_on_example(app: &mut App, config: &Config, ctx: &Context) -> bool {
-    let is_first = |lab: &&'static Lab| lab.config(None).is_ok_and(|first| first == *config);
-    let Some(lab) = app.lists.lab(&config.lab).filter(is_first) else { return false };
+    let is_opening = |lab: &&'static Lab| lab.opening_config().is_ok_and(|opening| opening == *config);
+    let Some(lab) = app.lists.lab(&config.lab).filter(is_opening) else { return false };
     let mut page = Page::new(lab, config.clone());
     let is_shown = example::show(&mut page, app.host.as_mut(), ctx);
     if is_shown {
@@ -98,8 +97,25 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
     };
     let lab = page.lab;
     match page.file_key(kind) {
-        Some(key) => choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx),
+        Some(key) => {
+            leave_example_settings(app, ctx);
+            choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx);
+        }
         None => app.toasts.push(Level::Warning, format!("The lab {} takes no {what}.", lab.title)),
+    }
+}
+
+/// Takes the settings of the lab's first preset in place of those with which it opened, for a file of the user's own: the
+/// example may be of a task that reads its own symbols, or of a model that is trained, where an opened one is looked at.
+fn leave_example_settings(app: &mut App, ctx: &Context) {
+    let now = ctx.input(|i| i.time);
+    let Some(page) = app.page_mut() else { return };
+    let is_as_opened = page.lab.opening_config().is_ok_and(|opening| opening == page.config);
+    if let Ok(first) = page.lab.config(None)
+        && is_as_opened
+        && first != page.config
+    {
+        page.take_config(first, now);
     }
 }
 

@@ -12,7 +12,7 @@ use eframe::egui::{
 use super::{Pair, sides};
 use crate::{
     telemetry::measurements::{LikelyToken, NextTokens},
-    ui::{table::Table, theme::Theme},
+    ui::{table::Table, theme::Theme, widgets::number::signed},
 };
 
 const ROW: f32 = 20.0;
@@ -39,8 +39,8 @@ impl WordDifference {
 
     fn label(&self) -> String {
         match self.bounds {
-            [low, high] if low == high => format!("{low:+.4}"),
-            [low, high] => format!("{low:+.3} .. {high:+.3}"),
+            [low, high] if low == high => signed(low, 4),
+            [low, high] => format!("{} .. {}", signed(low, 3), signed(high, 3)),
         }
     }
 }

@@ -151,3 +151,17 @@ fn names_are_not_swapped_by_noise() {
     assert_eq!((order([5.0, 5.02]), order([5.02, 5.0])), (vec![0, 1], vec![0, 1]));
     assert_eq!((order([5.0, 9.0]), order([9.0, 5.0])), (vec![1, 0], vec![0, 1]), "the higher one stands above");
 }
+
+#[test]
+fn a_hidden_label_leaves_its_scale_alone() {
+    let words = |axis: Axis, scale| {
+        let lines = vec![Line::new("a", Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]])];
+        let chart = Chart { lines, ..Chart::new("test", Axis::new("step"), axis) };
+        let state = ChartState { scale_y: Some(scale), ..ChartState::default() };
+        Layout::new(&chart, &state, [480.0, 300.0], &measure).y_words
+    };
+    let shown = [Scale::Linear, Scale::Log].map(|scale| words(Axis::new("loss"), scale));
+    let hidden = [Scale::Linear, Scale::Log].map(|scale| words(Axis::new("loss").hide_label(), scale));
+    assert_eq!(shown, ["loss", "loss, log"]);
+    assert_eq!(hidden, ["", "log"]);
+}

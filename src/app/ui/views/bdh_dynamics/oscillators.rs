@@ -144,12 +144,8 @@ impl OscillatorsView {
         }
         ring.paint(&ui.painter_at(rect), cx.theme, toy, under, self.shown);
         if let Some(i) = under {
-            let words = format!(
-                "particle {i}: x {:.3}, y {:.3}, its connectors pull with {:.3}\nclick to poke it",
-                toy.x[i],
-                toy.y[i],
-                toy.pull()[i]
-            );
+            let [x, y, pull] = [toy.x[i], toy.y[i], toy.pull()[i]].map(|v| number::rounded(v, 3));
+            let words = format!("particle {i}: x {x}, y {y}, its connectors pull with {pull}\nclick to poke it");
             response.on_hover_text_at_pointer(words);
         }
     }

@@ -130,10 +130,11 @@ impl Rules {
 /// The state and the strongest synapses of a neuron, for its tooltip.
 fn neuron_text(machine: &Machine, i: usize) -> String {
     let s = &machine.state;
-    let mut words = format!("neuron {i}: X {:.4}, Y {:.4}, A {:.4}\nclick to poke it", s.x[i], s.y[i], s.a[i]);
+    let [x, y, a] = [s.x[i], s.y[i], s.a[i]].map(|v| number::rounded(v, 4));
+    let mut words = format!("neuron {i}: X {x}, Y {y}, A {a}\nclick to poke it");
     let own = machine.strongest(usize::MAX).into_iter().filter(|(y, x, _)| *y == i || *x == i).take(3);
     for (y, x, sigma) in own {
-        let _ = write!(words, "\n\u{3c3}({y}, {x}) = {sigma:.4}");
+        let _ = write!(words, "\n\u{3c3}({y}, {x}) = {}", number::rounded(sigma, 4));
     }
     words
 }

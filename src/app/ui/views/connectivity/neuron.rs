@@ -189,7 +189,7 @@ impl Neuron {
                 ui.painter().text(at, align, words, theme::numbers(), colour);
             };
             text(rect.left_center(), Align2::LEFT_CENTER, &row.label, cx.theme.text);
-            let value = format!("{:+.3}", row.value);
+            let value = number::signed(row.value, 3);
             text(rect.right_center(), Align2::RIGHT_CENTER, &value, cx.theme.secondary);
             let name = format!("{heading} {}: {value}", row.label);
             match row.neuron {

@@ -183,11 +183,11 @@ impl Threshold {
             format!(" \u{b7} measured then; the {} edges that are set act at the newest step", grouped(set as f64))
         });
         format!(
-            "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {:.2}, kurtosis {:.1}{later}",
+            "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {}, kurtosis {}{later}",
             grouped(edges),
             grouped(histogram.entries as f64),
-            histogram.skewness,
-            histogram.kurtosis,
+            number::rounded(histogram.skewness, 2),
+            number::rounded(histogram.kurtosis, 1),
         )
     }
 }
@@ -210,8 +210,9 @@ fn tail_sign(tail: HeavyTail) -> &'static str {
 
 fn pair_sentence(pair: &HeadPair) -> String {
     let HeadPair { from_head, to_head, skewness, kurtosis, positive_tail, negative_tail, random_tail, .. } = pair;
+    let (skewness, kurtosis) = (number::rounded(*skewness, 2), number::rounded(*kurtosis, 1));
     format!(
-        "Head {from_head} to head {to_head}: skew {skewness:.2}, kurtosis {kurtosis:.1}. Entries far above 0: \
+        "Head {from_head} to head {to_head}: skew {skewness}, kurtosis {kurtosis}. Entries far above 0: \
          {positive_tail:.1e} of all, far below: {negative_tail:.1e}; random products have at most {random_tail:.1e}."
     )
 }

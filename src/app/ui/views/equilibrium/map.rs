@@ -49,7 +49,7 @@ impl StationaryMapView {
         let ignoring = line(|m| m.ignoring);
         chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).dashed());
         if !chart.is_empty() {
-            chart.level("paper: .031, n = 12", PAPER);
+            chart.claimed_level("paper: .031, n = 12", PAPER, "A15");
         }
         chart.marker = cx.marker();
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
@@ -145,6 +145,7 @@ impl View for StationaryMapView {
         } else {
             Self::history(cx).show(ui, room, cx.theme, &mut self.history);
         }
+        cx.open_asked_claim(&mut self.history);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -213,7 +213,7 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
         ui.spacing_mut().interact_size.y = 18.0;
         let slider = Slider::new(&mut v, range)
             .clamping(SliderClamping::Always)
-            .custom_formatter(|v, _| format!("{v:.2}").replace('-', "\u{2212}"))
+            .custom_formatter(|v, _| number::rounded(v, 2).replace('-', "\u{2212}"))
             .custom_parser(|t| t.trim().replace(',', ".").replace('\u{2212}', "-").parse().ok())
             .update_while_editing(false);
         ui.add(slider).labelled_by(label.id).on_hover_text(tip).changed()

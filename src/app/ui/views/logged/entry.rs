@@ -45,10 +45,10 @@ pub(super) fn sample<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Option<(usize, &'a S
         .or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel)))
 }
 
-/// The curve of an entry: a line a variant.
+/// The curve of an entry: a line a variant. The title of its panel, or of the view where it is large, has the name.
 pub(super) fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
     let name = entry.channel.as_str();
-    let mut chart = Chart::new(name, Axis::steps(), Axis::new(name));
+    let mut chart = Chart::new(name, Axis::steps(), Axis::new(name).hide_label());
     for variant in &entry.variants {
         let label = cx.mirror.variants().get(*variant).map_or("run", |v| v.label.as_str());
         let colour = variant_colour(cx.mirror, *variant, cx.theme);

@@ -118,8 +118,9 @@ impl PanelState {
 
 /// The chart of named lines; one alone has the colour of its variant.
 fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: egui::Color32) -> Chart<'a> {
-    let y_axis = if curves.y_axis.is_empty() { name } else { &curves.y_axis };
-    let mut chart = Chart::new(name, Axis::new(&curves.x_axis), Axis::new(y_axis));
+    // the title of the panel has the name already
+    let y_axis = if curves.y_axis.is_empty() { Axis::new(name).hide_label() } else { Axis::new(&curves.y_axis) };
+    let mut chart = Chart::new(name, Axis::new(&curves.x_axis), y_axis);
     for (i, (line, points)) in curves.lines.iter().enumerate() {
         let label = if line.is_empty() { name } else { line };
         let colour = if curves.lines.len() > 1 { cx.theme.series(i) } else { own };

@@ -222,7 +222,7 @@ fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers:
 }
 
 fn signed(v: f64) -> String {
-    format!("{v:+.3}").replace('-', "\u{2212}")
+    number::signed(v, 3).replace('-', "\u{2212}")
 }
 
 /// The tooltip of a step.

@@ -179,7 +179,7 @@ fn widths_in(room: f32) -> [f32; 7] {
 }
 
 fn verdict_sentence(verdict: Verdict) -> String {
-    let signed = |v: f64| format!("{v:+.3}").replace('-', "\u{2212}");
+    let signed = |v: f64| number::signed(v, 3).replace('-', "\u{2212}");
     match verdict {
         Verdict::First => String::new(),
         Verdict::Unknown => "\u{2013}".to_owned(),

@@ -4,7 +4,10 @@ use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
-    ui::{views::prelude::*, widgets::number::short},
+    ui::{
+        views::prelude::*,
+        widgets::number::{rounded, short},
+    },
 };
 
 /// A canard stays on the repelling branch for at least this share of the time.
@@ -42,7 +45,7 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
             let name = format!("{label}: slope {theorem:.0} is the theorem");
             chart.add(Line::new(name, theme.grey(), line).dashed().unnamed());
         }
-        chart.add(Line::new(format!("{label}: slope {slope:.2}"), colour, points).dots());
+        chart.add(Line::new(format!("{label}: slope {}", rounded(slope, 2)), colour, points).dots());
     }
     chart.upright("now", epsilon);
     chart
@@ -52,14 +55,15 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
 pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     let mut facts = vec![];
     facts.push(match run.long_term {
-        LongTerm::Rest([x, y]) => format!("In the long run it rests at ({x:.3}, {y:.3})."),
+        LongTerm::Rest([x, y]) => format!("In the long run it rests at ({}, {}).", rounded(x, 3), rounded(y, 3)),
         LongTerm::Cycle { period, amplitude } => {
             format!("In the long run a cycle: period {} in slow time, x over {}.", short(period), short(amplitude))
         }
         LongTerm::Leaves => "In the long run it leaves the plane that is shown.".to_owned(),
         LongTerm::Undecided => "No whole cycle in the time that was solved.".to_owned(),
     });
-    let folds: Vec<String> = field.manifold.folds.iter().map(|[x, y]| format!("({x:.2}, {y:.2})")).collect();
+    let folds: Vec<String> =
+        field.manifold.folds.iter().map(|[x, y]| format!("({}, {})", rounded(*x, 2), rounded(*y, 2))).collect();
     if !folds.is_empty() && folds.len() <= MAX_NAMED {
         facts.push(format!("Folds at {}.", folds.join(" and ")));
     }

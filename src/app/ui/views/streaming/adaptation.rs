@@ -7,7 +7,7 @@ use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, wh
 use crate::{
     telemetry::measurements::{Adaptation, AdaptationArgs},
     ui::{
-        plot::{Axis, Chart, Line, Reference},
+        plot::{Axis, Chart, Line},
         seed_series::variant_colour,
         table::Table,
         view::{Panel, PanelView, ViewCx},
@@ -51,8 +51,8 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         chart.lines.push(line.dots());
     }
     if !chart.lines.is_empty() {
-        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
-        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: true });
+        chart.level("", 0.0);
+        chart.upright("", 0.0);
     }
     chart
 }

@@ -1,6 +1,9 @@
 //! Changes of a perplexity as words and colours.
 
-use crate::ui::{views::prelude::*, widgets::number::short};
+use crate::ui::{
+    views::prelude::*,
+    widgets::number::{short, signed},
+};
 
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;
@@ -9,7 +12,7 @@ const VISIBLE: f64 = 0.01;
 pub fn change_label(change: f64) -> String {
     match change {
         c if !c.is_finite() => "diverged".to_owned(),
-        c if c.abs() < 9.995 => format!("{:+.1}%", 100.0 * c).replace('-', "\u{2212}"),
+        c if c.abs() < 9.995 => format!("{}%", signed(100.0 * c, 1)).replace('-', "\u{2212}"),
         c => format!("\u{d7}{}", short(1.0 + c)),
     }
 }
@@ -38,7 +41,8 @@ mod tests {
         for (change, words) in [
             (0.045, "+4.5%"),
             (-0.022, "\u{2212}2.2%"),
-            (0.0, "+0.0%"),
+            (0.0, "0.0%"),
+            (-0.0004, "0.0%"),
             (219.0, "\u{d7}220"),
             (f64::NAN, "diverged"),
             (f64::INFINITY, "diverged"),

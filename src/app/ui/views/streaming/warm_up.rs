@@ -37,7 +37,10 @@ fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
 /// The reduction of perplexity by streaming, in words.
 fn saved(text: &WarmUpText) -> String {
     match text.saved.is_finite() {
-        true => format!("{}: {:.3} nats ({:.3} to {:.3})", text.name, text.saved, text.saved_low, text.saved_high),
+        true => {
+            let [saved, low, high] = [text.saved, text.saved_low, text.saved_high].map(|v| number::rounded(v, 3));
+            format!("{}: {saved} nats ({low} to {high})", text.name)
+        }
         false => text.name.clone(),
     }
 }

@@ -77,7 +77,8 @@ fn row(search: &ConceptSearch, s: &ConceptSynapse) -> SynapseRow {
         details: match search.is_own {
             true => "new: sentences that took no part in the search".to_owned(),
             false => {
-                format!("new nouns in known frames {:.2}, known nouns in new frames {:.2}", r.new_nouns, r.new_frames)
+                let [nouns, frames] = [r.new_nouns, r.new_frames].map(|r| number::rounded(r, 2));
+                format!("new nouns in known frames {nouns}, known nouns in new frames {frames}")
             }
         },
     }

@@ -265,7 +265,7 @@ impl ReadingView {
         let mut words = String::new();
         let reading = shown.reading();
         if let Some(v) = shown.sigma().get(cursor) {
-            let _ = write!(words, "\u{3c3} {v:.4}");
+            let _ = write!(words, "\u{3c3} {}", number::rounded(*v, 4));
         }
         if let Some(loss) = reading.loss.get(cursor).filter(|l| l.is_finite()) {
             let _ = write!(words, "   surprise {loss:.2} nats");

@@ -116,6 +116,6 @@ impl PanelView for Surprise {
 /// The correlation of each layer's firing with the loss over the word and its repetitions.
 fn correlation_sentence(cx: &ViewCx<'_>) -> Option<String> {
     let measured = cx.latest::<measurements::Surprise>()?;
-    let all: Vec<String> = measured.trained.layers.iter().map(|l| format!("{:+.2}", l.loss_correlation)).collect();
+    let all: Vec<String> = measured.trained.layers.iter().map(|l| number::signed(l.loss_correlation, 2)).collect();
     Some(format!("correlation with the loss, by layer: {}", all.join("  ")))
 }

@@ -67,9 +67,10 @@ fn details(m: &InterventionEffect) -> String {
     let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
     let activity = match (m.sigma, m.null_sigma) {
         (Some(own), Some(random)) => {
-            format!("They hold {:.3} after the text, the random ones {:.3}.", own.0, random.0)
+            let [own, random] = [own.0, random.0].map(|sigma| number::rounded(sigma, 3));
+            format!("They hold {own} after the text, the random ones {random}.")
         }
-        (Some(own), None) => format!("They hold {:.3} after the text.", own.0),
+        (Some(own), None) => format!("They hold {} after the text.", number::rounded(own.0, 3)),
         _ => format!(
             "They fire at {:.1}% of tokens and layers, the random ones at {:.1}%.",
             100.0 * m.firing,

@@ -145,6 +145,22 @@ fn a_slope_and_a_rank_correlation_run_along_a_setting() {
     assert_eq!((found.effect, found.interval, found.p_stands), (1.0, (1.0, 1.0), 0.0));
 }
 
+/// 8 / 2^k falls by ln 2 a step; what has no logarithm leaves no value, and no flatter slope.
+#[test]
+fn the_slope_of_a_logarithm_is_an_exponential_rate() {
+    let falling = |last: f64| SeedNumbers {
+        seed: 0,
+        points: [(1.0, 4.0), (2.0, 2.0), (4.0, last)]
+            .map(|(at, number)| PointNumbers { at: Some(at), number, beside: None })
+            .to_vec(),
+    };
+    let rule = rule(Statistic::LogSlope, None, Some(0.0));
+    near(value(&rule, &falling(0.5)).unwrap(), -std::f64::consts::LN_2);
+    assert_eq!((value(&rule, &falling(0.0)), value(&rule, &falling(-0.5))), (None, None));
+    let found = outcome(&rule, &[falling(0.5), falling(0.51), falling(0.49)]).unwrap();
+    assert_eq!(found.verdict(found.p(), 0.95), Verdict::Stands);
+}
+
 /// A run that failed leaves fewer seeds, and fewer seeds than the rule asks for tell nothing.
 #[test]
 fn too_few_seeds_tell_nothing() {

@@ -147,7 +147,7 @@ fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> 
 /// A mark a token and a prompt; the names say how the ranks correlate.
 fn difficulty(mut chart: Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) -> Chart<'static> {
     let name = |of: &str, c: RankCorrelation| match c.rho.is_finite() {
-        true => format!("{of}, ranks {:+.2} (p = {:.3})", c.rho, c.p),
+        true => format!("{of}, ranks {} (p = {:.3})", number::signed(c.rho, 2), c.p),
         false => of.to_owned(),
     };
     let kinds = [
@@ -231,6 +231,7 @@ fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = Reference> {
         label: format!("{k} steps suffice above"),
         at: rung(k),
         vertical: false,
+        claim: None,
     })
 }
 

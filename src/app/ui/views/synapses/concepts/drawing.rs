@@ -127,10 +127,12 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, fo
             clicked = Some(k);
         }
         response.widget_info(|| {
-            let words = format!("{}, searched {:.2}, new {:.2}, p {:.4}", row.name, row.search, row.new, row.p);
+            let [search, new] = [row.search, row.new].map(|r| number::rounded(r, 2));
+            let words = format!("{}, searched {search}, new {new}, p {:.4}", row.name, row.p);
             WidgetInfo::labeled(Role::Button, true, words)
         });
-        let by: Vec<String> = row.languages.iter().map(|(c, r, p)| format!("{c} {r:.2} (p {p:.3})")).collect();
+        let by: Vec<String> =
+            row.languages.iter().map(|(c, r, p)| format!("{c} {} (p {p:.3})", number::rounded(*r, 2))).collect();
         response.on_hover_text(format!("{}\n{}\nClick to follow it in the reading.", row.details, by.join("  ")));
     }
     clicked
@@ -161,10 +163,11 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, s
         painter.hline(columns.across(low)..=columns.across(high), middle + 5.0, Stroke::new(1.0, theme.text));
     }
     let p = if row.p < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p).replacen("0.", ".", 1) };
-    let figures = if low.is_finite() && columns.roomy {
-        format!("{:.2} {low:.2}..{high:.2} {p}", row.new)
+    let [new, low, high] = [row.new, low, high].map(|r| number::rounded(r, 2));
+    let figures = if row.interval.0.is_finite() && columns.roomy {
+        format!("{new} {low}..{high} {p}")
     } else {
-        format!("{:.2} {p}", row.new)
+        format!("{new} {p}")
     };
     painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, theme::numbers(), theme.text);
     for (l, (_, r, p)) in row.languages.iter().enumerate() {

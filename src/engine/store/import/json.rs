@@ -1,0 +1,197 @@
+//! What other tools write as JSON: numbers one after another, without holding the values around them, and settings within
+//! a bound. A parsed value takes up to 80 times its text.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::Value as Json;
+
+use crate::config::Value;
+
+/// Bytes of the JSON of settings that are parsed at once: an object of one field takes 80 times its text.
+pub(super) const MAX_SETTINGS_JSON: usize = 256 << 10;
+/// Longer texts of settings are cut.
+const MAX_SETTING: usize = 1000;
+
+/// A number as JSON or one of the words for those that are not finite, as Python writes them; `None` for anything else.
+pub(super) fn number(json: &str) -> Option<f64> {
+    match json.trim() {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        text => serde_json::from_str(text).ok(),
+    }
+}
+
+/// Hands over every field of a JSON object: its name and its number, `None` for a value that is none. False if the text is
+/// not JSON or no object, of which nothing is handed over, or at a number beyond those of 64 bits.
+///
+/// # Errors
+/// Those of `each`.
+pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), E>) -> Result<bool, E> {
+    // a text that is cut within a number has another one at its end
+    if !json.trim_start().starts_with('{') || serde_json::from_str::<IgnoredAny>(json).is_err() {
+        return Ok(false);
+    }
+    let mut refused = None;
+    let fields = Fields { each, refused: &mut refused };
+    let read = serde_json::Deserializer::from_str(json).deserialize_map(fields);
+    match refused {
+        Some(e) => Err(e),
+        None => Ok(read.is_ok()),
+    }
+}
+
+/// The fields of an object, read one after another.
+struct Fields<'a, F, E> {
+    each: F,
+    /// The error of `each`, which an error of JSON cannot hold.
+    refused: &'a mut Option<E>,
+}
+
+impl<'de, F: FnMut(&str, Option<f64>) -> Result<(), E>, E> Visitor<'de> for Fields<'_, F, E> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            let Number(value) = map.next_value()?;
+            if let Err(e) = (self.each)(&name, value) {
+                *self.refused = Some(e);
+                return Err(A::Error::custom("no more numbers are read"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number, or `None` for a value of any other kind, which is read over.
+struct Number(Option<f64>);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(NumberVisitor).map(Self)
+    }
+}
+
+struct NumberVisitor;
+
+impl<'de> Visitor<'de> for NumberVisitor {
+    type Value = Option<f64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Option<f64>, E> {
+        Ok(Some(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Option<f64>, E> {
+        Ok(Some(value as f64))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Option<f64>, E> {
+        Ok(Some(value as f64))
+    }
+
+    /// Numbers that are not finite are words, as Trackio writes them.
+    fn visit_str<E>(self, word: &str) -> Result<Option<f64>, E> {
+        Ok(["NaN", "Infinity", "-Infinity"].contains(&word).then(|| number(word)).flatten())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Option<f64>, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Option<f64>, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<f64>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<f64>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+/// A setting as a run folder holds it: anything but a switch, a whole number of 64 bits, a finite number or a text is its
+/// JSON as text.
+pub(super) fn setting(value: &Json) -> Value {
+    let text = match value {
+        Json::Bool(on) => return Value::Switch(*on),
+        Json::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(whole), _) => return Value::Int(whole),
+            (None, Some(number)) if number.is_finite() => return Value::Float(number),
+            _ => n.to_string(),
+        },
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Value::Text(text.chars().take(MAX_SETTING).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Option<Vec<(String, Option<f64>)>> {
+        let mut all = vec![];
+        let read = numbers::<()>(json, |name, value| {
+            all.push((name.to_owned(), value));
+            Ok(())
+        });
+        read.unwrap().then_some(all)
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_words() {
+        assert!(number("NaN").is_some_and(f64::is_nan));
+        assert_eq!(number("-Infinity"), Some(f64::NEG_INFINITY));
+        assert_eq!(
+            (number(" 1.5e3 "), number("\"hi\""), number("{}"), number("true")),
+            (Some(1500.0), None, None, None)
+        );
+    }
+
+    #[test]
+    fn an_object_hands_over_its_numbers_and_reads_over_the_rest() {
+        let json = r#" {"a": 1, "b": -2.5, "c": "Infinity", "d": "hi", "e": [1, {"a": 2}], "f": {"g": 3}, "h": null, "a\u0041": true}"#;
+        let expected = [
+            ("a", Some(1.0)),
+            ("b", Some(-2.5)),
+            ("c", Some(f64::INFINITY)),
+            ("d", None),
+            ("e", None),
+            ("f", None),
+            ("h", None),
+            ("aA", None),
+        ];
+        assert_eq!(read(json).unwrap(), expected.map(|(name, value)| (name.to_owned(), value)));
+        assert_eq!(read("{}"), Some(vec![]));
+        // cut within a number, which would be another one
+        for wrong in [r#"{"a": 1"#, r#"{"a": 1, "b""#, "[1]", "1", "", "{} {}", r#"{"a": 1e999}"#] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_ends_the_reading() {
+        let mut seen = 0;
+        let read = numbers(r#"{"a": 1, "b": 2}"#, |_, _| {
+            seen += 1;
+            Err("enough")
+        });
+        assert_eq!((read, seen), (Err("enough"), 1));
+    }
+}
