@@ -96,8 +96,7 @@ impl Trainable for GraphBdh {
     params_and_spec!(GraphBdh);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let cross_entropy = Self::cross_entropy(&self.net, batch)?;
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+        Ok(Self::cross_entropy(&self.net, batch)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
