@@ -6,7 +6,7 @@ use std::{borrow::Cow, ops::Deref};
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::{TrainSettings, restrictions::Restrictions},
-    telemetry::{Args, FOREIGN, Measurement, Question, RunState, Sample},
+    telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample},
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
@@ -205,6 +205,13 @@ impl<'a> ViewCx<'a> {
         };
         let reached = answer.and_then(|s| s.request).unwrap_or(0);
         self.is_answered() && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
+    }
+
+    /// True if the question of `M` to a variant was answered with nothing: its model has no such thing.
+    pub fn is_answered_without<M: Measurement>(&self, variant: usize) -> bool {
+        let asked = self.questions.request((M::PROBE, Some(variant)));
+        let is_answered = asked.is_some_and(|r| matches!(self.mirror.question(r), Some(QuestionState::Answered)));
+        is_answered && self.mirror.answer(variant, M::CHANNEL).is_none()
     }
 
     /// Why the question of `M` that was last put has no answer, in the run's words.

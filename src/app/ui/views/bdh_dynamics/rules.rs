@@ -234,16 +234,16 @@ impl View for Rules {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let sample = shown::<BdhDynamicsWeights>(cx)?.sample;
         let machine = self.machine.as_ref()?;
-        let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or(String::new(), |t| quote(t));
+        let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or("", String::as_str);
         let round = machine.last.as_ref().map_or(String::new(), |r| match r.layer {
             Some(layer) => (4 * layer + r.kernel).to_string(),
             None => "arrival".to_owned(),
         });
-        let mut csv = "neuron,x,y,a,token,round\n".to_owned();
+        let mut table = Table::new(["neuron", "x", "y", "a", "token", "round"]);
         let s = &machine.state;
         for i in 0..machine.system.n() {
-            let _ = writeln!(csv, "{i},{},{},{},{token},{round}", s.x[i], s.y[i], s.a[i]);
+            table.cells(&[&i, &s.x[i], &s.y[i], &s.a[i], &token, &round]);
         }
-        Some(csv)
+        Some(table.finish())
     }
 }

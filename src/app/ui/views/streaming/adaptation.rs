@@ -42,7 +42,7 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
     let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
     for (v, found) in answers(cx) {
-        let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
+        let label = cx.mirror.variant_label(v);
         // a model that has diverged has no place on the axes
         let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
         let points: Vec<[f64; 2]> =
@@ -99,7 +99,7 @@ impl PanelView for AdaptationView {
             "forgetting_high",
         ]);
         for (v, found) in answers(cx) {
-            let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
+            let label = cx.mirror.variant_label(v);
             for s in &found.settings {
                 let numbers = [s.adaptation, s.forgetting].into_iter().flat_map(|s| [s.mean, s.low, s.high]);
                 let words = [label.to_owned(), found.method.clone(), s.rate.to_string()];

@@ -28,11 +28,8 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
 /// Why nothing is shown; `where_absent`: what a model lacks that was asked and had nothing to say.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &str) -> String {
     let variant = cx.selection.variant;
-    let asked = cx.questions.request((M::PROBE, Some(variant)));
-    let is_answered = asked.is_some_and(|r| matches!(cx.mirror.question(r), Some(QuestionState::Answered)));
-    let label = cx.mirror.variants().get(variant).map_or("", |v| v.label.as_str());
-    if is_answered && cx.mirror.answer(variant, M::CHANNEL).is_none() {
-        return format!("{label}: {where_absent}");
+    if cx.is_answered_without::<M>(variant) {
+        return format!("{}: {where_absent}", cx.mirror.variant_label(variant));
     }
     cx.why_nothing_before_asking::<M>(otherwise, "Not measured yet: press Measure.")
 }
@@ -48,7 +45,7 @@ fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Ve
 fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     let mirror = cx.mirror;
     let [_, _, ..] = mirror.variants() else { return };
-    let label = mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
+    let label = mirror.variant_label(cx.selection.variant);
     let choices = mirror.variants().iter().map(|variant| variant.label.as_str()).enumerate();
     choice_menu(ui, label, &mut cx.selection.variant, choices, "The variant that is asked and shown.");
 }
