@@ -23,7 +23,7 @@ pub use spec::GraphBdhSpec;
 use self::net::{Net, SynapseState};
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::Capabilities,
+    capabilities::{Capabilities, GraphMatrices, TrainedGraph},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -105,7 +105,25 @@ impl Trainable for GraphBdh {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { token_model: Some(self), ..Capabilities::default() }
+        Capabilities { token_model: Some(self), trained_graph: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl TrainedGraph for GraphBdh {
+    fn graph(&self) -> Result<GraphMatrices> {
+        self.inference_net.graph()
+    }
+
+    fn pulses(&self, tokens: &Tensor) -> Result<Tensor> {
+        self.inference_net.pulses(tokens)
+    }
+
+    fn neurons(&self) -> usize {
+        self.spec.neurons
+    }
+
+    fn layers(&self) -> usize {
+        self.spec.layers
     }
 }
 

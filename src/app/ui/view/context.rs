@@ -3,6 +3,8 @@
 
 use std::{borrow::Cow, ops::Deref};
 
+use eframe::egui::Ui;
+
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::{TrainSettings, restrictions::Restrictions},
@@ -14,6 +16,7 @@ use crate::{
         questions::{Freshness, QuestionTime, Questions},
         selection::Selection,
         theme::Theme,
+        widgets::choice_menu::choice_menu,
     },
 };
 
@@ -270,6 +273,14 @@ impl<'a> ViewCx<'a> {
         let focus = self.selection.variant;
         let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
         std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
+    }
+
+    /// A menu that brings a variant into focus, where a run has several.
+    pub fn variants_ui(&mut self, ui: &mut Ui, tip: &str) {
+        let [_, _, ..] = self.mirror.variants() else { return };
+        let label = self.mirror.variants().get(self.selection.variant).map_or("", |v| v.label.as_str());
+        let choices = self.mirror.variants().iter().map(|variant| variant.label.as_str()).enumerate();
+        choice_menu(ui, label, &mut self.selection.variant, choices, tip);
     }
 
     /// The length of the run's training windows, tokens, if its lab has that setting.

@@ -187,7 +187,7 @@ impl View for Checks {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match shown::<BdhDynamicsChecks>(cx) {
-            Some(m) => format!("{} \u{b7} dashed: what rounding explains", origin(m.sample)),
+            Some(m) => format!("{} \u{b7} dashed: what rounding explains", origin(cx, m.sample)),
             None => "the paper's equivalences against rounding".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 
 use eframe::egui::{Ui, Vec2, vec2};
 
-use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
+use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
     telemetry::measurements::{Adaptation, AdaptationArgs},
     ui::{
@@ -77,7 +77,7 @@ impl PanelView for AdaptationView {
             let args = AdaptationArgs { tokens: self.tokens, ..AdaptationArgs::default() };
             measure_ui::<Adaptation>(ui, cx, &args, tip);
             tokens_ui(ui, &mut self.tokens, &CHOICES);
-            variants_ui(ui, cx);
+            cx.variants_ui(ui, VARIANTS_TIP);
         });
     }
 

@@ -19,6 +19,8 @@ use crate::{telemetry::QuestionState, ui::views::prelude::*};
 
 /// Height of the row of controls, points.
 const CONTROLS: f32 = 26.0;
+/// The tip of the menu of variants.
+const VARIANTS_TIP: &str = "The variant that is asked and shown.";
 
 /// The latest measurement of the variant in focus at or before the shown step.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
@@ -42,15 +44,6 @@ fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Ve
     let Some(m) = shown::<M>(cx) else { return what.to_owned() };
     let notes: String = notes(m.value).iter().map(|note| format!(" \u{b7} {note}")).collect();
     m.subtitle(cx, "") + &notes
-}
-
-/// The variant that is asked and shown, where there are several.
-fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let mirror = cx.mirror;
-    let [_, _, ..] = mirror.variants() else { return };
-    let label = mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
-    let choices = mirror.variants().iter().map(|variant| variant.label.as_str()).enumerate();
-    choice_menu(ui, label, &mut cx.selection.variant, choices, "The variant that is asked and shown.");
 }
 
 /// Chooses the number of tokens of each stream in the next measurement.
