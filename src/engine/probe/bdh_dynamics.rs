@@ -180,7 +180,7 @@ fn ask_graph(
             head.chunks(n).map(|row| row.iter().zip(&state.y).map(|(w, y)| w * y).sum()).collect()
         })
         .collect();
-    let mut identity = Dense::zeros(n, n);
+    let mut identity = Dense::<f64>::zeros(n, n);
     (0..n).for_each(|i| identity.row_mut(i)[i] = 1.0);
     let norms = if graph.norms { ", norms over neurons" } else { "" };
     let about = format!("{}, a trained graph of {n} neurons, {layers} layers, {words}{norms}", passage.about);
