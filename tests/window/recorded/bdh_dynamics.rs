@@ -65,7 +65,7 @@ pub fn graph_weights(step: u64, tokens: usize) -> BdhDynamicsWeights {
         let entries = (0..NEURONS * NEURONS).map(|k| edge(k / NEURONS, k % NEURONS, noise.next()) as f32).collect();
         Array::new([NEURONS, NEURONS], entries).unwrap()
     };
-    let sparse = |i: usize, j: usize, v: f64| if (7 * i + 5 * j) % 16 == 0 { v } else { 0.0 };
+    let sparse = |i: usize, j: usize, v: f64| if (7 * i + 5 * j).is_multiple_of(16) { v } else { 0.0 };
     BdhDynamicsWeights {
         e: square(&|i, j, _| f64::from(u8::from(i == j))),
         d_x: square(&sparse),
