@@ -288,6 +288,9 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let (code, said) = far.ask(&["save"]);
     assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
 
+    let (code, said) = far.ask(&["neuron_graph", "--matrices", "a", "b"]);
+    assert!(code == Some(2) && said.contains("whose weights are not copied"), "{said}");
+
     // what a folder says of itself makes no connection
     let before = fs::read_to_string(far.here.path().join("commands")).unwrap();
     let copy = far.here.path().join("runs/run-at-me_far");
