@@ -167,6 +167,8 @@ pub fn source_of(folder: &Path) -> Option<String> {
 /// A copy that is being written. Dropped, it ends `ssh`.
 pub struct RemoteRun {
     pub folder: PathBuf,
+    /// Where the run itself lies.
+    pub address: Address,
     shared: Arc<Shared>,
     /// Held while this process writes the copy.
     _lock: File,
@@ -253,7 +255,7 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
     let lock = open_inside_to_write(&folder, LOCK).map_err(|e| failed(&e))?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     let shared = Arc::<Shared>::default();
-    let run = RemoteRun { folder, shared: Arc::clone(&shared), _lock: lock };
+    let run = RemoteRun { folder, address: address.clone(), shared: Arc::clone(&shared), _lock: lock };
     if is_copied {
         if !has_description(&run.folder) {
             return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
