@@ -178,12 +178,24 @@ pub struct RemoteRun {
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
+    /// The description of the run has come, or another process sees to it.
+    is_described: AtomicBool,
     ssh: Mutex<Option<Child>>,
 }
 
 impl Drop for RemoteRun {
     fn drop(&mut self) {
         self.shared.end();
+    }
+}
+
+impl RemoteRun {
+    /// Waits until the description is the present one, and not that of an earlier call; some seconds at most.
+    pub fn wait_for_description(&self) {
+        let begun = Instant::now();
+        while !self.shared.is_described.load(Ordering::SeqCst) && begun.elapsed() < SOON {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -260,6 +272,7 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
         if !has_description(&run.folder) {
             return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
         }
+        run.shared.is_described.store(true, Ordering::SeqCst);
         notice!("another Orrery copies this run already: it shows here what that one has copied");
         return Ok(run);
     }
@@ -398,6 +411,8 @@ impl Copy {
                     let (name, _) = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
                     let content = exactly(&mut out, bytes)?;
                     files::replace(&self.folder.join(name), &content).map_err(|e| self.unwritten(&e))?;
+                    // the first one that is sent is `run.json`, where there is one
+                    self.shared.is_described.store(true, Ordering::SeqCst);
                 }
                 Frame::Part { file, from, bytes } => {
                     let known = LOGS.iter().find(|log| **log == file && bytes <= MOST);

@@ -49,7 +49,10 @@ pub(super) fn find(what: &str) -> Result<Option<ForeignRun>, Failure> {
         None => None,
     };
     let folder = match &remote {
-        Some(run) => run.folder.clone(),
+        Some(run) => {
+            run.wait_for_description();
+            run.folder.clone()
+        }
         None => match settings::resolve(what)? {
             Named::Run(folder) => folder,
             _ => return Ok(None),
