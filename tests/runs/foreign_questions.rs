@@ -292,6 +292,7 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     assert!(code == Some(2) && said.contains("whose weights are not copied"), "{said}");
 
     // what was allowed when the copy was made does not count
+    far.is_silent_soon();
     far.run.allow(&["save"]);
     let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
     let (code, said) = far.ask(&["save", "--wait", "60"]);
