@@ -5,7 +5,8 @@
 A step is forward, cross-entropy, backward, clipping at norm 1 and AdamW, on a fresh batch of random tokens; three
 untimed steps come first. Each case prints one line of JSON. `orrery-bench --vs-torch PYTHON benches/torch_bench.py`
 runs this script and itself in turn and prints ratios. The models are those that make the oracles,
-tests/oracles/make/families, so what is timed is what the tests compare with.
+tests/oracles/make/families, so what is timed is what the tests compare with. Those of `gated_linear` and `graph_bdh` read
+position by position, as their equations are printed, which a PyTorch made for speed would not: their ratios are no bound.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from families.bdh import Bdh
 from families.coupled_qk import CoupledQk
 from families.dense import Dense
 from families.fast_slow import FastSlow
+from families.graph_bdh import GraphBdh
 from families.ode_flow import OdeFlow
 from families.spen import Spen
 
@@ -47,14 +49,29 @@ def coupled(kind: str) -> Case:
     return Case(lambda: CoupledQk(256, 128, 4, 512, 4, 128, kind, steps=3, use_rope=False), 256, 8, 128)
 
 
+def fast_slow(**other: str) -> Case:
+    sizes = dict(n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
+    return Case(lambda: FastSlow(320, 128, 4, 2, **sizes, **other), 320, 4, 256)
+
+
+def graph_bdh() -> nn.Module:
+    model = GraphBdh(64, n=96, degree=8, synapses=8, layers=2, memory=64.0, norms=True)
+    for parameter in model.parameters():  # those of edges are not drawn
+        nn.init.normal_(parameter, std=0.2)
+    return model
+
+
 # The sizes of `CASES` in benches/orrery_bench/case.rs, and of labs to come.
 CASES = {
-    "fast_slow": Case(lambda: FastSlow(320, 128, 4, 2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4), 320, 4, 256),
+    "fast_slow": fast_slow(),
+    "gated_linear": fast_slow(slow_mixer="gated_linear"),
     "dense": Case(lambda: Dense(320, 128, 4, 2, layers=4, hidden=512), 320, 4, 256),
     "ode_flow": Case(lambda: OdeFlow(256, 128, 4, 128, head_layers=2, tail_layers=2, control=4, steps=4), 256, 8, 128),
     "bdh": Case(lambda: Bdh(256, 64, 4, 2048, layers=4), 256, 8, 128),
     "alibi_gpt": Case(lambda: AlibiGpt(256, 80, 2, layers=5), 256, 8, 128),
+    "graph_bdh": Case(graph_bdh, 64, 16, 64),
     "spen": Case(lambda: Spen(256, 128, 512, k=31, layers=2), 256, 8, 256),
+    "tread_gpt": Case(lambda: AlibiGpt(256, 88, 2, layers=5), 256, 8, 256),
     "spen_wide": Case(lambda: Spen(256, 768, 3072, k=184, layers=2), 256, 2, 256),
     **{f"qk_{kind}": coupled(kind) for kind in ("standard", "diff", "euler", "hamiltonian")},
 }

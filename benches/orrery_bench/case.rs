@@ -14,8 +14,9 @@ use orrery::{
         bdh::BdhSpec,
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
-        fast_slow::FastSlowSpec,
+        fast_slow::{FastSlowSpec, SlowMixer},
         gpt::AlibiGptSpec,
+        graph_bdh::GraphBdhSpec,
         ode_flow::OdeFlowSpec,
         spen::SpenSpec,
     },
@@ -48,6 +49,26 @@ pub const CASES: &[Case] = &[
             let block = |t| c.block(t, d, kv, 2 * d * 4 * d);
             let phi = c.linear(slow, d * d) * s.n_rounds as f64;
             fast_blocks * block(c.tokens) + slow_blocks * block(slow) + phi + c.linear(c.tokens, c.vocab * d)
+        },
+    },
+    Case {
+        name: "gated_linear",
+        spec: || ModelSpec::FastSlow(gated_linear()),
+        vocab: 320,
+        batch: 4,
+        tokens: 256,
+        flop: |c| {
+            // the slow path writes a state for each head of keys and reads it with each head of queries, in place of pairs
+            let s = gated_linear();
+            let (d, slow, width) = (s.d_model, c.tokens.div_ceil(s.pool), s.d_model / s.heads);
+            let kv = s.kv_heads * width;
+            let fast_blocks = (s.n_pre + s.n_rounds * s.n_post) as f64;
+            let maps = 2 * d * d + 3 * d * kv + 2 * d * 4 * d;
+            let slow_block = c.linear(slow, maps + (s.heads + s.kv_heads) * width * width);
+            let rounds = s.n_rounds as f64;
+            fast_blocks * c.block(c.tokens, d, kv, 2 * d * 4 * d)
+                + rounds * (s.n_slow as f64 * slow_block + c.linear(slow, d * d))
+                + c.linear(c.tokens, c.vocab * d)
         },
     },
     Case {
@@ -101,6 +122,20 @@ pub const CASES: &[Case] = &[
         tokens: 128,
         flop: |c| (c.batch * c.tokens) as f64 * BESIDE_BDH.training_flops(c.vocab, c.tokens),
     },
+    Case {
+        name: "graph_bdh",
+        spec: || ModelSpec::GraphBdh(GraphBdhSpec::default()),
+        vocab: 64,
+        batch: 16,
+        tokens: 64,
+        flop: |c| {
+            // circuits are multiplied as square matrices; synapses score all pairs of positions at each neuron
+            let s = GraphBdhSpec::default();
+            let circuits = c.linear(c.tokens, 2 * s.neurons * s.neurons);
+            let scores = 6.0 * (c.batch * c.tokens * c.tokens * s.neurons * (s.synapses + 1)) as f64;
+            s.layers as f64 * (circuits + scores) + c.linear(c.tokens, c.vocab * s.neurons)
+        },
+    },
     Case { name: "qk_standard", spec: || coupled_qk(QkVariant::Standard), ..COUPLED_QK },
     Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
     Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
@@ -114,6 +149,14 @@ pub const CASES: &[Case] = &[
         flop: spen_flop,
     },
     Case {
+        name: "tread_gpt",
+        spec: || ModelSpec::AlibiGpt(LAST_TREAD),
+        vocab: 256,
+        batch: 8,
+        tokens: 256,
+        flop: |c| (c.batch * c.tokens) as f64 * LAST_TREAD.training_flops(c.vocab, c.tokens),
+    },
+    Case {
         name: "spen_wide",
         spec: || ModelSpec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),
         vocab: 256,
@@ -125,6 +168,14 @@ pub const CASES: &[Case] = &[
 
 /// The transformer of as many parameters as the case `bdh`.
 const BESIDE_BDH: AlibiGptSpec = AlibiGptSpec { d_model: 80, heads: 2, layers: 5, residual: ResidualMixing::Fixed };
+
+/// The last tread of the EMA staircase: a transformer of about as many parameters as `spen` with softmax attention.
+const LAST_TREAD: AlibiGptSpec = AlibiGptSpec { d_model: 88, heads: 2, layers: 5, residual: ResidualMixing::Fixed };
+
+/// The fast-slow model of the case `fast_slow` whose slow path is gated linear attention.
+fn gated_linear() -> FastSlowSpec {
+    FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..FastSlowSpec::default() }
+}
 
 fn spen_flop(case: &Case) -> f64 {
     match (case.spec)() {

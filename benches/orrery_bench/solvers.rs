@@ -13,7 +13,7 @@ use orrery::{
         fused::mlp::{Act, mlp},
         host,
     },
-    ode::{Field, Method, SolverOptions, solve},
+    ode::{Field, Method, SolverOptions, Span, solve},
 };
 
 /// Field, method, and its steps or its tolerance, as the peer reads them.
@@ -79,7 +79,7 @@ fn one(name: &str, method: Method, setting: &str) -> std::result::Result<SolveTi
     };
     let (field, y0, t1) = problem(name).map_err(|e| failed(&e))?;
     let began = Instant::now();
-    let solution = solve(field.as_ref(), &y0, 0.0, t1, &options).map_err(|e| failed(&e))?;
+    let solution = solve(field.as_ref(), &y0, Span { start: 0.0, end: t1 }, &options).map_err(|e| failed(&e))?;
     let ms = began.elapsed().as_secs_f64() * 1e3;
     let mean = |t: &Tensor| host::scalar(&t.to_dtype(DType::F64)?.mean_all()?);
     Ok(SolveTiming { ms, nfe: solution.trace.nfe, end: mean(&solution.end).map_err(|e| failed(&e))? })

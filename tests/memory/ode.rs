@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{alone, peak_of};
 use candle_core::{Device, Result, Tensor, Var};
-use orrery::ode::{Gradient, Method, SharedField, SolverOptions, solve_with};
+use orrery::ode::{Gradient, Method, SharedField, SolverOptions, Span, solve_with};
 
 const ROWS: usize = 256;
 const WIDTH: usize = 64;
@@ -24,7 +24,7 @@ fn states(way: Gradient, steps: usize) -> Result<f64> {
         Arc::new(move |_: f64, y: &Tensor| y.matmul(&w[0])?.tanh()?.matmul(&w[1]))
     };
     let (done, peak) = peak_of(|| -> Result<()> {
-        let end = solve_with(way, &field, &weights, &y0, (0.0, 1.0), &SolverOptions::fixed(Method::RK4, steps))?.end;
+        let end = solve_with(way, &field, &weights, &y0, Span::UNIT, &SolverOptions::fixed(Method::RK4, steps))?.end;
         drop(end.sqr()?.sum_all()?.backward()?);
         Ok(())
     });

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use orrery_lab::{
+    config::Value,
     corpus::{
         Corpus, CorpusSpec, LabelledLines, Source, TokenizerSpec,
         generated::parliament::{
@@ -11,9 +12,9 @@ use orrery_lab::{
         },
     },
     models::{ModelSpec, Trainable, bdh::BdhSpec},
-    nn::{Device, Tap, Tensor, host},
+    nn::{Device, Result, Tap, Tensor, host},
     probe::{
-        ProbeContext, Progress,
+        Answer, ProbeContext, Progress,
         concepts::{
             self, ConceptQuestion, ConceptSentence, ConceptVerdict, FoundSynapse, Noun, PRESETS, Procedure, Scalar,
             SearchResult, SentenceOrigin, Strength,
@@ -73,7 +74,7 @@ fn sigma(model: &dyn Trainable, ids: &[u32], site: Synapse, scalar: Scalar) -> f
 #[test]
 fn what_is_confirmed_is_sigma() {
     let (model, question) = (small(1), thinned("currency", false));
-    for (_, scalar) in Scalar::IDS {
+    for scalar in Scalar::ALL {
         let how = Procedure { scalar, ..quick() };
         let found = concepts::find(model.as_ref(), &question, &how, &Device::Cpu, Progress::none()).unwrap();
         assert_eq!(found.searched, 2 * 6 * 6);
@@ -242,16 +243,19 @@ fn a_planted_synapse_is_found() {
     assert!(found.synapses[0].holm <= 0.05);
 }
 
+/// The answers of the probe to these arguments.
+fn asked(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> Result<Vec<Answer>> {
+    let value = |name: &str, text: &str| Value::parse(text, name != "random");
+    let args: Args = args.iter().map(|(name, text)| ((*name).to_owned(), value(name, text))).collect();
+    let mut cx = ProbeContext { seed: 1, ..ProbeContext::alone(model, corpus, &Device::Cpu, &args) };
+    find("concepts").unwrap().ask(&mut cx)
+}
+
 #[test]
 fn the_probe_answers_and_says_what_is_missing() {
     let corpus = corpus("parliament");
     let mut model = small(4);
-    let mut ask = |args: &[(&str, &str)]| {
-        let args: Args =
-            args.iter().map(|(k, v)| ((*k).to_owned(), orrery_lab::config::Value::parse(v, *k != "random"))).collect();
-        let mut subject = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
-        find("concepts").unwrap().ask(&mut subject)
-    };
+    let mut ask = |args: &[(&str, &str)]| asked(model.as_mut(), &corpus, args);
     let own =
         [("with", "one euro\na dollar\nfive francs\nthe pound"), ("without", "one day\na door\nfive cats\nthe end")];
     let found = ask(&[own[0], own[1], ("random", "1")]).unwrap();
@@ -345,12 +349,7 @@ fn the_probe_reads_a_file_of_sentences() {
     std::fs::write(&path, money()).unwrap();
     let corpus = corpus("harbour");
     let mut model = small(2);
-    let mut ask = |args: &[(&str, &str)]| {
-        let args: Args =
-            args.iter().map(|(k, v)| ((*k).to_owned(), orrery_lab::config::Value::parse(v, *k != "random"))).collect();
-        let mut cx = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
-        find("concepts").unwrap().ask(&mut cx)
-    };
+    let mut ask = |args: &[(&str, &str)]| asked(model.as_mut(), &corpus, args);
     let path = path.display().to_string();
     let found = ask(&[("sentences", &path), ("label", "sport"), ("random", "1")]).unwrap();
     let search = ConceptSearch::from_payload(&found[0].payload).unwrap();

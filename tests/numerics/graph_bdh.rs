@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use candle_core::{Device, IndexOp, Tensor};
 use orrery_lab::{
+    analysis::bdh_dynamics::{Dense, Drift, TrainedSynapses},
     models::{
         Model, Trainable,
+        capabilities::TrainedGraph,
         graph_bdh::{GraphBdh, GraphBdhSpec},
     },
     nn::{AdamW, Batch, Tap, host, optimiser::AdamWSpec},
@@ -101,6 +103,38 @@ fn streaming_is_the_parallel_form() -> Outcome {
             (0..t).map(|at| stream.read(&all.narrow(1, at, 1)?.contiguous()?)).collect::<candle_core::Result<_>>()?;
         let size = host::to_f64(&whole)?.iter().fold(1f64, |m, v| m.max(v.abs()));
         let off = distance(&whole, &Tensor::cat(&parts, 1)?)?;
+        assert!(off < 1e-4 * size, "{spec:?}: {off:e} of {size}");
+    }
+    Ok(())
+}
+
+/// The four rounds of Table 1 on the trained edges, with the model's norms, are the model.
+#[test]
+fn local_rules_on_the_edges_are_the_model() -> Outcome {
+    for spec in variants() {
+        let (model, t, n) = (model(&spec)?, 20, spec.neurons);
+        let text = tokens(7, 1, t)?;
+        let graph = model.graph()?;
+        let square = |m: &Tensor| -> std::result::Result<Dense<f64>, Box<dyn std::error::Error>> {
+            Dense::from_rows(n, n, &host::to_f64(m)?).ok_or_else(|| "the graph is not square".into())
+        };
+        let synapses =
+            TrainedSynapses { weights: square(&graph.synapses)?, keep: host::to_f64(&graph.keep)?, norms: graph.norms };
+        let circuits = [&square(&graph.wires)?, &square(&graph.prods)?];
+        let system = synapses.system(circuits, &Drift::identity(n), spec.layers).ok_or("sizes differ")?;
+        assert_eq!(system.synapses().len(), n * spec.synapses);
+        let mut state = system.rest();
+        let mut by_rules = vec![];
+        for pulse in host::to_f64(&model.pulses(&text)?)?.chunks(n) {
+            system.arrive(&mut state, pulse);
+            while system.round(&mut state).is_some() {}
+            by_rules.extend(state.y.iter().map(|y| *y as f32));
+        }
+        let y = Tensor::from_vec(by_rules, (t, n), &Device::Cpu)?;
+        let by_rules = y.matmul(&graph.head.t()?)?.unsqueeze(0)?;
+        let by_model = model.logits(&text, &mut Tap::off())?;
+        let size = host::to_f64(&by_model)?.iter().fold(1f64, |m, v| m.max(v.abs()));
+        let off = distance(&by_model, &by_rules)?;
         assert!(off < 1e-4 * size, "{spec:?}: {off:e} of {size}");
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use candle_core::{DType, Device, Result, Tensor};
 use orrery_lab::{
     nn::host,
-    ode::{Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, solve, solve_at},
+    ode::{Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, Span, solve, solve_at},
 };
 use proptest::prelude::*;
 
@@ -30,11 +30,11 @@ fn distance(a: &Tensor, b: &Tensor) -> f64 {
 }
 
 fn solved(field: &dyn Field, y0: &[f64], t1: f64, options: &SolverOptions) -> Solution {
-    solve(field, &vector(y0), 0.0, t1, options).unwrap()
+    solve(field, &vector(y0), Span { start: 0.0, end: t1 }, options).unwrap()
 }
 
 fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &SolverOptions) -> SolveError {
-    solve(field, &vector(y0), 0.0, t1, options).unwrap_err()
+    solve(field, &vector(y0), Span { start: 0.0, end: t1 }, options).unwrap_err()
 }
 
 /// A turning, shrinking plane: the field of which a method's order shows most plainly.
@@ -53,8 +53,8 @@ fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) ->
     for i in 0..steps {
         let h = 1.0 / steps as f64;
         let options = SolverOptions { first_step: Some(h), ..SolverOptions::adaptive(method, Policy::Clip, 1e6) };
-        let (from, to) = (i as f64 * h, (i + 1) as f64 * h);
-        let solution = solve(field, &y, from, to, &options).unwrap();
+        let span = Span { start: i as f64 * h, end: (i + 1) as f64 * h };
+        let solution = solve(field, &y, span, &options).unwrap();
         assert_eq!(solution.trace.attempts.len(), 1);
         y = solution.end;
     }
@@ -261,8 +261,8 @@ fn what_is_wrong_is_said() {
     };
     for value in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
         for (name, failure) in [
-            ("rtol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &SolverOptions { rtol: value, ..fine.clone() })),
-            ("atol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &SolverOptions { atol: value, ..fine.clone() })),
+            ("rtol", solve(&still, &vector(&[1.0]), Span::UNIT, &SolverOptions { rtol: value, ..fine.clone() })),
+            ("atol", solve(&still, &vector(&[1.0]), Span::UNIT, &SolverOptions { atol: value, ..fine.clone() })),
         ] {
             let failure = failure.unwrap_err();
             assert!(matches!(failure.reason, Reason::Tolerance { name: n, .. } if n == name), "{failure}");
@@ -275,9 +275,9 @@ fn what_is_wrong_is_said() {
     said(adaptive(|o| o.first_step = Some(0.0)), Reason::FirstStep { value: 0.0 }, 0.0);
     said(adaptive(|o| o.max_attempts = 0), Reason::TooManyAttempts { max: 0 }, 0.0);
     said(refused(&still, &[f64::NAN], 1.0, &fine), Reason::NonFiniteStart, 0.0);
-    let empty = solve(&still, &Tensor::zeros(0, DType::F64, CPU).unwrap(), 0.0, 1.0, &fine).unwrap_err();
+    let empty = solve(&still, &Tensor::zeros(0, DType::F64, CPU).unwrap(), Span::UNIT, &fine).unwrap_err();
     assert!(matches!(empty.reason, Reason::State(_)), "{empty}");
-    let words = solve(&still, &Tensor::zeros(2, DType::U32, CPU).unwrap(), 0.0, 1.0, &fine).unwrap_err();
+    let words = solve(&still, &Tensor::zeros(2, DType::U32, CPU).unwrap(), Span::UNIT, &fine).unwrap_err();
     assert!(matches!(words.reason, Reason::State(_)), "{words}");
     let times = solve_at(&still, &vector(&[1.0]), 0.0, &[0.5, 0.5], &fine).unwrap_err();
     assert_eq!(times.reason, Reason::Times { value: 0.5 });
@@ -383,14 +383,14 @@ fn the_state_may_have_any_shape_and_type() {
     let wide = Tensor::from_vec(start, (2, 3, 4), CPU).unwrap();
     for &method in Method::ALL {
         let options = SolverOptions { method, rtol: 1e-6, atol: 1e-6, ..SolverOptions::default() };
-        let exact = solve(&field, &wide, 0.0, 1.0, &options).unwrap();
+        let exact = solve(&field, &wide, Span::UNIT, &options).unwrap();
         assert_eq!(exact.end.dims(), [2, 3, 4]);
-        let half = solve(&field, &wide.to_dtype(DType::F32).unwrap(), 0.0, 1.0, &options).unwrap();
+        let half = solve(&field, &wide.to_dtype(DType::F32).unwrap(), Span::UNIT, &options).unwrap();
         assert_eq!((half.end.dtype(), half.end.dims()), (DType::F32, exact.end.dims()));
         assert!(distance(&half.end, &exact.end) < 1e-5, "{method}");
         // a strided start is the same state
         let turned = wide.transpose(0, 2).unwrap().contiguous().unwrap().transpose(0, 2).unwrap();
-        assert!(distance(&solve(&field, &turned, 0.0, 1.0, &options).unwrap().end, &exact.end) < 1e-12, "{method}");
+        assert!(distance(&solve(&field, &turned, Span::UNIT, &options).unwrap().end, &exact.end) < 1e-12, "{method}");
     }
 }
 
@@ -413,7 +413,7 @@ proptest! {
         };
         let t1 = t0 + span;
         let options = SolverOptions { steps: 50, ..SolverOptions::adaptive(method, Policy::Clip, 10f64.powf(-exponent)) };
-        let solution = solve(&field, &vector(&[0.3, -2.0]), t0, t1, &options);
+        let solution = solve(&field, &vector(&[0.3, -2.0]), Span { start: t0, end: t1 }, &options);
         let asked = asked.borrow();
         prop_assert!(asked.iter().all(|t| (t0..=t1).contains(t)), "{:?} of [{t0}, {t1}]", asked);
         let solution = solution.map_err(|e| TestCaseError::fail(e.to_string()))?;

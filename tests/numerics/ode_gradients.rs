@@ -6,7 +6,7 @@ use std::sync::Arc;
 use candle_core::{DType, Device, Result, Tensor, Var};
 use orrery_lab::{
     nn::host,
-    ode::{Gradient, Method, Policy, SharedField, SolverOptions, solve, solve_with},
+    ode::{Gradient, Method, Policy, SharedField, SolverOptions, Span, solve, solve_with},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -48,9 +48,9 @@ impl Example {
 
     /// Of the start and of every weight.
     fn gradients(&self, way: Gradient, options: &SolverOptions) -> Result<Vec<f64>> {
-        let solved = solve_with(way, &self.field(), &self.weights, &self.y0, (0.25, 1.75), options)?;
+        let solved = solve_with(way, &self.field(), &self.weights, &self.y0, Span { start: 0.25, end: 1.75 }, options)?;
         let still = Self { weights: self.weights.iter().map(Tensor::detach).collect(), y0: self.y0.clone() };
-        let plain = solve(still.field().as_ref(), &self.y0.detach(), 0.25, 1.75, options)?;
+        let plain = solve(still.field().as_ref(), &self.y0.detach(), Span { start: 0.25, end: 1.75 }, options)?;
         assert_eq!(host::to_f64(&solved.end)?, host::to_f64(&plain.end)?, "{way:?} changes the result");
         assert_eq!(solved.trace, plain.trace);
         let grads = Self::loss(&solved.end)?.backward()?;
@@ -75,7 +75,7 @@ impl Example {
         let y0 = moved(&self.y0)?;
         let weights = self.weights.iter().map(&mut moved).collect::<Result<Vec<_>>>()?;
         let there = Self { weights, y0: Var::from_tensor(&y0)? };
-        let end = solve(there.field().as_ref(), &y0, 0.25, 1.75, options)?.end;
+        let end = solve(there.field().as_ref(), &y0, Span { start: 0.25, end: 1.75 }, options)?.end;
         host::scalar(&Self::loss(&end)?)
     }
 }
@@ -178,7 +178,7 @@ fn a_weight_may_be_used_on_both_sides() -> Result<()> {
         let field: SharedField = Arc::new(move |_: f64, y: &Tensor| y.matmul(&inside)?.tanh());
         let y0 = random(2, &[3, 4], 1.0).matmul(&w)?;
         let end =
-            solve_with(way, &field, &[w.as_tensor().clone()], &y0, (0.0, 1.0), &SolverOptions::fixed(Method::RK4, 20));
+            solve_with(way, &field, &[w.as_tensor().clone()], &y0, Span::UNIT, &SolverOptions::fixed(Method::RK4, 20));
         let grads = (end?.end.matmul(&w)?.sqr()?.sum_all()?).backward()?;
         host::to_f64(grads.get(&w).ok_or(candle_core::Error::Msg("no gradient".into()))?)
     };
@@ -195,7 +195,7 @@ fn what_has_no_gradient_gets_none_and_what_cannot_is_said() -> Result<()> {
     for way in [Gradient::Checkpointed, Gradient::Adjoint] {
         // a field that reads nothing and gives the same everywhere
         let still: SharedField = Arc::new(|t: f64, y: &Tensor| y.ones_like()?.detach() * t);
-        let end = solve_with(way, &still, &example.weights, &example.y0, (0.0, 1.0), &options)?.end;
+        let end = solve_with(way, &still, &example.weights, &example.y0, Span::UNIT, &options)?.end;
         let grads = end.sum_all()?.backward()?;
         let (w, y) = (grads.get(&example.weights[0]), grads.get(&example.y0));
         let (Some(w), Some(y)) = (w, y) else { panic!("a gradient is missing") };
@@ -203,15 +203,16 @@ fn what_has_no_gradient_gets_none_and_what_cannot_is_said() -> Result<()> {
         assert!(host::to_f64(y)?.iter().all(|v| (v - 1.0).abs() < 1e-9));
 
         let derived = [(&example.weights[0] * 2.0)?];
-        let failure = solve_with(way, &example.field(), &derived, &example.y0, (0.0, 1.0), &options).unwrap_err();
+        let failure = solve_with(way, &example.field(), &derived, &example.y0, Span::UNIT, &options).unwrap_err();
         assert!(failure.to_string().contains("not a variable"), "{failure}");
         let other = [Var::zeros(3, DType::F32, &Device::Cpu)?.as_tensor().clone()];
-        let failure = solve_with(way, &example.field(), &other, &example.y0, (0.0, 1.0), &options).unwrap_err();
+        let failure = solve_with(way, &example.field(), &other, &example.y0, Span::UNIT, &options).unwrap_err();
         assert!(failure.to_string().contains("F32"), "{failure}");
     }
     for way in Gradient::ALL {
         assert_eq!(Gradient::from_id(way.id()), Some(way));
-        let failure = solve_with(way, &example.field(), &[], &example.y0, (1.0, 1.0), &options).unwrap_err();
+        let failure =
+            solve_with(way, &example.field(), &[], &example.y0, Span { start: 1.0, end: 1.0 }, &options).unwrap_err();
         assert_eq!(failure.t, 1.0);
     }
     Ok(())

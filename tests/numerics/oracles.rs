@@ -585,7 +585,7 @@ fn ode_flow() -> Outcome {
         let u = host::to_f64(&control.i(row)?)?;
         let field = model.field(FlowControl { u: [u[0], u[1], u[2], u[3]], alpha: 1.0 })?;
         let options = SolverOptions::fixed(spec.method, spec.steps);
-        let end = ode::solve(&*field, &model.embed(&tokens.narrow(0, row, 1)?)?, 0.0, 1.0, &options)?.end;
+        let end = ode::solve(&*field, &model.embed(&tokens.narrow(0, row, 1)?)?, ode::Span::UNIT, &options)?.end;
         logits.push(model.finish(&end)?);
         slopes.push(ode::Field::at(&*field, 0.3, &embedded.narrow(0, row, 1)?)?);
     }
@@ -908,7 +908,7 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
     let field = solver_field(file, text("field")?)?;
     let y0 = Tensor::new(numbers(&case["y0"]), &Device::Cpu).map_err(|e| e.to_string())?;
     let (nfe, expected) = (case["nfe"].as_u64().ok_or("no nfe")? as usize, numbers(&case["y1"]));
-    let solved = ode::solve(field.as_ref(), &y0, 0.0, number("t1")?, &options);
+    let solved = ode::solve(field.as_ref(), &y0, ode::Span { start: 0.0, end: number("t1")? }, &options);
     if expected.iter().any(|v| !v.is_finite()) {
         // torchdiffeq goes on with numbers that are none; here it is an error that says so
         let failure = solved.err().ok_or("the reference is not finite, and this is")?;

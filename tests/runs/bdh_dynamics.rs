@@ -9,6 +9,7 @@ use orrery::{
         ModelSpec, Trainable,
         bdh::{BdhSpec, Form, Position},
         gpt::PlainGptSpec,
+        graph_bdh::GraphBdhSpec,
     },
     nn::{Tap, host},
     probe::{self, Answer, ProbeContext},
@@ -138,4 +139,26 @@ fn only_a_small_model_of_one_head_is_asked() {
     assert!(!applies(ModelSpec::Bdh(BdhSpec { neurons: 1024, ..spec.clone() })));
     assert!(!applies(ModelSpec::Bdh(BdhSpec { gated: true, ..spec })));
     assert!(!applies(ModelSpec::PlainGpt(PlainGptSpec::default())));
+    assert!(!applies(ModelSpec::GraphBdh(GraphBdhSpec { neurons: 300, ..GraphBdhSpec::default() })));
+}
+
+/// A trained graph is handed over with its norms and what its synapses keep, and so its rules are the model.
+#[test]
+fn the_rules_of_a_trained_graph_expect_what_the_model_expects() {
+    let corpus = text();
+    let spec = GraphBdhSpec { neurons: 32, ..GraphBdhSpec::default() };
+    let mut model = ModelSpec::GraphBdh(spec).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
+    let found = ask(model.as_mut(), &corpus, &[typed("the ferry left at dawn")]);
+    assert_eq!(found.len(), 1, "the equivalences are of products");
+    let told = BdhDynamicsWeights::from_payload(&found[0].payload).unwrap();
+    let graph = told.graph.as_ref().unwrap();
+    assert!(graph.norms && graph.keep.len() == 32 && graph.weights.shape() == [32, 32]);
+    assert_eq!(told.rule_predictions.len(), 22);
+    for (t, (model, rules)) in told.model_predictions.iter().zip(&told.rule_predictions).enumerate() {
+        for (a, b) in model.iter().zip(rules) {
+            assert!((a.probability - b.probability).abs() < 1e-6, "{t}: {} {}", a.probability, b.probability);
+        }
+    }
+    let first = told.model_predictions[21][0].probability;
+    assert!(first > 1.02 / corpus.vocab() as f64, "{first} is a guess");
 }

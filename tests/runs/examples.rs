@@ -87,13 +87,13 @@ fn an_example_has_what_its_schedule_measures() {
 /// The last value of a curve of the variant with this id.
 fn last(example: &Example, variant: &str, channel: &str) -> f64 {
     let variant = example.plan.variants.iter().position(|v| v.id == variant).unwrap();
-    let values = example.events.iter().filter_map(|event| match event {
+    let value = example.events.iter().rev().find_map(|event| match event {
         Event::Step(stats) if stats.variant == variant => {
             stats.scalars.iter().find(|(name, _)| name.as_str() == channel).map(|(_, value)| *value)
         }
         _ => None,
     });
-    values.last().unwrap_or_else(|| panic!("no {channel}"))
+    value.unwrap_or_else(|| panic!("no {channel}"))
 }
 
 /// What these labs show is not seen in their first presets: a gate that stays closed, and random weights.

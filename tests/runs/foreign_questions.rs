@@ -288,6 +288,17 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let (code, said) = far.ask(&["save"]);
     assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
 
+    let (code, said) = far.ask(&["neuron_graph", "--matrices", "a", "b"]);
+    assert!(code == Some(2) && said.contains("whose weights are not copied"), "{said}");
+
+    // what was allowed when the copy was made does not count
+    far.is_silent_soon();
+    far.run.allow(&["save"]);
+    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
+    let (code, said) = far.ask(&["save", "--wait", "60"]);
+    assert!(code == Some(0) && said.contains("saved"), "{said}");
+    replier.join().unwrap();
+
     // what a folder says of itself makes no connection
     let before = fs::read_to_string(far.here.path().join("commands")).unwrap();
     let copy = far.here.path().join("runs/run-at-me_far");

@@ -53,11 +53,18 @@ fn hold_to_their_commands(slow: bool) {
 
 fn hold_to(command: &str, steps: &[LessonStep]) {
     let out = tempfile::tempdir().unwrap();
-    check_steps(&record(command, out.path()), command, steps);
+    check_steps(&record(command, out.path()), command, steps, Record::Whole);
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Record {
+    Whole,
+    /// It holds some of the measured steps: a number that was found at another step than the stated one is not compared.
+    Thinned,
 }
 
 /// How many checks the record holds; a check that it does not hold fails.
-fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep]) -> usize {
+fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Record) -> usize {
     let checks = steps.iter().flat_map(|step| step.does.check.iter().map(move |check| (step, check)));
     for (step, check) in checks.clone() {
         let at = format!("{}: {}, orrery {command}", step.title, check.says);
@@ -66,7 +73,11 @@ fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep]) -> usize {
         assert!(matches!(said, Outcome::Holds(_)), "{at}: {said:?}");
         let (Some(gives), Some(found)) = (check.gives, found(check, record)) else { continue };
         if let Some(wanted) = gives.step {
-            assert!(found.step.abs_diff(wanted) <= gives.steps_within, "{at}: at step {}", found.step);
+            let is_there = found.step.abs_diff(wanted) <= gives.steps_within;
+            if !is_there && kind == Record::Thinned {
+                continue;
+            }
+            assert!(is_there, "{at}: at step {}", found.step);
         }
         if let Some(wanted) = gives.value {
             assert!((found.value - wanted).abs() <= gives.value_within, "{at}: {}", found.value);
@@ -85,7 +96,7 @@ fn stated_numbers_are_those_of_the_examples() {
         let Some(steps) = by_command(true).remove(&command) else { continue };
         let mut record = Mirror::default();
         Reader::packed(example.packed).unwrap().for_each(|event| record.apply(event));
-        checks += check_steps(&record, &command, &steps);
+        checks += check_steps(&record, &command, &steps, Record::Thinned);
     }
     assert!(checks >= 20, "{checks}");
 }

@@ -77,6 +77,13 @@ fn every_probe_answers_of_every_variant() {
         let [losses] = of::<PositionLosses>(&mut run, variant, &args("position_losses")).try_into().unwrap();
         assert_eq!(losses.edges.last(), Some(&64));
         assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{:?}", losses.loss);
+        // as many windows as allowed, but no more tokens than are asked for
+        let mut longer = args("position_losses");
+        for (key, value) in [("times", 64), ("longest", 200), ("texts", 1)] {
+            longer.insert(key.to_owned(), Value::Int(value));
+        }
+        let [losses] = of::<PositionLosses>(&mut run, variant, &longer).try_into().unwrap();
+        assert_eq!((losses.edges.last(), losses.texts), (Some(&200), 1));
         let reading =
             Args::from([("text".to_owned(), Value::Text("The sea.".to_owned())), ("length".to_owned(), Value::Int(5))]);
         let [read] = of::<TraceReading>(&mut run, variant, &reading).try_into().unwrap();

@@ -343,11 +343,14 @@ fn accumulated_batches_train_as_one_large_batch() {
         let lab = labs::find(id).unwrap();
         let losses = |batch: &str, accumulate: &str| {
             let mut config = lab.config(Some(if id == "ode_flow" { "ode_flow_train" } else { id })).unwrap();
-            let sizes =
-                [("train.batch", batch), ("train.accumulate", accumulate), ("train.steps", "3"), ("run.device", "cpu")];
-            // A short text shows the same: ODE flow reads its sentences whole.
-            let short = (id != "ode_flow").then_some(("train.window", "24"));
-            for (key, value) in sizes.into_iter().chain(short) {
+            let sizes = [
+                ("train.batch", batch),
+                ("train.accumulate", accumulate),
+                ("train.window", "24"),
+                ("train.steps", "3"),
+                ("run.device", "cpu"),
+            ];
+            for (key, value) in sizes {
                 config.set_text(&(lab.knobs)(), key, value).unwrap();
             }
             let (outcome, record) = train(&config, started());

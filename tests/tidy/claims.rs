@@ -2,22 +2,18 @@
 //! `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
 use orrery::experiments::claims::ledger::Ledger;
 
+use super::commands::assert_page;
+
 #[test]
 fn the_pages_of_claims_are_as_the_ledger_has_them() {
     for (name, now) in Ledger::built_in().unwrap().pages() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
-        if env::var_os("UPDATE_SNAPSHOTS").is_some() {
-            fs::write(&path, &now).unwrap();
-        }
-        let stored = fs::read_to_string(&path).unwrap_or_default();
-        let differing = now.lines().zip(stored.lines()).find(|(new, old)| new != old);
-        assert!(now == stored, "docs/{name} is not what the ledger says, first at {differing:?}");
+        assert_page(name, &now);
     }
 }
 

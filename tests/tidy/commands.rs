@@ -8,16 +8,20 @@ use std::{
 
 use orrery::cli::reference;
 
-#[test]
-fn the_reference_of_commands_is_as_the_program_has_them() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
-    let now = reference::markdown();
+/// Holds a page of `docs` against what the program writes; `UPDATE_SNAPSHOTS` writes it anew.
+pub fn assert_page(name: &str, now: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, &now).unwrap();
+        fs::write(&path, now).unwrap();
     }
     let stored = fs::read_to_string(&path).unwrap_or_default();
     let differing = now.lines().zip(stored.lines()).find(|(new, old)| new != old);
-    assert!(now == stored, "docs/commands.md is not what the program says, first at {differing:?}");
+    assert!(now == stored, "docs/{name} is not what the program says, first at {differing:?}");
+}
+
+#[test]
+fn the_reference_of_commands_is_as_the_program_has_them() {
+    assert_page("commands.md", &reference::markdown());
 }
 
 /// The words of a line of shell, which may hold quotes and end in a pipe or a comment.

@@ -45,7 +45,8 @@ impl Walk {
     fn open_lab(&mut self) {
         self.app.run_steps(3);
         self.app.get_by_label("Open Fast-slow gate").click();
-        self.until("its example", |app| app.page().filter(|page| page.newest() > 0 && is_example(app)).map(|_| ()));
+        let is_whole = |app: &App| app.page().and_then(|page| page.run.as_ref()).is_some_and(Run::has_ended);
+        self.until("its example", |app| (is_example(app) && is_whole(app)).then_some(()));
         self.app.run_steps(4);
     }
 

@@ -120,10 +120,8 @@ fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
 }
 
 fn scalar(id: &str) -> Result<Scalar, Failure> {
-    Scalar::IDS.iter().find(|s| s.0 == id).map(|s| s.1).ok_or_else(|| {
-        let known: Vec<&str> = Scalar::IDS.iter().map(|s| s.0).collect();
-        Failure::usage(format!("there is no scalar `{id}`; choose one of {}", known.join(", ")))
-    })
+    let known = || Scalar::ALL.map(Scalar::id).join(", ");
+    Scalar::from_id(id).ok_or_else(|| Failure::usage(format!("there is no scalar `{id}`; choose one of {}", known())))
 }
 
 fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
@@ -167,7 +165,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     for (k, how) in procedures.iter().enumerate() {
         print_line!(
             "\nscalar {}, {} neurons a side and layer, caution {}",
-            Scalar::IDS.iter().find(|s| s.1 == how.scalar).map_or("", |s| s.0),
+            how.scalar.id(),
             how.per_side,
             how.caution
         )?;

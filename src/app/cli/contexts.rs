@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    config::Choice,
     corpus::NamedTokenizer,
     models::capabilities::{Part, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
@@ -29,7 +28,7 @@ pub struct ContextArgs {
     #[arg(long, value_name = "L:I:J", conflicts_with_all = ["neuron", "part", "layer"])]
     synapse: Option<String>,
     /// Which activation of the neuron
-    #[arg(long, value_parser = one_of(&ChangedPart::all()), default_value = "y")]
+    #[arg(long, value_parser = one_of(&ChangedPart::ALL), default_value = "y")]
     part: ChangedPart,
     /// The layer of the neuron's activation, from 0; the greatest of all layers at each token if not given
     #[arg(long)]

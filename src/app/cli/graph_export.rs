@@ -7,7 +7,6 @@ use crate::{
         graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     },
     cli::prelude::*,
-    config::Choice,
     models::{
         ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
@@ -32,7 +31,7 @@ pub struct GraphArgs {
     #[arg(long, value_parser = one_of(&[Matrix::X, Matrix::Y]), default_value = "x")]
     matrix: Matrix,
     /// Which entries make edges
-    #[arg(long, value_parser = one_of(&Sign::all()), default_value = "excitatory")]
+    #[arg(long, value_parser = one_of(&Sign::ALL), default_value = "excitatory")]
     sign: Sign,
     /// How many edges, the strongest
     #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MAX_EDGES as u64))]

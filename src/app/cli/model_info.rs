@@ -1,7 +1,7 @@
 //! `orrery model info`: what a trained BDH's file says of the model, without a text.
 
 use super::trained::{TrainedArgs, grouped};
-use crate::{cli::prelude::*, config::Choice, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
+use crate::{cli::prelude::*, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
 
 #[derive(Args)]
 pub struct InfoArgs {

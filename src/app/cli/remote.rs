@@ -2,10 +2,10 @@
 //! and `tail` that writes the same frames. What comes is kept in a folder here, which is followed like any other. After a cut
 //! it goes on where the folder ends. No port is opened and nothing is installed.
 
+mod address;
 mod question;
 
 use std::{
-    fmt,
     fs::{File, TryLockError},
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -21,12 +21,12 @@ use serde::de::DeserializeOwned;
 
 use super::{
     failure::Failure,
-    shell::quoted,
     stream::{Frame, Have, LOGS, MARK, MOST, VERSION, WHOLE},
     terminal::notice,
 };
 use crate::files::{self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside};
 
+pub use address::Address;
 pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
@@ -55,81 +55,21 @@ enum Streamer {
     Shell,
 }
 
-/// A folder on another machine.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Address {
-    /// `host` or `user@host`.
-    host: String,
-    port: Option<u16>,
-    path: String,
-}
-
-impl Address {
-    /// Reads `ssh://[user@]host[:port]/path`; `None` for what is no such address.
-    ///
-    /// # Errors
-    /// If the address lacks a part, or a part could be taken for an option.
-    pub fn parse(text: &str) -> Option<Result<Self, String>> {
-        let rest = text.strip_prefix("ssh://")?;
-        let wrong = |why: &str| Some(Err(format!("`{text}` {why}: write ssh://host/path")));
-        let Some((place, path)) = rest.split_once('/') else { return wrong("has no path") };
-        let (host, port) = match place.rsplit_once(':') {
-            None => (place, None),
-            Some((host, port)) => match port.parse() {
-                Ok(port) => (host, Some(port)),
-                Err(_) => return wrong("has a port that is no number"),
-            },
-        };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
-        if host.is_empty() || host.starts_with(['-', '@']) || host.contains("@-") || !host.chars().all(is_plain) {
-            return wrong("has no host that ssh could take");
-        }
-        if path.is_empty() || path.contains(['\0', '\n']) {
-            return wrong("has no path");
-        }
-        // `ssh://host/~/runs/a` is in the home of the user
-        let path = path.strip_prefix("~/").map_or_else(|| format!("/{path}"), str::to_owned);
-        Some(Ok(Self { host: host.to_owned(), port, path }))
-    }
-
-    /// The name of the copy: `nanogpt-at-host`.
-    fn name(&self) -> String {
-        let last = self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-        format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
-    }
-
-    /// The system's ssh, which runs a command line there.
-    fn ssh(&self, there: &str) -> Command {
-        let mut command = Command::new("ssh");
-        command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
-        if let Some(port) = self.port {
-            command.args(["-p", &port.to_string()]);
-        }
-        command.args(["--", &self.host, there]).stdout(Stdio::piped());
-        command
-    }
-
-    /// The path as a word of the other side's shell that is no option.
-    fn quoted_path(&self) -> String {
-        let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
-        quoted(&path)
-    }
-
+impl Streamer {
     /// The command that streams the folder.
-    fn command(&self, streamer: Streamer, have: &[Have]) -> Command {
-        let path = self.quoted_path();
-        match streamer {
-            Streamer::Orrery => {
+    fn command(self, address: &Address, have: &[Have]) -> Command {
+        let path = address.quoted_path();
+        match self {
+            Self::Orrery => {
                 let have: String = have.iter().map(|have| format!(" --have {have}")).collect();
-                let mut command = self.ssh(&format!("orrery stream --stdio{have} {path}"));
+                let mut command = address.ssh(&format!("orrery stream --stdio{have} {path}"));
                 command.stdin(Stdio::null());
                 command
             }
-            Streamer::Shell => {
+            Self::Shell => {
                 // in the order of LOGS
                 let have: String = have.iter().map(|have| format!(" {}", have.place())).collect();
-                let mut command = self.ssh(&format!("exec sh -s -- {path}{have}"));
+                let mut command = address.ssh(&format!("exec sh -s -- {path}{have}"));
                 command.stdin(Stdio::piped());
                 command
             }
@@ -146,18 +86,6 @@ pub struct FollowedRun {
     pub address: Option<Address>,
 }
 
-/// What [`Address::parse`] reads.
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ssh://{}", self.host)?;
-        if let Some(port) = self.port {
-            write!(f, ":{port}")?;
-        }
-        let home = if self.path.starts_with('/') { "" } else { "/~/" };
-        write!(f, "{home}{}", self.path)
-    }
-}
-
 /// The address that the run in a folder is copied from; `None` where it is no copy.
 pub fn source_of(folder: &Path) -> Option<String> {
     let source = read_text_inside(folder, SOURCE, LONGEST_LINE).ok()?;
@@ -167,6 +95,8 @@ pub fn source_of(folder: &Path) -> Option<String> {
 /// A copy that is being written. Dropped, it ends `ssh`.
 pub struct RemoteRun {
     pub folder: PathBuf,
+    /// Where the run itself lies.
+    pub address: Address,
     shared: Arc<Shared>,
     /// Held while this process writes the copy.
     _lock: File,
@@ -176,12 +106,24 @@ pub struct RemoteRun {
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
+    /// The description of the run has come, or another process sees to it.
+    is_described: AtomicBool,
     ssh: Mutex<Option<Child>>,
 }
 
 impl Drop for RemoteRun {
     fn drop(&mut self) {
         self.shared.end();
+    }
+}
+
+impl RemoteRun {
+    /// Waits until the description is the present one, and not that of an earlier call; some seconds at most.
+    pub fn wait_for_description(&self) {
+        let begun = Instant::now();
+        while !self.shared.is_described.load(Ordering::SeqCst) && begun.elapsed() < SOON {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -253,11 +195,12 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
     let lock = open_inside_to_write(&folder, LOCK).map_err(|e| failed(&e))?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     let shared = Arc::<Shared>::default();
-    let run = RemoteRun { folder, shared: Arc::clone(&shared), _lock: lock };
+    let run = RemoteRun { folder, address: address.clone(), shared: Arc::clone(&shared), _lock: lock };
     if is_copied {
         if !has_description(&run.folder) {
             return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
         }
+        run.shared.is_described.store(true, Ordering::SeqCst);
         notice!("another Orrery copies this run already: it shows here what that one has copied");
         return Ok(run);
     }
@@ -342,7 +285,7 @@ impl Copy {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
-        let mut child = match address.command(streamer, &have).spawn() {
+        let mut child = match streamer.command(address, &have).spawn() {
             Ok(child) => child,
             Err(e) => return refused(format!("`ssh` cannot be run: {e}")),
         };
@@ -396,6 +339,8 @@ impl Copy {
                     let (name, _) = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
                     let content = exactly(&mut out, bytes)?;
                     files::replace(&self.folder.join(name), &content).map_err(|e| self.unwritten(&e))?;
+                    // the first one that is sent is `run.json`, where there is one
+                    self.shared.is_described.store(true, Ordering::SeqCst);
                 }
                 Frame::Part { file, from, bytes } => {
                     let known = LOGS.iter().find(|log| **log == file && bytes <= MOST);
@@ -450,37 +395,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_host_and_a_path_and_no_option() {
-        let parsed = |text: &str| Address::parse(text).unwrap();
-        let address = parsed("ssh://me@box:2222/data/runs/a b").unwrap();
-        assert_eq!(
-            (address.host.as_str(), address.port, address.path.as_str()),
-            ("me@box", Some(2222), "/data/runs/a b")
-        );
-        assert_eq!(address.name(), "a_b-at-me_box");
-        assert_eq!(parsed("ssh://box/~/runs/a").unwrap().path, "runs/a");
-        for text in ["ssh://me@box:2222/data/runs/a b", "ssh://box/~/runs/a"] {
-            assert_eq!(parsed(text).unwrap().to_string(), text);
-        }
-        for wrong in [
-            "ssh://",
-            "ssh://box",
-            "ssh://box/",
-            "ssh://-oProxyCommand=x/a",
-            "ssh://a@-b/a",
-            "ssh://b c/a",
-            "ssh://b:x/a",
-        ] {
-            assert!(parsed(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(Address::parse("runs/a"), None);
-    }
-
-    #[test]
     fn the_path_is_one_word_of_the_other_sides_shell() {
         let address = Address::parse("ssh://box/a'; rm -rf $HOME").unwrap().unwrap();
-        let words = |streamer, have: &[Have]| -> Vec<String> {
-            let command = address.command(streamer, have);
+        let words = |streamer: Streamer, have: &[Have]| -> Vec<String> {
+            let command = streamer.command(&address, have);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).skip_while(|word| word != "--").collect()
         };
         let path = r"'/a'\''; rm -rf $HOME'";

@@ -12,6 +12,7 @@ use crate::{
     nn::device,
     probe::synapses::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose},
     telemetry::measurements::Evidence,
+    ui::widgets::number::grouped_by,
 };
 
 /// The longest text that is read whole.
@@ -84,11 +85,11 @@ enum TokenKind {
 }
 
 fn form(id: &str) -> Result<Form, String> {
-    Form::from_id(id).ok_or_else(|| format!("choose one of {}", Form::IDS.join(", ")))
+    Form::from_id(id).ok_or_else(|| format!("choose one of {}", Form::ALL.map(Form::id).join(", ")))
 }
 
 fn position(id: &str) -> Result<Position, String> {
-    Position::from_id(id).ok_or_else(|| format!("choose one of {}", Position::IDS.join(", ")))
+    Position::from_id(id).ok_or_else(|| format!("choose one of {}", Position::ALL.map(Position::id).join(", ")))
 }
 
 impl From<TokenizerError> for Failure {
@@ -278,15 +279,7 @@ pub fn text(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// A whole number with a comma between thousands.
 pub fn grouped(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    grouped_by(n as u64, ',')
 }
 
 /// The model in words: its sizes, and where the number of layers comes from.

@@ -40,13 +40,7 @@ pub struct ComparedLine {
 impl ComparedLine {
     /// From steps, means and standard deviations, by rising step.
     pub fn new(name: String, place: usize, like: usize, points: Vec<[f64; 3]>) -> Self {
-        let curve = |sign: f64| {
-            let mut curve = Curve::default();
-            points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
-            curve
-        };
-        let has_band = points.iter().any(|p| p[2] > 0.0);
-        let (mean, band) = (curve(0.0), has_band.then(|| [curve(-1.0), curve(1.0)]));
+        let (mean, band) = Curve::mean_and_band(&points);
         Self { name, place, like, runs: vec![place], points, mean, band }
     }
 

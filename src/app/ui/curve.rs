@@ -51,6 +51,18 @@ pub struct Curve {
 }
 
 impl Curve {
+    /// The curve of means and, where there is a spread, those of one standard deviation below and above, of steps with mean
+    /// and standard deviation, by rising step.
+    pub fn mean_and_band(points: &[[f64; 3]]) -> (Self, Option<[Self; 2]>) {
+        let curve = |sign: f64| {
+            let mut curve = Self::default();
+            points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
+            curve
+        };
+        let has_band = points.iter().any(|p| p[2] > 0.0);
+        (curve(0.0), has_band.then(|| [curve(-1.0), curve(1.0)]))
+    }
+
     /// Appends in amortised constant time; a step at or before the last one replaces what is there
     /// from it on (a resumed run).
     pub fn push(&mut self, step: u64, value: f64) {

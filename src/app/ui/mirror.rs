@@ -185,6 +185,11 @@ impl Mirror {
         }
     }
 
+    /// The label of a variant; empty where the run has no such one.
+    pub fn variant_label(&self, variant: usize) -> &str {
+        self.variants().get(variant).map_or("", |v| v.label.as_str())
+    }
+
     pub fn variants(&self) -> &[crate::telemetry::VariantInfo] {
         self.info.as_ref().map_or(&[], |i| &i.variants)
     }

@@ -210,7 +210,7 @@ impl SeedSeries {
                 _ => {
                     let Some(spread) = spreads.get(&place) else { continue };
                     let each = curves.iter().map(|(v, raw)| {
-                        let name = mirror.variants().get(*v).map_or("", |i| i.label.as_str());
+                        let name = mirror.variant_label(*v);
                         let shown = match members.get(v) {
                             Some(s) if self.weight > 0.0 => s.curve(),
                             _ => raw,

@@ -7,25 +7,33 @@ use csv::Writer;
 /// A table being written.
 pub struct Table {
     writer: Writer<Vec<u8>>,
+    /// Rows besides the header.
+    rows: usize,
 }
 
 impl Table {
     /// A table with these columns.
     pub fn new<F: AsRef<[u8]>>(header: impl IntoIterator<Item = F>) -> Self {
-        let mut table = Self { writer: Writer::from_writer(vec![]) };
+        let mut table = Self { writer: Writer::from_writer(vec![]), rows: 0 };
         table.row(header);
-        table
+        Self { rows: 0, ..table }
     }
 
     /// Adds a row, which must have a field for each column; one that has not is left out.
     pub fn row<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) {
         let written = self.writer.write_record(fields);
         debug_assert!(written.is_ok(), "a row has other columns than its table: {written:?}");
+        self.rows += 1;
     }
 
     /// Adds a row of what is written as it is shown: numbers, words.
     pub fn cells(&mut self, cells: &[&dyn Display]) {
         self.row(cells.iter().map(|cell| cell.to_string()));
+    }
+
+    /// The table, if it has any row.
+    pub fn filled(self) -> Option<String> {
+        (self.rows > 0).then(|| self.finish())
     }
 
     pub fn finish(self) -> String {
@@ -43,6 +51,7 @@ mod tests {
         let mut table = Table::new(["step", "a, \"b\""]);
         table.row(["1", "x\ny"]);
         table.row([1.5, f64::NAN].map(|v| v.to_string()));
-        assert_eq!(table.finish(), "step,\"a, \"\"b\"\"\"\n1,\"x\ny\"\n1.5,NaN\n");
+        assert_eq!(Table::new(["step"]).filled(), None);
+        assert_eq!(table.filled().unwrap(), "step,\"a, \"\"b\"\"\"\n1,\"x\ny\"\n1.5,NaN\n");
     }
 }

@@ -11,45 +11,32 @@ use eframe::egui::{
     TextStyle, style::WidgetVisuals,
 };
 
+/// The colour of a hexadecimal code, 0xrrggbb.
+const fn rgb(code: u32) -> Color32 {
+    Color32::from_rgb((code >> 16) as u8, (code >> 8) as u8, code as u8)
+}
+
+const fn palette<const N: usize>(codes: [u32; N]) -> [Color32; N] {
+    let mut colours = [Color32::BLACK; N];
+    let mut at = 0;
+    while at < N {
+        colours[at] = rgb(codes[at]);
+        at += 1;
+    }
+    colours
+}
+
 /// Okabe and Ito's palette, in the order variants take it. Blue and vermillion lead because they
 /// are furthest apart for every kind of colour vision and are neither the cyan of "fast" nor the
 /// amber of "slow". Sky blue, which on paper is not far from blue, comes after the four that most charts need.
-const OKABE_ITO: [Color32; 7] = [
-    Color32::from_rgb(0x00, 0x72, 0xb2),
-    Color32::from_rgb(0xd5, 0x5e, 0x00),
-    Color32::from_rgb(0xcc, 0x79, 0xa7),
-    Color32::from_rgb(0x00, 0x9e, 0x73),
-    Color32::from_rgb(0x56, 0xb4, 0xe9),
-    Color32::from_rgb(0xe6, 0x9f, 0x00),
-    Color32::from_rgb(0xf0, 0xe4, 0x42),
-];
+const OKABE_ITO: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x56b4e9, 0xe69f00, 0xf0e442]);
 
 /// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark
 /// ground, deep ones to stand on paper.
-const GROUPS_DARK: [Color32; 10] = [
-    Color32::from_rgb(0x5a, 0xb4, 0xf0),
-    Color32::from_rgb(0xf2, 0xb1, 0x34),
-    Color32::from_rgb(0xe8, 0x7d, 0xb6),
-    Color32::from_rgb(0x3c, 0xc8, 0xa0),
-    Color32::from_rgb(0xa9, 0x90, 0xf8),
-    Color32::from_rgb(0xf0, 0x7c, 0x50),
-    Color32::from_rgb(0xd9, 0xdf, 0x5c),
-    Color32::from_rgb(0xa8, 0xe6, 0xea),
-    Color32::from_rgb(0xd2, 0xa6, 0x86),
-    Color32::from_rgb(0x8f, 0xb4, 0x62),
-];
-const GROUPS_LIGHT: [Color32; 10] = [
-    Color32::from_rgb(0x14, 0x66, 0xa8),
-    Color32::from_rgb(0xa8, 0x66, 0x00),
-    Color32::from_rgb(0xb3, 0x36, 0x7c),
-    Color32::from_rgb(0x00, 0x7d, 0x62),
-    Color32::from_rgb(0x68, 0x4a, 0xc4),
-    Color32::from_rgb(0xc4, 0x42, 0x18),
-    Color32::from_rgb(0x76, 0x76, 0x00),
-    Color32::from_rgb(0x4a, 0x5a, 0x66),
-    Color32::from_rgb(0x80, 0x58, 0x38),
-    Color32::from_rgb(0x4c, 0x78, 0x1c),
-];
+const GROUPS_DARK: [Color32; 10] =
+    palette([0x5ab4f0, 0xf2b134, 0xe87db6, 0x3cc8a0, 0xa990f8, 0xf07c50, 0xd9df5c, 0xa8e6ea, 0xd2a686, 0x8fb462]);
+const GROUPS_LIGHT: [Color32; 10] =
+    palette([0x1466a8, 0xa86600, 0xb3367c, 0x007d62, 0x684ac4, 0xc44218, 0x767600, 0x4a5a66, 0x805838, 0x4c781c]);
 
 /// Variants that read one trace, with the trace's strength: they have its colour.
 const READ: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
@@ -94,24 +81,20 @@ impl Theme {
     pub fn dark() -> Self {
         Self {
             dark: true,
-            page: Color32::from_rgb(0x0f, 0x13, 0x18),
-            panel: Color32::from_rgb(0x16, 0x1b, 0x22),
-            raised: Color32::from_rgb(0x1d, 0x24, 0x2d),
-            line: Color32::from_rgb(0x22, 0x2a, 0x33),
-            text: Color32::from_rgb(0xe6, 0xea, 0xf0),
-            secondary: Color32::from_rgb(0x9a, 0xa7, 0xb4),
-            accent: Color32::from_rgb(0xf0, 0xa9, 0x3b),
-            fast: Color32::from_rgb(0x4c, 0xc9, 0xe0),
-            slow: Color32::from_rgb(0xf0, 0xa9, 0x3b),
-            warm: Color32::from_rgb(0xf0, 0x8a, 0x5d),
-            cool: Color32::from_rgb(0x6f, 0xa8, 0xf5),
-            error: Color32::from_rgb(0xff, 0x8a, 0x73),
+            page: rgb(0x0f1318),
+            panel: rgb(0x161b22),
+            raised: rgb(0x1d242d),
+            line: rgb(0x222a33),
+            text: rgb(0xe6eaf0),
+            secondary: rgb(0x9aa7b4),
+            accent: rgb(0xf0a93b),
+            fast: rgb(0x4cc9e0),
+            slow: rgb(0xf0a93b),
+            warm: rgb(0xf08a5d),
+            cool: rgb(0x6fa8f5),
+            error: rgb(0xff8a73),
             variants: OKABE_ITO,
-            traces: [
-                Color32::from_rgb(0x7b, 0x8f, 0xe8),
-                Color32::from_rgb(0xa6, 0xb4, 0xf2),
-                Color32::from_rgb(0xd6, 0xdd, 0xfb),
-            ],
+            traces: palette([0x7b8fe8, 0xa6b4f2, 0xd6ddfb]),
             groups: GROUPS_DARK,
         }
         .made_readable()
@@ -120,24 +103,20 @@ impl Theme {
     pub fn light() -> Self {
         Self {
             dark: false,
-            page: Color32::from_rgb(0xfb, 0xfa, 0xf7),
-            panel: Color32::from_rgb(0xff, 0xff, 0xff),
-            raised: Color32::from_rgb(0xf3, 0xf1, 0xec),
-            line: Color32::from_rgb(0xe4, 0xe1, 0xda),
-            text: Color32::from_rgb(0x1d, 0x21, 0x27),
-            secondary: Color32::from_rgb(0x5d, 0x66, 0x70),
-            accent: Color32::from_rgb(0xb3, 0x6b, 0x00),
-            fast: Color32::from_rgb(0x0b, 0x76, 0x8a),
-            slow: Color32::from_rgb(0xb3, 0x6b, 0x00),
-            warm: Color32::from_rgb(0xb8, 0x4a, 0x1f),
-            cool: Color32::from_rgb(0x2a, 0x62, 0xb8),
-            error: Color32::from_rgb(0xb3, 0x2d, 0x15),
+            page: rgb(0xfbfaf7),
+            panel: rgb(0xffffff),
+            raised: rgb(0xf3f1ec),
+            line: rgb(0xe4e1da),
+            text: rgb(0x1d2127),
+            secondary: rgb(0x5d6670),
+            accent: rgb(0xb36b00),
+            fast: rgb(0x0b768a),
+            slow: rgb(0xb36b00),
+            warm: rgb(0xb84a1f),
+            cool: rgb(0x2a62b8),
+            error: rgb(0xb32d15),
             variants: OKABE_ITO,
-            traces: [
-                Color32::from_rgb(0x3a, 0x70, 0xd2),
-                Color32::from_rgb(0x7b, 0x24, 0x96),
-                Color32::from_rgb(0x1d, 0x0b, 0x33),
-            ],
+            traces: palette([0x3a70d2, 0x7b2496, 0x1d0b33]),
             groups: GROUPS_LIGHT,
         }
         .made_readable()
@@ -186,7 +165,7 @@ impl Theme {
 
     /// The colour of lines that have no group, or none with a colour of its own.
     pub fn grey(&self) -> Color32 {
-        if self.dark { Color32::from_rgb(0x7c, 0x88, 0x95) } else { Color32::from_rgb(0x77, 0x7f, 0x88) }
+        if self.dark { rgb(0x7c8895) } else { rgb(0x777f88) }
     }
 
     /// The same colour, faint: raw values behind smoothed ones, bands for spread.
@@ -390,14 +369,19 @@ mod tests {
         }
     }
 
+    /// The sum of the differences of the three channels.
+    fn difference(a: Color32, b: Color32) -> u32 {
+        let [a, b] = [a, b].map(|c| [c.r(), c.g(), c.b()]);
+        a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(b))).sum()
+    }
+
     /// Each is darker or lighter than the next, and another colour besides.
     #[test]
     fn traces_are_told_apart() {
         for (theme, least) in [(Theme::dark(), 80), (Theme::light(), 160)] {
             for (i, j) in [(0, 1), (1, 2)] {
                 let (a, b) = (theme.trace(i), theme.trace(j));
-                let far = a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
-                let steps = contrast(a, b);
+                let (far, steps) = (difference(a, b), contrast(a, b));
                 assert!(far >= least && steps >= 1.4, "traces {i} and {j}, dark {}: {far}, {steps:.2}", theme.dark);
             }
         }
@@ -406,21 +390,12 @@ mod tests {
     #[test]
     fn variant_colours_stay_apart() {
         for theme in [Theme::dark(), Theme::light()] {
-            for i in 0..7 {
-                for j in 0..i {
-                    let (a, b) = (theme.series(i), theme.series(j));
-                    let far =
-                        a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
-                    let min = if i < 4 { 90 } else { 40 };
-                    assert!(far > min, "variants {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
-                }
-            }
             for i in 0..Theme::GROUPS {
                 for j in 0..i {
-                    let (a, b) = (theme.group(i), theme.group(j));
-                    let far =
-                        a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
-                    assert!(far > 60, "groups {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
+                    let far = difference(theme.group(i), theme.group(j));
+                    assert!(far > 60, "groups {i} and {j} look alike (dark {}): {far}", theme.dark);
+                    let (far, least) = (difference(theme.series(i), theme.series(j)), if i < 4 { 90 } else { 40 });
+                    assert!(i >= 7 || far > least, "variants {i} and {j} look alike (dark {}): {far}", theme.dark);
                 }
             }
         }

@@ -8,15 +8,15 @@ const BLOCK: usize = 64;
 
 /// X of A X = B. `None` if A is not positive, or holds what is no finite number.
 pub fn solve(a: DMatrix<f64>, mut b: DMatrix<f64>) -> Option<DMatrix<f64>> {
-    if !a.iter().all(|v| v.is_finite()) {
-        return None;
-    }
     factor(a)?.solve_mut(&mut b);
     Some(b)
 }
 
-/// L of A = L L^T.
-fn factor(mut a: DMatrix<f64>) -> Option<Cholesky<f64, Dyn>> {
+/// L of A = L L^T, to solve several equations with. `None` if A is not positive, or holds what is no finite number.
+pub fn factor(mut a: DMatrix<f64>) -> Option<Cholesky<f64, Dyn>> {
+    if !a.iter().all(|v| v.is_finite()) {
+        return None;
+    }
     let n = a.nrows();
     for from in (0..n).step_by(BLOCK) {
         let width = BLOCK.min(n - from);

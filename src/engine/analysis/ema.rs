@@ -42,40 +42,13 @@ pub fn weights(a: f64, t: usize) -> Vec<f64> {
 ///
 /// Returns as many values as `x`. An incomplete last row is left out.
 pub fn trace(x: &[f64], width: usize, a: f64) -> Vec<f64> {
-    trace_from(&vec![0.0; width], x, width, a)
-}
-
-/// Same as [`trace`], going on from a state of `width` values: the exact way to process a text in chunks.
-pub fn trace_from(state: &[f64], x: &[f64], width: usize, a: f64) -> Vec<f64> {
-    let mut h = state.to_vec();
+    let mut h = vec![0.0; width];
     let mut all = Vec::with_capacity(x.len());
     for row in x.chunks_exact(width.max(1)) {
         for (h, x) in h.iter_mut().zip(row) {
             *h = (1.0 - a) * *h + a * x;
         }
         all.extend_from_slice(&h);
-    }
-    all
-}
-
-/// The same traces by chunks of `chunk` rows: inside a chunk every row is a weighted sum of the
-/// chunk's inputs (parallel over time), and the state at the chunk's end is carried over with (1-a)^n.
-/// Equal to [`trace`] up to rounding, for every length and chunk.
-pub fn trace_chunked(x: &[f64], width: usize, a: f64, chunk: usize) -> Vec<f64> {
-    let width = width.max(1);
-    let mut carry = vec![0.0; width];
-    let mut all = Vec::with_capacity(x.len());
-    for block in x[..x.len() - x.len() % width].chunks(chunk.max(1) * width) {
-        for t in 0..block.len() / width {
-            let kept = retention(a, (t + 1) as f64);
-            for (d, c) in carry.iter().enumerate() {
-                let inside: f64 = (0..=t).map(|i| impulse(a, (t - i) as f64) * block[i * width + d]).sum();
-                all.push(kept * c + inside);
-            }
-        }
-        if all.len() >= width {
-            carry.copy_from_slice(&all[all.len() - width..]);
-        }
     }
     all
 }
@@ -142,9 +115,6 @@ fn rows<'a>(h1: &'a [f64], h2: &'a [f64], width: usize) -> impl Iterator<Item = 
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use rand::Rng;
-
     use super::*;
 
     #[test]
@@ -212,27 +182,5 @@ mod tests {
         assert_eq!(relative_distance(&[0.0; 4], &[0.0; 4], 2), vec![0.0, 0.0]);
         let r = relative_distance(&[1.0, 0.0], &[0.0, 1.0], 2);
         assert!((r[0] - std::f64::consts::SQRT_2).abs() < 1e-12);
-    }
-
-    proptest! {
-        #[test]
-        fn chunked_equals_sequential(
-            rows in 0usize..70, width in 1usize..5, chunk in 1usize..80, a in 0.001f64..1.0, seed in 0u64..1000,
-        ) {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let x: Vec<f64> = (0..rows * width).map(|_| rng.random_range(-2.0..2.0)).collect();
-            let sequential = trace(&x, width, a);
-            let chunked = trace_chunked(&x, width, a, chunk);
-            prop_assert_eq!(sequential.len(), chunked.len());
-            for (s, c) in sequential.iter().zip(&chunked) {
-                prop_assert!((s - c).abs() < 1e-12, "{} {}", s, c);
-            }
-            // And by carrying the state by hand, at any cut.
-            let cut = (chunk.min(rows)) * width;
-            let head = trace(&x[..cut], width, a);
-            let state = if cut == 0 { vec![0.0; width] } else { head[cut - width..].to_vec() };
-            let tail = trace_from(&state, &x[cut..], width, a);
-            prop_assert_eq!([head, tail].concat(), sequential);
-        }
     }
 }

@@ -12,7 +12,7 @@ mod values;
 mod xml;
 
 pub use values::{AttributeType, AttributeValue, NamedValue};
-use values::{ValueColumns, ValueNames, give, value};
+use values::{ValueColumns, ValueNames, give, take, value};
 
 /// A graph of a file.
 #[derive(Debug, Clone, Default, PartialEq)]

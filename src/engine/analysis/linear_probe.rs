@@ -3,7 +3,7 @@
 
 use nalgebra::DMatrix;
 
-use super::cholesky;
+use super::{cholesky, statistics::dot};
 
 /// The share of left-out points that fell on the right side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,10 +73,6 @@ impl Fit {
         let along: f64 = self.dual.iter().zip(train).map(|(w, &j)| w * gram[i][j]).sum();
         along - self.offset - total * mean(gram, i, train) + self.bias
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn mean(gram: &[Vec<f64>], i: usize, over: &[usize]) -> f64 {

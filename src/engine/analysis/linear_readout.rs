@@ -1,37 +1,47 @@
 //! The share of a vector that a linear map of another recovers: ridge regression, judged on rows that it was not fitted to.
 
-use nalgebra::DMatrix;
+use nalgebra::{Cholesky, DMatrix, Dyn, RowDVector};
 
 use super::cholesky;
 
-/// Rows of features and of what is to be read from them.
-#[derive(Clone, Copy)]
-pub struct Rows<'a> {
-    /// `(rows, width)`
-    pub features: &'a DMatrix<f64>,
-    /// `(rows, targets)`
-    pub targets: &'a DMatrix<f64>,
+/// Ridge regression on features: what is the same whatever is to be read from them.
+pub struct LinearReadout {
+    /// Features `(rows, width)` that a map is fitted to, and those that judge it, about the means of the first.
+    fitted: DMatrix<f64>,
+    judged: DMatrix<f64>,
+    /// L of X^T X + lambda I; nothing where that has none.
+    factor: Option<Cholesky<f64, Dyn>>,
 }
 
-/// R^2 on `test` of the ridge regression fitted on `train`, over all targets together: 1 where they are recovered whole, 0
-/// where their means say as much, below where the fit does not carry over. `ridge` is the penalty as a share of the features'
-/// mean variance. NaN where nothing varies or a number is not finite.
-pub fn explained(train: Rows<'_>, test: Rows<'_>, ridge: f64) -> f64 {
-    let means = |m: &DMatrix<f64>| m.row_mean();
-    let (mean_x, mean_y) = (means(train.features), means(train.targets));
-    let centred = |m: &DMatrix<f64>, mean: &nalgebra::RowDVector<f64>| {
-        DMatrix::from_fn(m.nrows(), m.ncols(), |row, column| m[(row, column)] - mean[column])
-    };
-    let (x, y) = (centred(train.features, &mean_x), centred(train.targets, &mean_y));
-    let mut gram = x.tr_mul(&x);
-    let penalty = ridge * gram.trace() / gram.nrows().max(1) as f64;
-    (0..gram.nrows()).for_each(|i| gram[(i, i)] += penalty);
-    let Some(map) = cholesky::solve(gram, x.tr_mul(&y)) else { return f64::NAN };
-    let wanted = centred(test.targets, &mean_y);
-    let left = &wanted - centred(test.features, &mean_x) * map;
-    // against the mean of the rows that are judged, as R^2 is defined
-    let around = centred(test.targets, &means(test.targets)).norm_squared();
-    if around > 0.0 { 1.0 - left.norm_squared() / around } else { f64::NAN }
+impl LinearReadout {
+    /// Features `(rows, width)` of the rows that maps are fitted to, and of those that judge them. `ridge` is the penalty as
+    /// a share of the features' mean variance.
+    pub fn new(fitted: &DMatrix<f64>, judged: &DMatrix<f64>, ridge: f64) -> Self {
+        let mean = fitted.row_mean();
+        let x = centred(fitted, &mean);
+        let mut gram = x.tr_mul(&x);
+        let penalty = ridge * gram.trace() / gram.nrows().max(1) as f64;
+        (0..gram.nrows()).for_each(|i| gram[(i, i)] += penalty);
+        Self { fitted: x, judged: centred(judged, &mean), factor: cholesky::factor(gram) }
+    }
+
+    /// R^2 on the rows that judge of the map fitted to `fitted`, targets `(rows, targets)` of the same rows as the features,
+    /// over all targets together: 1 where they are recovered whole, 0 where their means say as much, below where the fit
+    /// does not carry over. NaN where nothing varies or a number is not finite.
+    pub fn explained(&self, fitted: &DMatrix<f64>, judged: &DMatrix<f64>) -> f64 {
+        let Some(factor) = &self.factor else { return f64::NAN };
+        let mean = fitted.row_mean();
+        let mut map = self.fitted.tr_mul(&centred(fitted, &mean));
+        factor.solve_mut(&mut map);
+        let left = centred(judged, &mean) - &self.judged * map;
+        // against the mean of the rows that are judged, as R^2 is defined
+        let around = centred(judged, &judged.row_mean()).norm_squared();
+        if around > 0.0 { 1.0 - left.norm_squared() / around } else { f64::NAN }
+    }
+}
+
+fn centred(m: &DMatrix<f64>, mean: &RowDVector<f64>) -> DMatrix<f64> {
+    DMatrix::from_fn(m.nrows(), m.ncols(), |row, column| m[(row, column)] - mean[column])
 }
 
 #[cfg(test)]
@@ -50,7 +60,7 @@ mod tests {
         let half = x.nrows() / 2;
         let part = |m: &DMatrix<f64>, from: usize| m.rows(from, half).into_owned();
         let [a, b, c, d] = [part(x, 0), part(y, 0), part(x, half), part(y, half)];
-        explained(Rows { features: &a, targets: &b }, Rows { features: &c, targets: &d }, 1e-6)
+        LinearReadout::new(&a, &c, 1e-6).explained(&b, &d)
     }
 
     #[test]

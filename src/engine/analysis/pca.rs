@@ -1,5 +1,7 @@
 //! The first principal components of a cloud of points, by power iteration.
 
+use super::statistics::dot;
+
 /// Direction of largest variance and what it explains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrincipalComponent {
@@ -31,7 +33,7 @@ pub fn standard_scores(rows: &[&[f32]], first: usize, components: usize) -> Vec<
     let mut scores = vec![vec![]; rows.len()];
     for _ in 0..components {
         let PrincipalComponent { direction, explained } = first_component(left.get(first..).unwrap_or_default(), dims);
-        let along: Vec<f64> = left.iter().map(|row| project(row, &direction)).collect();
+        let along: Vec<f64> = left.iter().map(|row| dot(row, &direction)).collect();
         let variance = along.iter().skip(first).map(|v| v * v).sum::<f64>() / fitted.len().max(1) as f64;
         let scale = if explained > 0.0 && variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
         for ((row, scores), along) in left.iter_mut().zip(&mut scores).zip(&along) {
@@ -64,24 +66,20 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
     for _ in 0..ROUNDS {
         let mut next = vec![0.0; dims];
         for row in centred {
-            let score = project(row, &direction);
+            let score = dot(row, &direction);
             next.iter_mut().zip(row).for_each(|(n, v)| *n += score * v);
         }
         let size = next.iter().map(|v| v * v).sum::<f64>().sqrt();
         next.iter_mut().for_each(|v| *v /= size);
         direction = next;
-        let now = centred.iter().map(|row| project(row, &direction).powi(2)).sum::<f64>();
+        let now = centred.iter().map(|row| dot(row, &direction).powi(2)).sum::<f64>();
         let settled = (now - along).abs() <= 1e-12 * total;
         along = now;
         if settled {
             break;
         }
     }
-    let largest = direction.iter().fold(0.0f64, |best, v| if v.abs() > best.abs() { *v } else { best });
-    if largest < 0.0 {
-        direction.iter_mut().for_each(|v| *v = -*v);
-    }
-    PrincipalComponent { direction, explained: (along / total).min(1.0) }
+    PrincipalComponent { direction: with_positive_largest(direction), explained: (along / total).min(1.0) }
 }
 
 /// The first `count` components of rows that are already centred, each of length `dims`, largest first;
@@ -89,7 +87,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
 /// rows cost little: O(n² d).
 pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<PrincipalComponent> {
     let n = centred.len();
-    let mut gram: Vec<Vec<f64>> = centred.iter().map(|a| centred.iter().map(|b| project(a, b)).collect()).collect();
+    let mut gram: Vec<Vec<f64>> = centred.iter().map(|a| centred.iter().map(|b| dot(a, b)).collect()).collect();
     let total: f64 = gram.iter().enumerate().map(|(i, row)| row[i]).sum();
     let mut found = vec![];
     for _ in 0..count.min(n).min(dims) {
@@ -102,18 +100,24 @@ pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<Princi
         for (weight, row) in vector.iter().zip(centred) {
             direction.iter_mut().zip(row).for_each(|(d, v)| *d += weight * v);
         }
-        let size = project(&direction, &direction).sqrt();
+        let size = dot(&direction, &direction).sqrt();
         direction.iter_mut().for_each(|v| *v /= size);
-        let largest = direction.iter().fold(0.0f64, |best, v| if v.abs() > best.abs() { *v } else { best });
-        if largest < 0.0 {
-            direction.iter_mut().for_each(|v| *v = -*v);
-        }
         for (row, a) in gram.iter_mut().zip(&vector) {
             row.iter_mut().zip(&vector).for_each(|(g, b)| *g -= value * a * b);
         }
+        let direction = with_positive_largest(direction);
         found.push(PrincipalComponent { direction, explained: (value / total).min(1.0) });
     }
     found
+}
+
+/// The direction of the same line whose entry of largest size is positive.
+fn with_positive_largest(mut direction: Vec<f64>) -> Vec<f64> {
+    let largest = direction.iter().fold(0.0f64, |best, v| if v.abs() > best.abs() { *v } else { best });
+    if largest < 0.0 {
+        direction.iter_mut().for_each(|v| *v = -*v);
+    }
+    direction
 }
 
 /// The leading eigenvector (a unit vector) and eigenvalue of a symmetric positive matrix, by power
@@ -125,13 +129,13 @@ fn leading(matrix: &[Vec<f64>], total: f64) -> (Vec<f64>, f64) {
     let mut vector = matrix[longest].clone();
     let mut value = 0.0;
     for _ in 0..ROUNDS {
-        let size = project(&vector, &vector).sqrt();
+        let size = dot(&vector, &vector).sqrt();
         if !(size > 0.0 && size.is_finite()) {
             return (vec![0.0; n], 0.0);
         }
         vector.iter_mut().for_each(|v| *v /= size);
-        let next: Vec<f64> = matrix.iter().map(|row| project(row, &vector)).collect();
-        let now = project(&next, &vector);
+        let next: Vec<f64> = matrix.iter().map(|row| dot(row, &vector)).collect();
+        let now = dot(&next, &vector);
         let settled = (now - value).abs() <= 1e-10 * total;
         value = now;
         if settled {
@@ -139,14 +143,9 @@ fn leading(matrix: &[Vec<f64>], total: f64) -> (Vec<f64>, f64) {
         }
         vector = next;
     }
-    let size = project(&vector, &vector).sqrt();
+    let size = dot(&vector, &vector).sqrt();
     vector.iter_mut().for_each(|v| *v /= size);
     (vector, value)
-}
-
-/// Coordinate of a row along a direction.
-pub fn project(row: &[f64], direction: &[f64]) -> f64 {
-    row.iter().zip(direction).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!(found.len(), 3, "there is no fourth");
         for ((p, axis), share) in found.iter().zip(axes).zip([9.0, 4.0, 1.0]) {
             assert!((p.explained - share / 14.0).abs() < 1e-6, "{p:?}");
-            assert!((project(&p.direction, &axis).abs() - 1.0).abs() < 1e-4, "{p:?}");
+            assert!((dot(&p.direction, &axis).abs() - 1.0).abs() < 1e-4, "{p:?}");
         }
         assert!((found[0].explained - first_component(&rows, 5).explained).abs() < 1e-6);
         assert!(components(&[vec![0.0; 3], vec![0.0; 3]], 3, 2).is_empty());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Choice, choices};
+use crate::config::choices;
 
 /// The planar field that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,15 +20,4 @@ pub enum PlanarField {
 
 choices! {
     for PlanarField { VanDerPol = "van_der_pol", Spiral = "spiral", Linear = "linear", Mlp = "mlp" }
-}
-
-impl PlanarField {
-    /// Every field, in the order of the menus.
-    pub const ALL: [PlanarField; 4] =
-        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
-
-    /// Returns the id that settings and files use.
-    pub fn id(self) -> &'static str {
-        Choice::id(self)
-    }
 }

@@ -54,52 +54,11 @@ impl MannWhitney {
         let z = (self.u - m * n / 2.0 - 0.5) / variance.sqrt();
         0.5 * libm::erfc(z / std::f64::consts::SQRT_2)
     }
-
-    /// The same exactly, by counting; None if values are equal or the samples too large to count
-    /// (more than 4,096 pairs).
-    pub fn p_greater_exactly(&self) -> Option<f64> {
-        let (m, n) = self.n;
-        if self.ties > 0.0 || m * n > 4096 || m * n == 0 {
-            return None;
-        }
-        // share[k]: of all ways to place m among m + n, those with U = k, built up one value at a time:
-        // the generating function prod (1 - q^(n+i)) / (1 - q^i), i = 1..m.
-        let mut ways = vec![0.0f64; m * n + 1];
-        ways[0] = 1.0;
-        for i in 1..=m {
-            for k in (n + i..ways.len()).rev() {
-                ways[k] -= ways[k - n - i];
-            }
-            for k in i..ways.len() {
-                ways[k] += ways[k - i];
-            }
-        }
-        let total: f64 = ways.iter().sum();
-        Some(ways[(self.u.round() as usize).min(m * n)..].iter().sum::<f64>() / total)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_order_of_small_samples_is_counted() {
-        // By enumeration: of the 10 ways to place 2 among 5, U is 0..6 with 1 1 2 2 2 1 1 of them.
-        let p = |a: &[f64], b: &[f64]| MannWhitney::new(a, b).p_greater_exactly().unwrap();
-        assert!((p(&[4.0, 5.0], &[1.0, 2.0, 3.0]) - 0.1).abs() < 1e-12);
-        assert!((p(&[3.0, 5.0], &[1.0, 2.0, 4.0]) - 0.2).abs() < 1e-12);
-        assert!((p(&[1.0, 2.0], &[3.0, 4.0, 5.0]) - 1.0).abs() < 1e-12);
-        assert!(MannWhitney::new(&[1.0], &[1.0]).p_greater_exactly().is_none());
-    }
-
-    #[test]
-    fn the_exact_and_the_normal_p_agree_where_both_hold() {
-        let a: Vec<f64> = (0..30).map(|i| f64::from(i * 7 % 30) + 4.3).collect();
-        let b: Vec<f64> = (0..30).map(|i| f64::from(i * 11 % 30)).collect();
-        let test = MannWhitney::new(&a, &b);
-        assert!((test.p_greater() - test.p_greater_exactly().unwrap()).abs() < 2e-3);
-    }
 
     #[test]
     fn nothing_gives_nothing() {

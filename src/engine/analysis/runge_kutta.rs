@@ -1,7 +1,7 @@
 //! Runge-Kutta methods: each is one constant, which holds all that is known of it, and one line of the list. The
 //! loop that runs them is `ode::solve`; it is not known here, so that views and labs can read the facts.
 
-use crate::config::Choice;
+use crate::config::{Choice, choices};
 use std::{fmt, hash};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -315,23 +315,7 @@ pub enum Policy {
     Clip,
 }
 
-impl Policy {
-    /// Both policies, in the order of the menus.
-    pub const ALL: [Policy; 2] = [Policy::Interpolate, Policy::Clip];
-
-    /// Returns the id that settings and files use.
-    pub fn id(self) -> &'static str {
-        match self {
-            Policy::Interpolate => "interpolate",
-            Policy::Clip => "clip",
-        }
-    }
-
-    /// Returns the policy with this id, if there is one.
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.id() == id)
-    }
-}
+choices! { for Policy { Interpolate = "interpolate", Clip = "clip" } }
 
 const TSIT5_LAST: &[f64] = &[
     0.096_460_766_818_065_23,
@@ -341,17 +325,8 @@ const TSIT5_LAST: &[f64] = &[
     -3.290_069_515_436_081,
     2.324_710_524_099_774,
 ];
+
 impl Choice for Method {
-    fn all() -> Vec<Self> {
-        Self::ALL.to_vec()
-    }
-
-    fn id(self) -> &'static str {
-        Self::id(self)
-    }
-}
-
-impl Choice for Policy {
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }

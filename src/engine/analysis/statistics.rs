@@ -28,6 +28,11 @@ pub fn mean_row(rows: &[Vec<f64>]) -> Vec<f64> {
     mean
 }
 
+/// The sum of a_i b_i.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// a - b, one by one.
 pub fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
@@ -47,6 +52,12 @@ pub fn largest<V: Copy + Into<f64>>(values: &[V], count: usize) -> Vec<usize> {
     places.sort_by(|a, b| values[*b].into().total_cmp(&values[*a].into()));
     places.truncate(count);
     places
+}
+
+/// The value that this share of all lies below, of an even number of values the upper middle one for .5; `None` for none.
+pub fn upper_quantile<V: Copy + Into<f64>>(mut values: Vec<V>, share: f64) -> Option<V> {
+    values.sort_by(|a, b| (*a).into().total_cmp(&(*b).into()));
+    values.get((values.len() as f64 * share) as usize).copied()
 }
 
 /// Mean and sample standard deviation (n - 1; zero for a single value).
@@ -100,6 +111,14 @@ mod tests {
     fn the_largest_come_first_and_of_equal_ones_the_first() {
         assert_eq!(largest(&[1.0_f32, 3.0, 2.0, 3.0], 3), [1, 3, 2]);
         assert_eq!(largest(&[1.0, -1.0], 5), [0, 1]);
+    }
+
+    #[test]
+    fn a_quantile_is_one_of_the_values() {
+        assert_eq!(upper_quantile(vec![4.0, 1.0, 3.0, 2.0], 0.5), Some(3.0));
+        assert_eq!(upper_quantile((0..20).rev().map(|v| v as f32).collect(), 0.9), Some(18.0));
+        assert_eq!(upper_quantile(vec![7.0f32], 0.9), Some(7.0));
+        assert_eq!(upper_quantile(Vec::<f64>::new(), 0.5), None);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use rand::{Rng, seq::IndexedRandom};
 
+use super::statistics::softmax;
+
 /// The counts of a document's tokens, by token.
 pub type Counts = BTreeMap<u32, f64>;
 
@@ -98,11 +100,7 @@ impl UnigramMixture {
     }
 
     fn responsibilities(&self, document: &Counts) -> Vec<f64> {
-        let each = self.joint(document);
-        let top = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let shares: Vec<f64> = each.iter().map(|l| (l - top).exp()).collect();
-        let sum: f64 = shares.iter().sum();
-        shares.iter().map(|share| share / sum).collect()
+        softmax(&self.joint(document))
     }
 }
 

@@ -320,6 +320,7 @@ mod tests {
         assert_eq!(knobs[1].tip, "Learns nothing if set. Off by default.");
         assert_eq!(file_key(&knobs, FileKind::Checkpoint), Some("model.checkpoint"));
         assert_eq!(knobs[3].range, Range::Choice(vec!["mixture", "facts"]), "a lab may offer fewer");
+        assert_eq!((Source::from_id("letters"), Source::from_id("sounds")), (Some(Source::Letters), None));
         assert_eq!(knobs[4].range, Range::Float { min: 1e-6, max: 1.0, log: true });
         assert_eq!((knobs[4].default.clone(), knobs[4].applies), (Value::Float(0.01), Applies::Live));
     }

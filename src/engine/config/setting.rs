@@ -206,15 +206,30 @@ impl MatrixFile {
 #[macro_export]
 macro_rules! choices {
     (for $name:ident { $($variant:ident = $id:literal),+ $(,)? }) => {
-        impl $crate::config::Choice for $name {
-            fn all() -> Vec<Self> {
-                vec![$(Self::$variant),+]
-            }
+        impl $name {
+            /// Every choice, in the order in which they are offered.
+            pub const ALL: [Self; [$($id),+].len()] = [$(Self::$variant),+];
 
-            fn id(self) -> &'static str {
+            /// The name in settings and files.
+            pub fn id(self) -> &'static str {
                 match self {
                     $(Self::$variant => $id),+
                 }
+            }
+
+            /// The choice of this name, if there is one.
+            pub fn from_id(id: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|choice| choice.id() == id)
+            }
+        }
+
+        impl $crate::config::Choice for $name {
+            fn all() -> Vec<Self> {
+                Self::ALL.to_vec()
+            }
+
+            fn id(self) -> &'static str {
+                self.id()
             }
         }
     };

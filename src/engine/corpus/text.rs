@@ -9,6 +9,7 @@ use super::{
     tokenizer::Tokenizer,
     windows::{self, TextPart},
 };
+use crate::files::memory::size;
 
 /// A text, and where it is cut.
 pub(super) struct Text {
@@ -66,7 +67,7 @@ impl Text {
 
 impl Stream for Text {
     fn describe(&self) -> String {
-        let size = readable_size(self.file.len());
+        let size = size(self.file.len() as u64);
         let encoding = self.file.encoding;
         if encoding == Encoding::Latin1 { format!("{size}, {}", encoding.name()) } else { size }
     }
@@ -125,16 +126,5 @@ impl Stream for Text {
 
     fn chunk(&self, tokenizer: &Tokenizer, span: TextSpan, from: usize) -> Result<Option<TextChunk>, CorpusError> {
         self.read_unchanged(|| chunks::chunk(self.span(span), from, self.file.encoding, tokenizer))
-    }
-}
-
-/// Bytes in words, as disks count them.
-fn readable_size(bytes: usize) -> String {
-    let bytes = bytes as f64;
-    match bytes {
-        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
-        b if b >= 1e6 => format!("{:.1} MB", b / 1e6),
-        b if b >= 1e3 => format!("{:.0} kB", b / 1e3),
-        b => format!("{b:.0} bytes"),
     }
 }

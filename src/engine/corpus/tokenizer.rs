@@ -231,24 +231,23 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
-        let first = rest.chars().next()?;
-        let end = if first.is_alphanumeric() { word_end(rest) } else { first.len_utf8() };
-        let (word, after) = rest.split_at(end);
-        rest = after;
-        Some(word)
+        take_word(&mut rest)
     })
 }
 
 /// Same as [`words`], with every white space between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
-    std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let end = if first.is_alphanumeric() { word_end(rest) } else { first.len_utf8() };
-        let (piece, after) = rest.split_at(end);
-        rest = after;
-        Some(piece)
-    })
+    std::iter::from_fn(move || take_word(&mut rest))
+}
+
+/// Cuts the word or the single character off with which the text begins.
+fn take_word<'t>(rest: &mut &'t str) -> Option<&'t str> {
+    let first = rest.chars().next()?;
+    let end = if first.is_alphanumeric() { word_end(rest) } else { first.len_utf8() };
+    let (word, after) = rest.split_at(end);
+    *rest = after;
+    Some(word)
 }
 
 /// Bytes of the word that `text` begins with.

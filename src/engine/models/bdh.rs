@@ -229,7 +229,7 @@ impl Trainable for Bdh {
             Some(_) => self.continued_loss(batch)?,
             None => self.cross_entropy(&self.net, batch, &self.dropout())?,
         };
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+        Ok(cross_entropy.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

@@ -154,8 +154,7 @@ impl Trainable for BiGru {
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let total = self.net.cross_entropy(batch, self.dropout())?;
-        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+        Ok(self.net.cross_entropy(batch, self.dropout())?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

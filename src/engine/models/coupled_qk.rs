@@ -112,8 +112,7 @@ impl Trainable for CoupledQk {
     params_and_spec!(CoupledQk);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
-        let cross_entropy = Self::cross_entropy(&self.net.with_shared_weights(accumulator)?, batch)?;
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+        Ok(Self::cross_entropy(&self.net.with_shared_weights(accumulator)?, batch)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

@@ -145,8 +145,7 @@ impl Trainable for Dense {
     params_and_spec!(Dense);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
-        let cross_entropy = self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?;
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+        Ok(self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

@@ -198,7 +198,7 @@ impl Trainable for FastSlow {
         let encoded = self.encode(&self.net.with_shared_weights(accumulator)?, &batch.tokens, &mut Tap::off(), true)?;
         let cross_entropy = self.cross_entropy(&self.net, &encoded.x, &batch.targets)?;
         Ok(match encoded.fixed_point {
-            None => Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] },
+            None => cross_entropy.into(),
             Some(miss) => Loss {
                 total: (&cross_entropy + (&miss * self.spec.aux_lambda)?)?,
                 cross_entropy,

@@ -23,7 +23,7 @@ pub use spec::GraphBdhSpec;
 use self::net::{Net, SynapseState};
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::Capabilities,
+    capabilities::{Capabilities, GraphMatrices, TrainedGraph},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -96,8 +96,7 @@ impl Trainable for GraphBdh {
     params_and_spec!(GraphBdh);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let cross_entropy = Self::cross_entropy(&self.net, batch)?;
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+        Ok(Self::cross_entropy(&self.net, batch)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
@@ -105,7 +104,25 @@ impl Trainable for GraphBdh {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { token_model: Some(self), ..Capabilities::default() }
+        Capabilities { token_model: Some(self), trained_graph: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl TrainedGraph for GraphBdh {
+    fn graph(&self) -> Result<GraphMatrices> {
+        self.inference_net.graph()
+    }
+
+    fn pulses(&self, tokens: &Tensor) -> Result<Tensor> {
+        self.inference_net.pulses(tokens)
+    }
+
+    fn neurons(&self) -> usize {
+        self.spec.neurons
+    }
+
+    fn layers(&self) -> usize {
+        self.spec.layers
     }
 }
 

@@ -106,6 +106,13 @@ pub struct Loss {
     pub parts: Vec<(&'static str, Tensor)>,
 }
 
+/// A loss of one part, which is reported as it is minimised.
+impl From<Tensor> for Loss {
+    fn from(total: Tensor) -> Self {
+        Self { cross_entropy: total.detach(), total, parts: vec![] }
+    }
+}
+
 /// A [`Loss`] that was computed with an accumulator, which alone can differentiate it
 /// ([`GradAccumulator::backward`]).
 pub struct AccumulatedLoss {

@@ -103,7 +103,7 @@ impl OdeFlow {
         }
         let (field, u) = (self.net.field.clone(), u.clone());
         let field: SharedField = Arc::new(move |t: f64, y: &Tensor| field.velocity(t, y, &field.push(&u)?));
-        Ok(ode::solve_with(self.spec.gradient, &field, &self.field_weights(), start, (0.0, 1.0), options)?.end)
+        Ok(ode::solve_with(self.spec.gradient, &field, &self.field_weights(), start, ode::Span::UNIT, options)?.end)
     }
 
     fn field_weights(&self) -> Vec<Tensor> {
@@ -137,8 +137,7 @@ impl Trainable for OdeFlow {
         if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
             return steered.loss(&carry, &self.inference_net, batch, &self.options());
         }
-        let cross_entropy = self.cross_entropy_by(&carry, &net, batch, &self.no_control(batch)?)?;
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+        Ok(self.cross_entropy_by(&carry, &net, batch, &self.no_control(batch)?)?.into())
     }
 
     /// The loss of the language with u = 0, in both stages: the price of steering for those who do not steer.

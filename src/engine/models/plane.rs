@@ -6,11 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam};
-use crate::{
-    models::prelude::*,
-    nn::{fused::mlp::Act, layers},
-    ode::Field,
-};
+use crate::{models::prelude::*, nn::layers::SiluMlp, ode::Field};
 
 /// Half the side of the square that the network learns on and that starts are taken from.
 pub const REACH: f64 = 3.0;
@@ -49,27 +45,18 @@ impl FamilySpec for PlaneSpec {
     }
 }
 
-/// Weights and biases of 2 -> H -> H -> 2.
-struct Net([(Tensor, Tensor); 3]);
+/// y `(N, 2)` -> dy/dt `(N, 2)`
+struct Net(SiluMlp);
 
 impl Net {
     fn new(params: &mut Params, h: usize) -> Result<Self> {
-        let mut layer = |name: &str, outputs: usize, inputs: usize| -> Result<(Tensor, Tensor)> {
-            let w = layers::input_proj(params, &format!("{name}.weight"), outputs, inputs)?;
-            // spread over the square, so that the units do not all bend at its middle
-            let b = params.normal(&format!("{name}.bias"), outputs, if inputs == 2 { 1.0 } else { 0.1 })?;
-            Ok((w, b))
-        };
-        Ok(Net([layer("first", h, 2)?, layer("second", h, h)?, layer("last", 2, h)?]))
+        // spread over the square, so that the units do not all bend at its middle
+        let spread = |inputs: usize| if inputs == 2 { 1.0 } else { 0.1 };
+        Ok(Net(SiluMlp::new(params, [2, h, 2], [2, h, h].map(spread))?))
     }
 
-    /// y `(N, 2)` -> dy/dt `(N, 2)`
     fn velocity(&self, y: &Tensor) -> Result<Tensor> {
-        let [first, second, last] = &self.0;
-        let through = |x: &Tensor, (w, b): &(Tensor, Tensor)| linear(x, w)?.broadcast_add(b);
-        let hidden = Act::Silu.apply(&through(y, first)?)?;
-        let hidden = Act::Silu.apply(&through(&hidden, second)?)?;
-        through(&hidden, last)
+        self.0.forward(y)
     }
 }
 
@@ -142,8 +129,7 @@ impl Trainable for Plane {
 
     /// The error on this update's points, as a share of the field's own size; reported as the loss.
     fn loss_into(&self, _: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let total = self.error(&self.net, self.step)?;
-        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+        Ok(self.error(&self.net, self.step)?.into())
     }
 
     /// The same on points that no update draws.

@@ -332,8 +332,7 @@ impl Trainable for Recover {
     params_and_spec!(Recover);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let total = self.cross_entropy(&self.weights, batch)?;
-        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+        Ok(self.cross_entropy(&self.weights, batch)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

@@ -14,7 +14,7 @@ use crate::{
     },
     files,
     models::prelude::*,
-    nn::{fused::mlp::Act, layers},
+    nn::layers::SiluMlp,
 };
 
 /// Controls of a held-out measurement; an update has as many as its batch has rows.
@@ -142,27 +142,18 @@ impl FamilySpec for StationarySpec {
     }
 }
 
-/// Weights and biases of c -> H -> H -> n.
-struct Net([(Tensor, Tensor); 3]);
+/// y `(N, c)` -> scores `(N, n)`
+struct Net(SiluMlp);
 
 impl Net {
-    fn new(params: &mut Params, [c, h, n]: [usize; 3]) -> Result<Self> {
-        let mut layer = |name: &str, outputs: usize, inputs: usize, spread: f64| -> Result<(Tensor, Tensor)> {
-            let w = layers::input_proj(params, &format!("{name}.weight"), outputs, inputs)?;
-            let b = params.normal(&format!("{name}.bias"), outputs, spread)?;
-            Ok((w, b))
-        };
+    fn new(params: &mut Params, sizes: [usize; 3]) -> Result<Self> {
         // The first biases spread over the range of y, so that the units do not all bend at its middle.
-        Ok(Net([layer("first", h, c, 1.0)?, layer("second", h, h, 0.1)?, layer("last", n, h, 0.02)?]))
+        Ok(Net(SiluMlp::new(params, sizes, [1.0, 0.1, 0.02])?))
     }
 
     /// y `(N, c)` -> log phi `(N, n)`
     fn log_distribution(&self, y: &Tensor) -> Result<Tensor> {
-        let [first, second, last] = &self.0;
-        let through = |x: &Tensor, (w, b): &(Tensor, Tensor)| linear(x, w)?.broadcast_add(b);
-        let hidden = Act::Silu.apply(&through(y, first)?)?; // (N, H)
-        let hidden = Act::Silu.apply(&through(&hidden, second)?)?; // (N, H)
-        let scores = through(&hidden, last)?; // (N, n)
+        let scores = self.0.forward(y)?; // (N, n)
         scores.broadcast_sub(&scores.log_sum_exp(D::Minus1)?.unsqueeze(D::Minus1)?)
     }
 }
@@ -238,8 +229,7 @@ impl Trainable for Stationary {
 
     /// The relative entropy on this update's controls, nats; reported as the loss.
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let total = self.error(&self.net, self.step, batch.tokens.dim(0)?)?;
-        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+        Ok(self.error(&self.net, self.step, batch.tokens.dim(0)?)?.into())
     }
 
     /// The same on controls that no update draws.

@@ -13,7 +13,8 @@ use super::{
     Params,
     fused::{
         layer::Style,
-        linear::linear_biased,
+        linear::{linear, linear_biased},
+        mlp::Act,
         norm::{layer_norm, rms_norm},
     },
 };
@@ -41,6 +42,31 @@ pub fn residual_out_proj(
     writers: usize,
 ) -> Result<Tensor> {
     params.normal(name, (outputs, inputs), (3.0 * (inputs * writers.max(1)) as f64).powf(-0.5))
+}
+
+/// Two hidden layers of SiLU units: weights and biases of inputs -> H -> H -> outputs.
+pub struct SiluMlp([(Tensor, Tensor); 3]);
+
+impl SiluMlp {
+    /// Parameters `first`, `second` and `last`, each `.weight` and `.bias`. `sizes` are inputs, H and outputs, `spreads` the
+    /// standard deviations of the three biases.
+    pub fn new(params: &mut Params, [inputs, h, outputs]: [usize; 3], spreads: [f64; 3]) -> Result<Self> {
+        let mut layer = |name: &str, outputs: usize, inputs: usize, spread: f64| -> Result<(Tensor, Tensor)> {
+            let w = input_proj(params, &format!("{name}.weight"), outputs, inputs)?;
+            Ok((w, params.normal(&format!("{name}.bias"), outputs, spread)?))
+        };
+        let [first, second, last] = spreads;
+        Ok(Self([layer("first", h, inputs, first)?, layer("second", h, h, second)?, layer("last", outputs, h, last)?]))
+    }
+
+    /// x `(N, inputs)` -> `(N, outputs)`
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let [first, second, last] = &self.0;
+        let through = |x: &Tensor, (w, b): &(Tensor, Tensor)| linear(x, w)?.broadcast_add(b);
+        let hidden = Act::Silu.apply(&through(x, first)?)?; // (N, H)
+        let hidden = Act::Silu.apply(&through(&hidden, second)?)?; // (N, H)
+        through(&hidden, last)
+    }
 }
 
 /// A norm over channels.

@@ -7,8 +7,9 @@ use std::result;
 use candle_core::{Result, Tensor, Var, bail};
 
 use super::{
-    SharedField, Solution, SolveError, SolverOptions,
+    SharedField, Solution, SolveError, SolverOptions, Span,
     solve::Solver,
+    state::ErrorScope,
     vjp::{self, Vjp, attach, check, gradients},
 };
 
@@ -22,21 +23,21 @@ pub fn adjoint(
     field: &SharedField,
     weights: &[Tensor],
     y0: &Tensor,
-    (t0, t1): (f64, f64),
+    span: Span,
     options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
-    check(weights, y0, t0)?;
+    check(weights, y0, span.start)?;
     let still = vjp::detached(field);
     let mut solver = Solver::new(&still, options);
-    let solution = solver.run(&y0.detach(), t0, &[t1], options.keep_states, &mut |_| Ok(()))?;
+    let solution = solver.run_span(&y0.detach(), span, options.keep_states)?;
     let back = Backwards {
         field: field.clone(),
         weights: weights.to_vec(),
         end: solution.end.clone(),
-        span: (t0, t1),
+        span,
         options: SolverOptions { keep_states: false, ..options.clone() },
     };
-    let end = attach(&solution.end, y0, weights, back).map_err(|e| solver.failed(e, t0))?;
+    let end = attach(&solution.end, y0, weights, back).map_err(|e| solver.failed(e, span.start))?;
     Ok(Solution { end, ..solution })
 }
 
@@ -44,7 +45,7 @@ struct Backwards {
     field: SharedField,
     weights: Vec<Tensor>,
     end: Tensor,
-    span: (f64, f64),
+    span: Span,
     options: SolverOptions,
 }
 
@@ -55,12 +56,12 @@ impl Backwards {
         [n, n].into_iter().chain(self.weights.iter().map(Tensor::elem_count)).collect()
     }
 
-    /// d(y, a, g)/ds at t = t1 - s: (-f, a^T df/dy, a^T df/dw).
+    /// d(y, a, g)/ds at t = end - s: (-f, a^T df/dy, a^T df/dw).
     fn at(&self, s: f64, flat: &Tensor) -> Result<Tensor> {
         let n = self.end.elem_count();
         let part = |i: usize| flat.narrow(0, i * n, n)?.contiguous()?.reshape(self.end.shape());
         let y = Var::from_tensor(&part(0)?)?;
-        let f = self.field.at(self.span.1 - s, &y)?;
+        let f = self.field.at(self.span.end - s, &y)?;
         if f.shape() != self.end.shape() {
             bail!("the field gave {:?} for a state {:?}", f.shape(), self.end.shape());
         }
@@ -83,9 +84,9 @@ impl Vjp for Backwards {
         }
         let start = Tensor::cat(&flat, 0)?;
         let law = |s: f64, flat: &Tensor| self.at(s, flat);
-        let mut solver = Solver::with_parts(&law, &self.options, parts.clone());
-        let (t0, t1) = self.span;
-        let found = solver.run(&start, 0.0, &[t1 - t0], false, &mut |_| Ok(()))?.end;
+        let mut solver = Solver::scoped(&law, &self.options, ErrorScope::Parts(parts.clone()));
+        let length = self.span.end - self.span.start;
+        let found = solver.run_span(&start, Span { start: 0.0, end: length }, false)?.end;
         let mut at = parts[0];
         let mut take = |like: &Tensor| -> Result<Tensor> {
             let piece = found.narrow(0, at, like.elem_count())?.contiguous()?.reshape(like.shape())?;

@@ -6,13 +6,13 @@ use std::result;
 use candle_core::{Result, Tensor, Var};
 
 use super::{
-    SharedField, Solution, SolveError, SolverOptions, Tableau,
+    SharedField, Solution, SolveError, SolverOptions, Span, Tableau,
     solve::{AcceptedStep, Solver},
     step::{StepTimes, step},
     vjp::{self, Vjp, attach, check, gradients},
 };
 
-/// Same as [`solve`](super::solve), with the gradients of [`backprop`](super::backprop) for the start and `weights`,
+/// Same as [`solve`](super::solve), with the gradients of [`Gradient::Backprop`](super::Gradient::Backprop) for the start and `weights`,
 /// the variables that the field reads.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ pub fn checkpointed(
     field: &SharedField,
     weights: &[Tensor],
     y0: &Tensor,
-    (t0, t1): (f64, f64),
+    Span { start: t0, end: t1 }: Span,
     options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
     check(weights, y0, t0)?;

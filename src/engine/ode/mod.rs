@@ -8,7 +8,6 @@ use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 mod adjoint;
-mod backprop;
 mod checkpointed;
 mod error;
 mod solve;
@@ -18,10 +17,23 @@ mod vjp;
 
 pub use crate::analysis::runge_kutta::{Method, Policy, Tableau};
 pub use adjoint::adjoint;
-pub use backprop::backprop;
 pub use checkpointed::checkpointed;
 pub use error::{Reason, SolveError};
 pub use solve::{solve, solve_at, solve_for};
+
+/// The times of a solve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// t0, of the start.
+    pub start: f64,
+    /// t1, of the end; after the start.
+    pub end: f64,
+}
+
+impl Span {
+    /// From 0 to 1: the depth of a flow.
+    pub const UNIT: Self = Self { start: 0.0, end: 1.0 };
+}
 
 /// The right-hand side. Closures of `(t, &y)` are fields.
 pub trait Field {
@@ -47,7 +59,9 @@ pub type SharedField = Arc<dyn Field + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gradient {
-    /// Back through every operation of every step: exact for the numbers computed; all is kept.
+    /// Back through every operation of every step: exact for the numbers computed; all is kept. The steps that an adaptive
+    /// method chose count as given: their lengths are plain numbers. candle goes back over a graph by recursion: thousands
+    /// of steps need a thread with a large stack, or another way.
     Backprop,
     /// The same gradients; each step is computed again when its turn comes. Kept: a state or two a
     /// step.
@@ -55,25 +69,6 @@ pub enum Gradient {
     /// The adjoint equation, solved backwards (Chen et al. 2018); kept: the end alone. As exact as both
     /// solves.
     Adjoint,
-}
-
-impl Gradient {
-    /// All ways to gradients.
-    pub const ALL: [Gradient; 3] = [Gradient::Backprop, Gradient::Checkpointed, Gradient::Adjoint];
-
-    /// The name in settings and files.
-    pub fn id(self) -> &'static str {
-        match self {
-            Gradient::Backprop => "backprop",
-            Gradient::Checkpointed => "checkpointed",
-            Gradient::Adjoint => "adjoint",
-        }
-    }
-
-    /// The way of this name.
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|g| g.id() == id)
-    }
 }
 
 /// [`solve`] whose end has gradients, by the way asked for. `weights` are the variables that the field
@@ -86,11 +81,11 @@ pub fn solve_with(
     field: &SharedField,
     weights: &[Tensor],
     y0: &Tensor,
-    span: (f64, f64),
+    span: Span,
     options: &SolverOptions,
 ) -> std::result::Result<Solution, SolveError> {
     match gradient {
-        Gradient::Backprop => backprop(field.as_ref(), y0, span, options),
+        Gradient::Backprop => solve(field.as_ref(), y0, span, options),
         Gradient::Checkpointed => checkpointed(field, weights, y0, span, options),
         Gradient::Adjoint => adjoint(field, weights, y0, span, options),
     }

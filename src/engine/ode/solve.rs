@@ -8,8 +8,8 @@ use std::{ops::Range, result};
 use candle_core::{DType, Tensor};
 
 use super::{
-    Attempt, Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, Tableau, Trace,
-    state::{self, Measure},
+    Attempt, Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, Span, Tableau, Trace,
+    state::{self, ErrorScope, Measure},
     step::{Step, StepTimes, step},
 };
 
@@ -17,18 +17,17 @@ const SAFETY: f64 = 0.9;
 const GROWTH: f64 = 10.0;
 const SHRINKAGE: f64 = 0.2;
 
-/// Solves dy/dt = field from y(t0) = y0 to t1 > t0.
+/// Solves dy/dt = field over a span, from y0 at its start.
 ///
 /// # Errors
 /// A [`SolveError`] names the reason and the time, and has the trace until then.
 pub fn solve(
     field: &dyn Field,
     y0: &Tensor,
-    t0: f64,
-    t1: f64,
+    span: Span,
     options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
-    Solver::new(field, options).run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
+    Solver::new(field, options).run_span(y0, span, options.keep_states)
 }
 
 /// Same as [`solve`], with steps of an adaptive method that answer to the error of some values alone, by their places in the
@@ -39,13 +38,11 @@ pub fn solve(
 pub fn solve_for(
     field: &dyn Field,
     y0: &Tensor,
-    (t0, t1): (f64, f64),
+    span: Span,
     options: &SolverOptions,
     only: Range<usize>,
 ) -> result::Result<Solution, SolveError> {
-    let mut solver = Solver::new(field, options);
-    solver.measure.only = Some(only);
-    solver.run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
+    Solver::scoped(field, options, ErrorScope::Only(only)).run_span(y0, span, options.keep_states)
 }
 
 /// Same as [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off the steps'
@@ -113,13 +110,18 @@ pub(super) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(super) fn new(field: &'a dyn Field, options: &'a SolverOptions) -> Self {
-        Self::with_parts(field, options, vec![])
+        Self::scoped(field, options, ErrorScope::Whole)
     }
 
-    /// A solver of a flat state made of parts of these lengths, each of which must meet the tolerance.
-    pub(super) fn with_parts(field: &'a dyn Field, options: &'a SolverOptions, parts: Vec<usize>) -> Self {
-        let measure = Measure { rtol: options.rtol, atol: options.atol, parts, only: None };
+    /// A solver whose steps answer to the error of a part of the state.
+    pub(super) fn scoped(field: &'a dyn Field, options: &'a SolverOptions, scope: ErrorScope) -> Self {
+        let measure = Measure { rtol: options.rtol, atol: options.atol, scope };
         Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
+    }
+
+    /// Goes from the start of a span to its end.
+    pub(super) fn run_span(&mut self, y0: &Tensor, span: Span, keep: bool) -> result::Result<Solution, SolveError> {
+        self.run(y0, span.start, &[span.end], keep, &mut |_| Ok(()))
     }
 
     /// An error of candle's after the solve, in a solve's words.

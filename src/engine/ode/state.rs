@@ -84,15 +84,23 @@ fn add_up<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std::ops:
     }
 }
 
-/// The tolerances of an error, and the parts of the state that each must meet them.
+/// The values of a state, in row-major order, whose error must meet the tolerances.
+#[derive(Debug, Clone)]
+pub enum ErrorScope {
+    /// All together.
+    Whole,
+    /// Parts of these lengths, each on its own: the largest error counts.
+    Parts(Vec<usize>),
+    /// These alone.
+    Only(Range<usize>),
+}
+
+/// The tolerances of an error, and what must meet them.
 #[derive(Debug, Clone)]
 pub struct Measure {
     pub rtol: f64,
     pub atol: f64,
-    /// Lengths of parts of a flat state, whose largest size counts; empty: the whole.
-    pub parts: Vec<usize>,
-    /// The values that count alone, of a state in row-major order, if not all do.
-    pub only: Option<Range<usize>>,
+    pub scope: ErrorScope,
 }
 
 impl Measure {
@@ -152,19 +160,21 @@ impl Measure {
     }
 
     fn spans(&self, len: usize) -> Vec<(usize, usize)> {
-        if let Some(only) = &self.only {
-            let (from, to) = (only.start.min(len), only.end.min(len));
-            return vec![(from, to - from)];
+        match &self.scope {
+            ErrorScope::Whole => vec![(0, len)],
+            ErrorScope::Only(only) => {
+                let (from, to) = (only.start.min(len), only.end.min(len));
+                vec![(from, to - from)]
+            }
+            ErrorScope::Parts(parts) => {
+                let mut at = 0;
+                let spans = parts.iter().map(|&n| {
+                    at += n;
+                    (at - n, n)
+                });
+                spans.filter(|s| s.1 > 0).collect()
+            }
         }
-        if self.parts.is_empty() {
-            return vec![(0, len)];
-        }
-        let mut at = 0;
-        let spans = self.parts.iter().map(|&n| {
-            at += n;
-            (at - n, n)
-        });
-        spans.filter(|s| s.1 > 0).collect()
     }
 }
 

@@ -4,24 +4,26 @@
 use crate::{
     analysis::{
         bdh_dynamics::{
-            Dense, Discrepancy, Drift, Normfree, Weights,
+            Dense, Discrepancy, Drift, Normfree, TrainedSynapses, Weights,
             checks::{self, Model as Physical},
             pulse,
         },
         statistics::{largest, softmax},
     },
+    models::capabilities::TrainedGraph,
     nn::fused::linear_attention::decays,
     probe::prelude::*,
     telemetry::measurements::{
-        BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken,
-        SynapseDrift,
+        BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, GraphSynapses,
+        LikelyToken, SynapseDrift,
     },
 };
 
 /// Makes [`BdhDynamicsWeights`] and [`BdhDynamicsChecks`] for the first [`LONGEST`] tokens.
 ///
 /// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
-/// layer's E y is, on average over this text, as long as the embeddings that came in.
+/// layer's E y is, on average over this text, as long as the embeddings that came in. A graph that was trained edge by
+/// edge is handed over as it is, with its norms over neurons, and is not checked: it is no product.
 pub struct BdhDynamics;
 
 /// The limit of the text, in tokens.
@@ -31,7 +33,15 @@ const MAX_NEURONS: usize = 256;
 /// Likeliest next tokens of each prediction.
 const PREDICTIONS: usize = 3;
 
-/// A BDH that the rules can be run on: of one head, without gates and with few neurons.
+/// A model that the rules can be run on.
+pub enum RuleSubject<'m> {
+    /// A BDH-GPU of one head, without gates and with few neurons.
+    Product(PhysicalModel<'m>),
+    /// A BDH on a graph of few neurons.
+    Graph(&'m dyn TrainedGraph),
+}
+
+/// A BDH whose graphs are products of thin matrices.
 pub struct PhysicalModel<'m> {
     model: &'m dyn SynapseModel,
     d: usize,
@@ -43,79 +53,166 @@ pub struct PhysicalModel<'m> {
     damps: bool,
 }
 
-impl<'m> FromModel<'m> for PhysicalModel<'m> {
+impl<'m> FromModel<'m> for RuleSubject<'m> {
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let model = model.capabilities().synapses?;
+        let Capabilities { synapses, trained_graph, .. } = model.capabilities();
+        if let Some(graph) = trained_graph {
+            return (graph.neurons() <= MAX_NEURONS).then_some(Self::Graph(graph));
+        }
+        let model = synapses?;
         let shape = model.shape();
         let attention = &shape.attention;
         let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MAX_NEURONS;
-        fits.then_some(Self {
+        fits.then_some(Self::Product(PhysicalModel {
             model,
             d: shape.d_model,
             neurons: shape.neurons,
             layers: shape.layers,
             rotates: attention.rotary,
             damps: attention.damped,
-        })
+        }))
     }
 }
 
 impl Probe for BdhDynamics {
     type Args = BdhDynamicsArgs;
-    type Subject<'m> = PhysicalModel<'m>;
+    type Subject<'m> = RuleSubject<'m>;
 
-    fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: RuleSubject<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
-        let given = HostWeights::from_model(&bdh)?;
-        let (drift, words) = drift(&bdh, args);
-        let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
-        let pulses = pulses(&given, &passage.ids, &embedded);
-        let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: bdh.layers };
-        let gain = checks::gain(&physical, &pulses);
-        physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
-        let missed = unreached_share(&given, &pulses, &embedded);
-        let about = format!(
-            "{}, {} neurons, {} layers, {words}{}",
-            passage.about,
-            bdh.neurons,
-            bdh.layers,
-            if missed > 0.01 {
-                format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
-            } else {
-                String::new()
-            }
-        );
-        let logits = bdh.model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
-        let logits = host::to_f64(&logits)?;
-        let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
-        let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), bdh.layers);
-        let without = |y0: &Vec<f64>| {
-            let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
-            given.logits(&norm(&answer))
-        };
-        let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
-        let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| largest(a, 1) == largest(b, 1)).count();
-        let predictions = |all: &[Vec<f64>]| all.iter().map(|l| likeliest(cx.corpus, l)).collect();
-        let weights = BdhDynamicsWeights {
-            e: array(&given.weights.e)?,
-            d_x: array(&given.weights.dx)?,
-            d_y: array(&given.weights.dy)?,
-            pulses: array(&rows(&pulses))?,
-            layers: bdh.layers,
-            gain: gain.unwrap_or(f64::NAN),
-            keep: drift.keep(0),
-            rotates: drift.turns(),
-            unreached: missed,
-            agreements: agree,
-            model_predictions: predictions(&with_norms),
-            rule_predictions: predictions(&by_rules),
-        };
-        let checks = answers(&physical, &pulses);
-        Ok(vec![
-            Answer::new(weights, about.clone(), passage.tokens.clone()),
-            Answer::new(checks, about, passage.tokens),
-        ])
+        match subject {
+            RuleSubject::Product(bdh) => ask_product(&bdh, args, cx, passage),
+            RuleSubject::Graph(graph) => ask_graph(graph, args, cx, passage),
+        }
     }
+}
+
+/// The weights of a BDH-GPU, and the equivalences checked on them.
+fn ask_product(
+    bdh: &PhysicalModel<'_>,
+    args: &BdhDynamicsArgs,
+    cx: &ProbeInputs<'_>,
+    passage: Prompt,
+) -> Result<Vec<Answer>> {
+    let given = HostWeights::from_model(bdh)?;
+    let (drift, words) = product_drift(bdh, args);
+    let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
+    let pulses = pulses(&given, &passage.ids, &embedded);
+    let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: bdh.layers };
+    let gain = checks::gain(&physical, &pulses);
+    physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
+    let missed = unreached_share(&given, &pulses, &embedded);
+    let about = format!(
+        "{}, {} neurons, {} layers, {words}{}",
+        passage.about,
+        bdh.neurons,
+        bdh.layers,
+        if missed > 0.01 {
+            format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
+        } else {
+            String::new()
+        }
+    );
+    let logits = bdh.model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
+    let logits = host::to_f64(&logits)?;
+    let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
+    let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), bdh.layers);
+    let without = |y0: &Vec<f64>| {
+        let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
+        given.logits(&norm(&answer))
+    };
+    let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
+    let weights = BdhDynamicsWeights {
+        e: array(&given.weights.e)?,
+        d_x: array(&given.weights.dx)?,
+        d_y: array(&given.weights.dy)?,
+        pulses: array(&rows(&pulses))?,
+        layers: bdh.layers,
+        gain: gain.unwrap_or(f64::NAN),
+        keep: drift.keep(0),
+        rotates: drift.turns(),
+        unreached: missed,
+        agreements: agreements(&with_norms, &by_rules),
+        model_predictions: predictions(cx.corpus, &with_norms),
+        rule_predictions: predictions(cx.corpus, &by_rules),
+        graph: None,
+    };
+    let checks = answers(&physical, &pulses);
+    Ok(vec![Answer::new(weights, about.clone(), passage.tokens.clone()), Answer::new(checks, about, passage.tokens)])
+}
+
+/// The graph itself. Its rules have the model's norms, so that they are the model where U is as trained.
+fn ask_graph(
+    model: &dyn TrainedGraph,
+    args: &BdhDynamicsArgs,
+    cx: &ProbeInputs<'_>,
+    passage: Prompt,
+) -> Result<Vec<Answer>> {
+    let (n, layers) = (model.neurons(), model.layers());
+    let square = |t: &Tensor| -> Result<Dense<f64>> {
+        Dense::from_rows(n, n, &host::to_f64(t)?).ok_or_else(|| candle_core::Error::msg("the graph is not square"))
+    };
+    let graph = model.graph()?;
+    let (gx, gy) = (square(&graph.wires)?, square(&graph.prods)?);
+    let trained = args.drift == SynapseDrift::Trained;
+    let keep = if trained { host::to_f64(&graph.keep)? } else { vec![1.0; n] };
+    let synapses = TrainedSynapses { weights: square(&graph.synapses)?, keep, norms: graph.norms };
+    let (drift, words) = match trained {
+        true => (Drift::identity(n), "each neuron's synapses keep a share of their own as trained".to_owned()),
+        false => drift(n, args.drift, args.keep),
+    };
+    let tokens = passage.tensor(cx.device)?;
+    let pulses = host::to_f64(&model.pulses(&tokens)?)?; // (1, T, n)
+    let pulses: Vec<Vec<f64>> = pulses.chunks(n).map(<[f64]>::to_vec).collect();
+    let logits = host::to_f64(&model.logits(&tokens, &mut Tap::off())?)?; // (1, T, V)
+    let by_model: Vec<Vec<f64>> = logits.chunks(graph.head.dim(0)?).map(<[f64]>::to_vec).collect();
+    let head = host::to_f64(&graph.head)?; // (V, n)
+    let system = synapses
+        .system([&gx, &gy], &drift, layers)
+        .ok_or_else(|| candle_core::Error::msg("the circuits of the graph differ in size"))?;
+    let mut state = system.rest();
+    let by_rules: Vec<Vec<f64>> = pulses
+        .iter()
+        .map(|pulse| {
+            system.arrive(&mut state, pulse);
+            // y of the last layer is that before the wires of the last round, which leave it as it is
+            while system.round(&mut state).is_some() {}
+            head.chunks(n).map(|row| row.iter().zip(&state.y).map(|(w, y)| w * y).sum()).collect()
+        })
+        .collect();
+    let mut identity = Dense::<f64>::zeros(n, n);
+    (0..n).for_each(|i| identity.row_mut(i)[i] = 1.0);
+    let norms = if graph.norms { ", norms over neurons" } else { "" };
+    let about = format!("{}, a trained graph of {n} neurons, {layers} layers, {words}{norms}", passage.about);
+    let weights = BdhDynamicsWeights {
+        e: array(&identity)?,
+        d_x: array(&gx)?,
+        d_y: array(&gy)?,
+        pulses: array(&rows(&pulses))?,
+        layers,
+        gain: 1.0,
+        keep: drift.keep(0),
+        rotates: drift.turns(),
+        unreached: 0.0,
+        agreements: agreements(&by_model, &by_rules),
+        model_predictions: predictions(cx.corpus, &by_model),
+        rule_predictions: predictions(cx.corpus, &by_rules),
+        graph: Some(GraphSynapses {
+            weights: array(&synapses.weights)?,
+            keep: synapses.keep.into(),
+            norms: synapses.norms,
+        }),
+    };
+    Ok(vec![Answer::new(weights, about, passage.tokens)])
+}
+
+/// Positions at which both name the same likeliest token.
+fn agreements(a: &[Vec<f64>], b: &[Vec<f64>]) -> usize {
+    a.iter().zip(b).filter(|(a, b)| largest(a, 1) == largest(b, 1)).count()
+}
+
+fn predictions(corpus: &Corpus, logits: &[Vec<f64>]) -> Vec<Vec<LikelyToken>> {
+    logits.iter().map(|l| likeliest(corpus, l)).collect()
 }
 
 /// The weights as plain numbers.
@@ -173,16 +270,23 @@ fn norm(v: &[f64]) -> Vec<f64> {
 }
 
 /// U as asked, and in words.
-fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
-    let (n, keep) = (bdh.neurons, args.keep);
+fn product_drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
-    let (turns, keep, whose) = match args.drift {
-        SynapseDrift::Nothing => (false, 1.0, ""),
-        SynapseDrift::Damping => (false, keep, ""),
-        SynapseDrift::Rotation => (true, 1.0, ""),
-        SynapseDrift::Both => (true, keep, ""),
-        SynapseDrift::Trained => (bdh.rotates, if bdh.damps { own } else { 1.0 }, " as trained"),
+    let (kind, keep, whose) = match (args.drift, bdh.rotates, bdh.damps) {
+        (SynapseDrift::Trained, true, true) => (SynapseDrift::Both, own, " as trained"),
+        (SynapseDrift::Trained, true, false) => (SynapseDrift::Rotation, own, " as trained"),
+        (SynapseDrift::Trained, false, true) => (SynapseDrift::Damping, own, " as trained"),
+        (SynapseDrift::Trained, false, false) => (SynapseDrift::Nothing, own, " as trained"),
+        (asked, ..) => (asked, args.keep, ""),
     };
+    let (drift, words) = drift(bdh.neurons, kind, keep);
+    (drift, words + whose)
+}
+
+/// U over n neurons, of which `Trained` is nothing, and in words.
+fn drift(n: usize, kind: SynapseDrift, keep: f64) -> (Drift, String) {
+    let turns = matches!(kind, SynapseDrift::Rotation | SynapseDrift::Both);
+    let keep = if matches!(kind, SynapseDrift::Damping | SynapseDrift::Both) { keep } else { 1.0 };
     let drift = if turns { Drift::rope(n) } else { Drift::identity(n) }.and_damping(keep);
     let words = match (turns, keep < 1.0) {
         (true, true) => format!("synapses turn and keep {keep:.3} a token"),
@@ -190,7 +294,7 @@ fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
         (false, true) => format!("synapses keep {keep:.3} a token"),
         (false, false) => "synapses keep all".to_owned(),
     };
-    (drift, words + whose)
+    (drift, words)
 }
 
 /// The pulse y >= 0 of each token, with E y its embedding, in f32 as it is handed on.

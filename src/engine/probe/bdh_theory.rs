@@ -4,7 +4,6 @@ use crate::{
     analysis::bdh_theory::{
         block_model, capacity, hashing, integrate_and_fire, l1_amplification, markov, replicator, sparse_state, spikes,
     },
-    config::Choice,
     probe::prelude::*,
     telemetry::measurements::{BdhTheoryArgs, TheoryClaim, TheoryCurve},
 };

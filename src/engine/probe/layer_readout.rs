@@ -5,8 +5,9 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
 use crate::{
-    analysis::linear_readout::{Rows, explained},
+    analysis::linear_readout::LinearReadout,
     models::capabilities::ResidualLayers,
+    nn::memory::{available_memory, size},
     probe::prelude::*,
     telemetry::measurements::LayerReadoutArgs,
 };
@@ -52,8 +53,14 @@ impl Probe for LayerReadout {
         let (mut found, mut permuted) = (vec![], vec![]);
         for (done, features) in states.read.iter().enumerate() {
             cx.progress.at(done, readers.len())?;
-            found.push(states.explained(features, &states.added));
-            let null = (0..PERMUTATIONS).map(|_| states.explained(features, &states.exchanged(&mut rng)));
+            let [fitted, judged] = halves(features);
+            let readout = LinearReadout::new(&fitted, &judged, RIDGE);
+            let explained = |added: &DMatrix<f64>| {
+                let [fitted, judged] = halves(added);
+                readout.explained(&fitted, &judged)
+            };
+            found.push(explained(&states.added));
+            let null = (0..PERMUTATIONS).map(|_| explained(&states.exchanged(&mut rng)));
             permuted.push(null.sum::<f64>() / PERMUTATIONS as f64);
         }
         let tokens = states.added.nrows() / 2;
@@ -78,21 +85,34 @@ struct States {
 }
 
 impl States {
-    /// The first half of the tokens fits the map, the second judges it.
-    fn explained(&self, features: &DMatrix<f64>, targets: &DMatrix<f64>) -> f64 {
-        let half = features.nrows() / 2;
-        let part = |m: &DMatrix<f64>, from: usize| m.rows(from, half).into_owned();
-        let [fitted, judged] = [0, half].map(|from| (part(features, from), part(targets, from)));
-        let rows = |(features, targets)| Rows { features, targets };
-        explained(rows((&fitted.0, &fitted.1)), rows((&judged.0, &judged.1)), RIDGE)
-    }
-
     /// What was added, at tokens that were drawn anew.
     fn exchanged(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
         let mut order: Vec<usize> = (0..self.added.nrows()).collect();
         order.shuffle(rng);
         self.added.select_rows(&order)
     }
+}
+
+/// Refuses to read more states than memory holds, by those of the first of several batches. Besides the states a fit holds
+/// about four copies of one reader's.
+fn check_memory(first: &[Vec<f64>], batches: usize) -> Result<()> {
+    let one = first.first().map_or(0, Vec::len);
+    let needed = (first.iter().map(Vec::len).sum::<usize>() + 4 * one) * size_of::<f64>() * batches;
+    match available_memory() {
+        Some(free) if needed as u64 > free => candle_core::bail!(
+            "the states that {} layers read take about {} of memory, and {} are free: ask for fewer or shorter windows",
+            first.len().saturating_sub(1),
+            size(needed as u64),
+            size(free)
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The first half of the tokens fits a map, the second judges it.
+fn halves(rows: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
+    let half = rows.nrows() / 2;
+    [0, half].map(|from| rows.rows(from, half).into_owned())
 }
 
 impl LayeredModel<'_> {
@@ -111,11 +131,15 @@ impl LayeredModel<'_> {
         let mut paths = vec![wanted];
         paths.extend(readers.iter().map(String::as_str));
         let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
-        for batch in cx.batches(&held_out, BATCH) {
+        for (done, batch) in cx.batches(&held_out, BATCH).enumerate() {
+            let tokens = batch?.tokens;
             let mut tap = Tap::on(&paths);
-            self.model.logits(&batch?.tokens, &mut tap)?;
+            self.model.logits(&tokens, &mut tap)?;
             for (path, values) in paths.iter().zip(&mut values) {
                 values.extend(host::to_f64(tap.need(path)?)?);
+            }
+            if done == 0 {
+                check_memory(&values, held_out.rows.div_ceil(tokens.dim(0)?))?;
             }
         }
         let tokens = windows * held_out.len;

@@ -9,8 +9,6 @@ use crate::{
 /// Makes a [`Measured`]; nothing where the text is a task.
 pub struct PositionLosses;
 
-/// Tokens of a text at most.
-const LONGEST: usize = 1024;
 /// The ratio of the widths of successive bins.
 const WIDER: f64 = 1.4;
 
@@ -28,7 +26,7 @@ impl Probe for PositionLosses {
             return Ok(vec![]);
         }
         let window = args.window;
-        let len = (window * args.times).min(LONGEST.max(window));
+        let len = (window * args.times).min(args.longest.max(window));
         let held_out = cx.corpus.held_out(args.texts, len)?;
         let edges = edges(len);
         let mut by_text: Vec<Vec<f64>> = vec![];

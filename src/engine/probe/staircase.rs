@@ -2,7 +2,10 @@
 //! sentence. The slow one moves in steps of P tokens.
 
 use crate::{
-    analysis::pca::{self, PrincipalComponent},
+    analysis::{
+        pca::{self, PrincipalComponent},
+        statistics::dot,
+    },
     models::capabilities::TwoTimescales,
     probe::prelude::*,
     telemetry::measurements::StaircaseArgs,
@@ -100,7 +103,7 @@ fn along_component(fast: &StateRows, slow: &StateRows, first: usize) -> ([Vec<f6
     let (fast_rows, slow_rows) = (fast.centred(first), slow.centred(first));
     let fit: Vec<Vec<f64>> = fast_rows[first..].iter().chain(&slow_rows[first..]).cloned().collect();
     let PrincipalComponent { direction, explained } = pca::first_component(&fit, fast.dims);
-    let along = |rows: &[Vec<f64>]| rows.iter().map(|r| pca::project(r, &direction)).collect();
+    let along = |rows: &[Vec<f64>]| rows.iter().map(|r| dot(r, &direction)).collect();
     ([along(&fast_rows), along(&slow_rows)], explained)
 }
 

@@ -166,12 +166,7 @@ impl OpenQuestion {
     /// # Errors
     /// If what is there is no answer to this question, or too large.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, StoreError> {
-        let name = self.path(ANSWER, "json");
-        let path = self.run.join(&name);
-        let bytes = match read_inside(&self.run, &name, MAX_ANSWER) {
-            Err(e) if e.is_missing() => return Ok(None),
-            read => read.at("read", &path)?,
-        };
+        let Some((path, bytes)) = self.answer_file("json")? else { return Ok(None) };
         let wrong = |words: &dyn std::fmt::Display| {
             StoreError::new(format!("`{}` is no answer to this question: {words}", path.display()))
         };
@@ -226,14 +221,19 @@ impl OpenQuestion {
         let _ = remove_file_inside(&self.run, self.path(ASK, "json"));
     }
 
+    /// The path and the bytes of a file of the answer, once it is there.
+    fn answer_file(&self, ending: &str) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
+        let name = self.path(ANSWER, ending);
+        let path = self.run.join(&name);
+        match read_inside(&self.run, &name, MAX_ANSWER) {
+            Err(e) if e.is_missing() => Ok(None),
+            read => Ok(Some((path.clone(), read.at("read", &path)?))),
+        }
+    }
+
     /// The tensors that lie beside the answer: the array of one, or those of several by name.
     fn tensors(&self) -> Result<Option<Json>, StoreError> {
-        let name = self.path(ANSWER, "safetensors");
-        let path = self.run.join(&name);
-        let bytes = match read_inside(&self.run, &name, MAX_ANSWER) {
-            Err(e) if e.is_missing() => return Ok(None),
-            read => read.at("read", &path)?,
-        };
+        let Some((path, bytes)) = self.answer_file("safetensors")? else { return Ok(None) };
         let wrong =
             |words: &dyn std::fmt::Display| StoreError::new(format!("`{}` cannot be shown: {words}", path.display()));
         // as numbers of four bytes, and those as text

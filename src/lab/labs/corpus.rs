@@ -212,7 +212,7 @@ mod tests {
         let knobs = CorpusSettings::schema();
         let mut config = Config::defaults("any", &knobs);
         config.set_text(&knobs, CorpusSettings::tokenizer_file.name, "tokenizer.json").unwrap();
-        for kind in TokenKind::all() {
+        for kind in TokenKind::ALL {
             config.set_text(&knobs, CorpusSettings::tokenizer.name, kind.id()).unwrap();
             let settings: CorpusSettings = config.group().unwrap();
             assert_eq!(settings.tokenizer_spec().unwrap().kind(), kind.id());

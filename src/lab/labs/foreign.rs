@@ -36,7 +36,7 @@ pub static LAB: Lab = Lab {
         Err(ConfigError::inconsistent("lab", why))
     },
     drawing: draw,
-    panes: PANES,
+    panes: &PANES,
     headlines: &[],
     large_numbers: &[],
     opens_with_run: false,
@@ -48,78 +48,58 @@ pub const LOGGED: &str = "logged";
 /// The view of questions to the program that trains the run.
 pub const QUESTIONS: &str = "questions";
 
-/// The views that its page may have, in the order in which they are opened as soon as a run has something for them.
-const PANES: &[Pane] = &[
-    Pane::tile("losses", 0),
-    Pane::tile("attention", 0),
-    Pane::tile(LOGGED, 1),
-    Pane::more(QUESTIONS),
-    Pane::more("gate"),
-    Pane::more("accuracy"),
-    Pane::more("neuron_graph"),
-    Pane::more("graph_table"),
-    Pane::more("graph_threshold"),
-    Pane::more("graph_modularity"),
-    Pane::more("graph_degrees"),
-    Pane::more("flow_solver"),
-    Pane::more("flow_along"),
-    Pane::more("flow_paths"),
-    Pane::more("next_tokens"),
-    Pane::more("trace_reading"),
-    Pane::more("reading"),
-    Pane::more("logit_lens"),
-    Pane::more("query_key_maps"),
-    Pane::more("attention_by_layer"),
-    Pane::more("pair_attention"),
-    Pane::more("position_losses"),
-    Pane::more("staircase"),
-    Pane::more("causality"),
-    Pane::more("residual"),
-    Pane::more("step_lengths"),
-    Pane::more("activity"),
-    Pane::more("unit_usage"),
-    Pane::more("autocorrelation"),
-    Pane::more("recoverability"),
-    Pane::more("slow_memory"),
-    Pane::more("equilibrium_solves"),
+/// A view that its page may have, and the channels that it shows first.
+type ShownView = (Pane, &'static [&'static str]);
+
+/// The views in the order in which they are opened as soon as a run has something for them.
+const SHOWN: &[ShownView] = &[
+    (Pane::tile("losses", 0), &[channels::LOSS_TRAIN, channels::LOSS_HELD_OUT]),
+    (Pane::tile("attention", 0), &[AttentionMaps::CHANNEL]),
+    (Pane::tile(LOGGED, 1), &[]),
+    (Pane::more(QUESTIONS), &[]),
+    (Pane::more("gate"), &[channels::GATE]),
+    (Pane::more("accuracy"), &[channels::ACCURACY]),
+    (Pane::more("neuron_graph"), &[NeuronGraph::CHANNEL]),
+    (Pane::more("graph_table"), &[]),
+    (Pane::more("graph_threshold"), &[EntryHistogram::CHANNEL]),
+    (Pane::more("graph_modularity"), &[GraphModularity::CHANNEL]),
+    (Pane::more("graph_degrees"), &[GraphDegrees::CHANNEL]),
+    (Pane::more("flow_solver"), &[FlowAnswer::CHANNEL]),
+    (Pane::more("flow_along"), &[FlowAlong::CHANNEL]),
+    (Pane::more("flow_paths"), &[]),
+    (Pane::more("next_tokens"), &[NextTokens::CHANNEL]),
+    (Pane::more("trace_reading"), &[TraceReading::CHANNEL]),
+    (Pane::more("reading"), &[SynapseReading::CHANNEL]),
+    (Pane::more("logit_lens"), &[LogitLens::CHANNEL]),
+    (Pane::more("query_key_maps"), &[QueryKeyMaps::CHANNEL]),
+    (Pane::more("attention_by_layer"), &[AttentionStatistics::CHANNEL]),
+    (Pane::more("pair_attention"), &[PairAttention::CHANNEL]),
+    (Pane::more("position_losses"), &[PositionLosses::CHANNEL]),
+    (Pane::more("staircase"), &[Staircase::CHANNEL]),
+    (Pane::more("causality"), &[Causality::CHANNEL]),
+    (Pane::more("residual"), &[Residual::CHANNEL]),
+    (Pane::more("step_lengths"), &[StepLengths::CHANNEL]),
+    (Pane::more("activity"), &[Activity::CHANNEL]),
+    (Pane::more("unit_usage"), &[UnitUsage::CHANNEL]),
+    (Pane::more("autocorrelation"), &[Autocorrelation::CHANNEL]),
+    (Pane::more("recoverability"), &[Recoverability::CHANNEL]),
+    (Pane::more("slow_memory"), &[channels::MEMORY_MEDIAN]),
+    (Pane::more("equilibrium_solves"), &[channels::DEQ_RESIDUAL]),
 ];
 
-/// The view that shows a channel first.
-const SHOWN_BY: &[(&str, &str)] = &[
-    (channels::LOSS_TRAIN, "losses"),
-    (channels::LOSS_HELD_OUT, "losses"),
-    (AttentionMaps::CHANNEL, "attention"),
-    (channels::GATE, "gate"),
-    (channels::ACCURACY, "accuracy"),
-    (NeuronGraph::CHANNEL, "neuron_graph"),
-    (EntryHistogram::CHANNEL, "graph_threshold"),
-    (GraphModularity::CHANNEL, "graph_modularity"),
-    (GraphDegrees::CHANNEL, "graph_degrees"),
-    (FlowAnswer::CHANNEL, "flow_solver"),
-    (FlowAlong::CHANNEL, "flow_along"),
-    (NextTokens::CHANNEL, "next_tokens"),
-    (TraceReading::CHANNEL, "trace_reading"),
-    (SynapseReading::CHANNEL, "reading"),
-    (LogitLens::CHANNEL, "logit_lens"),
-    (QueryKeyMaps::CHANNEL, "query_key_maps"),
-    (AttentionStatistics::CHANNEL, "attention_by_layer"),
-    (PairAttention::CHANNEL, "pair_attention"),
-    (PositionLosses::CHANNEL, "position_losses"),
-    (Staircase::CHANNEL, "staircase"),
-    (Causality::CHANNEL, "causality"),
-    (Residual::CHANNEL, "residual"),
-    (StepLengths::CHANNEL, "step_lengths"),
-    (Activity::CHANNEL, "activity"),
-    (UnitUsage::CHANNEL, "unit_usage"),
-    (Autocorrelation::CHANNEL, "autocorrelation"),
-    (Recoverability::CHANNEL, "recoverability"),
-    (channels::MEMORY_MEDIAN, "slow_memory"),
-    (channels::DEQ_RESIDUAL, "equilibrium_solves"),
-];
+const PANES: [Pane; SHOWN.len()] = {
+    let mut panes = [SHOWN[0].0; SHOWN.len()];
+    let mut at = 1;
+    while at < panes.len() {
+        panes[at] = SHOWN[at].0;
+        at += 1;
+    }
+    panes
+};
 
 /// The view that shows a channel: one that was made for it, or the one of everything else.
 pub fn view_of(channel: &str) -> &'static str {
-    SHOWN_BY.iter().find(|(shown, _)| *shown == channel).map_or(LOGGED, |(_, view)| view)
+    SHOWN.iter().find(|(_, channels)| channels.contains(&channel)).map_or(LOGGED, |(pane, _)| pane.view)
 }
 
 /// Tiles that stand beside one another; further views are tabs of the last.
@@ -179,10 +159,7 @@ mod tests {
         let asked = panes(["loss/train", "gate/tanh"], Some(&asks));
         let asked: Vec<&str> = asked.iter().map(|pane| pane.view).collect();
         assert_eq!(asked, ["losses", "attention", QUESTIONS, "gate"]);
-        for (channel, view) in SHOWN_BY {
-            assert!(PANES.iter().any(|pane| pane.view == *view), "{channel}: {view} is not on the page");
-        }
-        let all = panes(SHOWN_BY.iter().map(|(channel, _)| *channel), None);
+        let all = panes(SHOWN.iter().flat_map(|(_, channels)| *channels).copied(), None);
         assert!(all[..TILES].iter().all(|pane| pane.place.is_front()));
         assert!(all[TILES..].iter().all(|pane| pane.place == Place::Tab));
     }

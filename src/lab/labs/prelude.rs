@@ -12,7 +12,7 @@ pub(crate) use super::{
     },
 };
 pub(crate) use crate::{
-    config::{Arguments, Choice, Config, ConfigError, Settings, choices, settings, whole_numbers},
+    config::{Arguments, Config, ConfigError, Settings, choices, settings, whole_numbers},
     models::ModelSpec,
     trainer::{Plan, ProbeSchedule, Stage},
 };

@@ -203,6 +203,58 @@ fn the_checks_say_equal_and_can_say_otherwise() {
     harness.get_by_label_contains("= DE: differs");
 }
 
+/// Two variants have weights: the menu chooses whose rules run, and the trained graph says what is its own.
+#[test]
+fn a_trained_graph_is_chosen_and_runs_by_its_own_synapses() {
+    let mut mirror = run(true);
+    let mut info = (**mirror.info.as_ref().unwrap()).clone();
+    let graph = VariantInfo {
+        id: "graph".into(),
+        label: "graph BDH".into(),
+        group: "graph".into(),
+        ..info.variants[0].clone()
+    };
+    info.variants.push(graph);
+    mirror.apply(Event::Started(Arc::new(info)));
+    mirror.apply(Event::State(RunState::Paused));
+    tell(&mut mirror, 0, None, false);
+    mirror.apply(Event::Sample(Sample {
+        step: 0,
+        variant: 1,
+        channel: BdhDynamicsWeights::CHANNEL.into(),
+        about: "typed text".into(),
+        tokens: recorded::TEXT.chars().map(String::from).collect(),
+        request: None,
+        payload: Arc::new(recorded::graph_weights(0, 24).into_payload()),
+    }));
+    let mut harness = tile("bdh_rules", mirror);
+    let product = harness.state().csv.clone();
+    assert!(harness.state().subtitle.starts_with("BDH"), "{}", harness.state().subtitle);
+    press(&mut harness, "BDH");
+    harness.get_by_label("graph BDH").click();
+    (0..3).for_each(|_| harness.step());
+    assert_eq!(harness.state().selection.variant, 1);
+    assert_ne!(harness.state().csv, product, "other weights");
+    let subtitle = &harness.state().subtitle;
+    assert!(subtitle.starts_with("graph BDH") && subtitle.contains("the trained edges"), "{subtitle}");
+    // Whole tokens: every state is divided by its root mean square, so none can run away.
+    press(&mut harness, "step token");
+    let squares: Vec<f64> = harness
+        .state()
+        .csv
+        .as_ref()
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|l| l.split(',').nth(2).unwrap().parse::<f64>().unwrap().powi(2))
+        .collect();
+    let mean = squares.iter().sum::<f64>() / 48.0;
+    assert!(mean > 0.9 && mean < 1.0 + 1e-9, "{mean}");
+    // The next token arrives, memory answers, and then the synapses that there are grow.
+    (0..3).for_each(|_| press(&mut harness, "step round"));
+    harness.get_by_label_contains("of 144 synapses");
+}
+
 /// Seconds and energy of the last row.
 fn energy(harness: &Harness<'_, Tile>) -> Option<(f64, f64)> {
     let csv = harness.state().csv.as_deref()?;

@@ -2,7 +2,9 @@
 
 use orrery::telemetry::{
     Array,
-    measurements::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken},
+    measurements::{
+        BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, GraphSynapses, LikelyToken,
+    },
 };
 
 /// The same each time: about normal.
@@ -52,6 +54,30 @@ pub fn weights(step: u64, tokens: usize, rotates: bool) -> BdhDynamicsWeights {
         agreements: 9,
         model_predictions: predictions("e"),
         rule_predictions: predictions("o"),
+        graph: None,
+    }
+}
+
+/// A graph with trained edges in place of the products: three wires, prods and synapses a neuron.
+pub fn graph_weights(step: u64, tokens: usize) -> BdhDynamicsWeights {
+    let mut noise = Noise((step + 43).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut square = |edge: &dyn Fn(usize, usize, f64) -> f64| {
+        let entries = (0..NEURONS * NEURONS).map(|k| edge(k / NEURONS, k % NEURONS, noise.next()) as f32).collect();
+        Array::new([NEURONS, NEURONS], entries).unwrap()
+    };
+    let sparse = |i: usize, j: usize, v: f64| if (7 * i + 5 * j).is_multiple_of(16) { v } else { 0.0 };
+    BdhDynamicsWeights {
+        e: square(&|i, j, _| f64::from(u8::from(i == j))),
+        d_x: square(&sparse),
+        d_y: square(&sparse),
+        graph: Some(GraphSynapses {
+            weights: square(&|i, j, v| sparse(i, j, v).abs()),
+            keep: (0..NEURONS).map(|i| 0.5 + 0.4 * i as f64 / NEURONS as f64).collect(),
+            norms: true,
+        }),
+        gain: 1.0,
+        keep: 1.0,
+        ..weights(step, tokens, false)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use candle_core::{Device, Result, Tensor};
 use orrery::{
-    ode::{Method, Policy, SolverOptions, solve},
+    ode::{Method, Policy, SolverOptions, Span, solve},
     telemetry::{
         Array,
         measurements::{
@@ -86,7 +86,7 @@ fn solved(asked: &Asked) -> Solved {
         keep_states: true,
         ..SolverOptions::default()
     };
-    let solution = solve(&field, &start(), 0.0, 1.0, &options).unwrap();
+    let solution = solve(&field, &start(), Span::UNIT, &options).unwrap();
     let states = solution.states.iter().map(|(_, y)| rows(y).unwrap()).collect();
     (solution.states.iter().map(|s| s.0).collect(), states, solution.trace)
 }

@@ -34,8 +34,8 @@ pub(super) struct ForeignRun {
     /// Its folder, or the copy of it.
     folder: PathBuf,
     info: Arc<RunInfo>,
-    /// Where it lies, of a run of another machine; its copy is written meanwhile.
-    remote: Option<(Address, RemoteRun)>,
+    /// The run of another machine, whose copy is written meanwhile.
+    remote: Option<RemoteRun>,
 }
 
 /// The run that another program trains, by its folder or its address; `None` for anything else.
@@ -44,15 +44,15 @@ pub(super) struct ForeignRun {
 /// If it is a run folder of a later version, or the other machine cannot be asked.
 pub(super) fn find(what: &str) -> Result<Option<ForeignRun>, Failure> {
     let remote = match Address::parse(what).transpose().map_err(Failure::usage)? {
-        Some(address) => {
-            let run = remote::begin(&address, Path::new(RUNS))?;
-            Some((address, run))
-        }
+        Some(address) => Some(remote::begin(&address, Path::new(RUNS))?),
         None if !Path::new(what).is_dir() => return Ok(None),
         None => None,
     };
     let folder = match &remote {
-        Some((_, run)) => run.folder.clone(),
+        Some(run) => {
+            run.wait_for_description();
+            run.folder.clone()
+        }
         None => match settings::resolve(what)? {
             Named::Run(folder) => folder,
             _ => return Ok(None),
@@ -71,7 +71,7 @@ pub(super) fn find(what: &str) -> Result<Option<ForeignRun>, Failure> {
 /// Asks the program that trains a run, or the weights that it keeps, and prints or draws the answer.
 pub(super) fn run(run: &ForeignRun, name: &str, args: &AskArgs) -> Result<(), Failure> {
     let ForeignRun { folder, info, remote } = run;
-    let program = AskedProgram { folder, info, address: remote.as_ref().map(|(address, _)| address) };
+    let program = AskedProgram { folder, info, address: remote.as_ref().map(|run| &run.address) };
     let is_of_weights = !args.matrices.is_empty();
     let given = [
         (args.step.is_some() && !is_of_weights, "--step"),

@@ -4,6 +4,7 @@
 use std::{path::Path, sync::Arc};
 
 use crate::{
+    cli::remote,
     config::nearest,
     nn::{Device, Tensor},
     probe::{
@@ -41,9 +42,12 @@ impl MatrixQuestion<'_> {
         let newest = kept.range(..=self.at.unwrap_or(u64::MAX)).next_back();
         let Some((_, path)) = newest else {
             let steps: Vec<String> = kept.keys().map(u64::to_string).collect();
-            return Err(match (self.at, steps.is_empty()) {
-                (Some(at), false) => {
+            return Err(match (self.at, steps.is_empty(), remote::source_of(folder)) {
+                (Some(at), false, _) => {
                     format!("no weights of step {at} or before it are kept; there are {}", steps.join(", "))
+                }
+                (_, _, Some(source)) => {
+                    format!("this is a copy of {source}, whose weights are not copied: ask on that machine")
                 }
                 _ => "this run keeps no weights: in Python, run.log_weights(model) does".to_owned(),
             });

@@ -13,6 +13,7 @@ use super::super::{
     sweep::folder::{SweepFolder, TaskState},
 };
 use crate::{
+    analysis::statistics::upper_quantile,
     config::{Value, nearest},
     experiments::{
         claims::{
@@ -191,11 +192,7 @@ fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64
     match (rule.at, rule.over_steps) {
         (Some(step), _) => series.points.iter().find(|[at, ..]| *at == step as f64).map(|point| point[1]),
         (None, None) => values.next_back(),
-        (None, Some(OverSteps::Median)) => {
-            let mut sorted: Vec<f64> = values.collect();
-            sorted.sort_by(f64::total_cmp);
-            sorted.get(sorted.len() / 2).copied()
-        }
+        (None, Some(OverSteps::Median)) => upper_quantile(values.collect(), 0.5),
         (None, Some(OverSteps::Rise)) => {
             let lowest = values.clone().reduce(f64::min)?;
             values.next_back().map(|last| last - lowest)

@@ -30,10 +30,7 @@ pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Differen
     let point = |run: &usize| {
         let value = |(_, d): &(ResultAxis, &Difference)| d.values.get(*run).cloned().unwrap_or_default();
         let values: Vec<String> = axes.iter().map(value).collect();
-        let place = |((axis, _), text): (&(ResultAxis, &Difference), &String)| match &axis.kind {
-            AxisKind::Numbers { .. } => text.parse().unwrap_or(f64::NAN),
-            AxisKind::Words(words) => words.iter().position(|w| w == text).map_or(f64::NAN, |i| i as f64),
-        };
+        let place = |((axis, _), text): (&(ResultAxis, &Difference), &String)| axis.kind.place(text, text.parse().ok());
         ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
     };
     let name = |run: &usize| {

@@ -9,9 +9,9 @@ mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eframe::egui::{self, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextEdit, Ui};
+use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Stroke, Ui};
 
-use super::{Shell, TOP_BAR, ground, top_bar};
+use super::{Shell, filter_ui, top_bar};
 use crate::{
     experiments::claims::entry::{ClaimEntry, ClaimFilter, ClaimRuns, ClaimState, PaperEntry},
     ui::{
@@ -189,11 +189,7 @@ impl RunsHere {
 pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     page.refresh();
     page.read_again(ui, shell);
-    Panel::top("top bar")
-        .exact_size(TOP_BAR)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Claims")));
+    top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Claims"));
     let margin = Margin { left: 16, right: 4, top: 16, bottom: 0 };
     egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
         head_ui(ui, shell, page);
@@ -212,14 +208,9 @@ pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
 
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     ui.horizontal(|ui| {
-        let label = ui.label(RichText::new("filter").small().color(shell.theme.secondary));
-        let hint = "lab:fast_slow seeds>=8 !tier:proxy";
-        let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(360.0);
-        let field = ui.add(field).labelled_by(label.id).on_hover_text(
-            "Words of a claim; id:, title:, place:, paper:, lab:, preset:, tier:, verdict:, is:starred; seeds, effect, p or minutes \
-             compared, such as p<.05; ! before a term leaves out. All must hold.",
-        );
-        page.is_stale |= field.changed();
+        let tip = "Words of a claim; id:, title:, place:, paper:, lab:, preset:, tier:, verdict:, is:starred; seeds, effect, p or minutes \
+             compared, such as p<.05; ! before a term leaves out. All must hold.";
+        page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow seeds>=8 !tier:proxy", tip);
         let words = if page.is_reading { "Reading…" } else { "Look again" };
         if ui.button(words).on_hover_text("Reads the claims and their results again.").clicked() {
             shell.act(OpenAction::Claims(page.filter.clone()));

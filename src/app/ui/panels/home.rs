@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{TOP_BAR, ground, heading, sketch, top_bar};
+use super::{heading, sketch, top_bar};
 use crate::{
     labs::Lab,
     ui::{host::PastRun, panels::prelude::*, session::Session},
@@ -46,11 +46,7 @@ impl PastRuns {
 }
 
 pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str, Page>, past: &mut PastRuns) {
-    Panel::top("top bar")
-        .exact_size(TOP_BAR)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Home));
+    top_bar::top_bar_ui(ui, shell, top_bar::Place::Home);
     let page = Frame::NONE.fill(shell.theme.page);
     egui::CentralPanel::default().frame(page).show(ui, |ui| {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {

@@ -73,15 +73,18 @@ pub fn ground(theme: &Theme, margin: Margin) -> Frame {
     Frame::NONE.fill(theme.panel).inner_margin(margin)
 }
 
+/// The filter of a list, with an example and what its terms mean; true if it was changed.
+fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip: &str) -> bool {
+    let label = heading(ui, theme, "filter");
+    let field = egui::TextEdit::singleline(filter).hint_text(example).desired_width(360.0);
+    ui.add(field).labelled_by(label.id).on_hover_text(tip).changed()
+}
+
 /// A lab's page: bars, side panels, tiles. `interrupted` is a run of the lab that ended without a word, if the page is to
 /// speak of it.
 pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>) {
     let bar = Margin::symmetric(12, 0);
-    Panel::top("top bar")
-        .exact_size(TOP_BAR)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, bar))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Lab(page)));
+    top_bar::top_bar_ui(ui, shell, top_bar::Place::Lab(page));
     Panel::bottom("transport")
         .exact_size(TRANSPORT)
         .show_separator_line(false)

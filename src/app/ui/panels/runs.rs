@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{TOP_BAR, ground, top_bar};
+use super::{filter_ui, ground, top_bar};
 use crate::{
     experiments::run_table::{RunRow, filter::Filter, order::Order},
     labs::{LABS, headline::split},
@@ -180,11 +180,7 @@ fn key_label(key: &str) -> String {
 
 pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     page.refresh();
-    Panel::top("top bar")
-        .exact_size(TOP_BAR)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Runs")));
+    top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Runs"));
     if let Some(comparison) = &mut page.comparison {
         let ground = Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16));
         let is_left =
@@ -217,14 +213,9 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     ui.horizontal(|ui| {
-        let label = ui.label(RichText::new("filter").small().color(shell.theme.secondary));
-        let hint = "lab:fast_slow lr<1e-3 state:killed !wide";
-        let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(360.0);
-        let field = ui.add(field).labelled_by(label.id).on_hover_text(
-            "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
-             headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.",
-        );
-        page.is_stale |= field.changed();
+        let tip = "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
+             headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.";
+        page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
         let shown = key_label(&page.order.key);
         let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));

@@ -7,7 +7,7 @@ pub(super) mod table;
 
 use std::path::PathBuf;
 
-use super::{TOP_BAR, ground, top_bar};
+use super::top_bar;
 use crate::{
     experiments::sweep::results::{
         brush::{Brush, Dimension},
@@ -158,11 +158,7 @@ fn usual_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberI
 }
 
 pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
-    Panel::top("top bar")
-        .exact_size(TOP_BAR)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Sweep")));
+    top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Sweep"));
     read_again(ui, shell, page);
     let margin = Margin { left: 16, right: 16, top: 12, bottom: 12 };
     egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {

@@ -75,12 +75,11 @@ impl Toasts {
     /// The places in the queue of those that are shown.
     fn shown(&self) -> Vec<usize> {
         let mut errors = 0;
-        let has_place = |toast: &Toast| {
+        let have_place = self.queue.iter().enumerate().filter(|(_, toast)| {
             errors += usize::from(toast.level == Level::Error);
             toast.level != Level::Error || errors < SHOWN
-        };
-        let places = self.queue.iter().map(has_place).enumerate();
-        places.filter_map(|(i, has_place)| has_place.then_some(i)).take(SHOWN).collect()
+        });
+        have_place.map(|(i, _)| i).take(SHOWN).collect()
     }
 
     pub fn ui(&self, ctx: &Context, shell: &mut Shell<'_>) {

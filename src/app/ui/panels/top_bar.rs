@@ -1,6 +1,9 @@
 //! The bar at the top: where one is, preset, seed, device, and what acts on everything.
 
-use super::icon::{Icon, icon_button};
+use super::{
+    TOP_BAR, ground,
+    icon::{Icon, icon_button},
+};
 use crate::{
     config::Value,
     labs::{RunSettings, restrictions::SEED},
@@ -15,8 +18,17 @@ pub enum Place<'a> {
     Lab(&'a mut Page),
 }
 
-/// The right side is laid out first; the rest shares the room that is left, and what does not fit is in the menu.
+/// The bar in a panel of its own.
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
+    Panel::top("top bar")
+        .exact_size(TOP_BAR)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
+        .show(ui, |ui| bar_ui(ui, shell, place));
+}
+
+/// The right side is laid out first; the rest shares the room that is left, and what does not fit is in the menu.
+fn bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
     let (page, title) = match place {
         Place::Home => (None, None),
         Place::Titled(title) => (None, Some(title)),

@@ -2,12 +2,13 @@
 //! with ticks.
 
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, EventFilter, FontId, Key, Painter, Pos2, Rect, Response, Sense, StrokeKind,
-    Ui, Vec2, WidgetInfo, accesskit::Role, pos2, text::LayoutJob, vec2,
+    self, Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Response, Sense, StrokeKind, Ui, Vec2,
+    WidgetInfo, accesskit::Role, pos2, text::LayoutJob, vec2,
 };
 
 use super::{
     colour_bar::{Colours, colour_bar},
+    gestures::{arrow_steps, zoom_factor},
     map_cells::MapCells,
     scale::Scale,
 };
@@ -251,16 +252,12 @@ impl<'a> MapUi<'a> {
         if !response.has_focus() {
             return None;
         }
-        let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
-        ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
-        let pressed = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as isize;
-        let down = pressed(Key::ArrowDown) - pressed(Key::ArrowUp);
-        let right = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+        let [right, up] = arrow_steps(ui, response);
         let from = self.cell.or(self.marked.map(|row| (row, 0)));
-        let Some((row, col)) = from else { return (down != 0 || right != 0).then_some((0, 0)) };
+        let Some((row, col)) = from else { return (up != 0 || right != 0).then_some((0, 0)) };
         let (rows, cols) = (self.held.cells().rows, self.held.cells().cols);
-        let moved = |at: usize, by: isize, of: usize| at.saturating_add_signed(by).min(of.saturating_sub(1));
-        (down != 0 || right != 0).then(|| (moved(row, down, rows), moved(col, right, cols)))
+        let moved = |at: usize, by: i32, of: usize| at.saturating_add_signed(by as isize).min(of.saturating_sub(1));
+        (up != 0 || right != 0).then(|| (moved(row, -up, rows), moved(col, right, cols)))
     }
 
     /// Above the map: its title with a value, or what rows and columns are.
@@ -304,8 +301,7 @@ impl<'a> MapUi<'a> {
             window = [window[0] - by.x, window[1] - by.y, window[2] - by.x, window[3] - by.y];
         }
         if let Some(pointer) = response.hover_pos().filter(|p| rect.contains(*p)) {
-            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
-            let factor = pinch * (scroll / 300.0).exp();
+            let factor = zoom_factor(ui, 300.0);
             if factor != 1.0 {
                 let at = (pointer - rect.min) * scale + vec2(window[0], window[1]);
                 let min = 2.0 / (window[2] - window[0]).max(2.0);

@@ -25,14 +25,8 @@ pub struct CurveLine {
 /// The lines of a number, by point.
 pub fn curve_lines(results: &SweepResults, number: usize) -> Vec<CurveLine> {
     let line = |point: usize| {
-        let points = results.curve(number, point);
-        let curve = |sign: f64| {
-            let mut curve = Curve::default();
-            points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
-            curve
-        };
-        let has_band = points.iter().any(|p| p[2] > 0.0);
-        CurveLine { mean: curve(0.0), band: has_band.then(|| [curve(-1.0), curve(1.0)]) }
+        let (mean, band) = Curve::mean_and_band(&results.curve(number, point));
+        CurveLine { mean, band }
     };
     (0..results.points.len()).map(line).collect()
 }

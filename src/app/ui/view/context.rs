@@ -3,10 +3,12 @@
 
 use std::{borrow::Cow, ops::Deref};
 
+use eframe::egui::Ui;
+
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::{TrainSettings, restrictions::Restrictions},
-    telemetry::{Args, FOREIGN, Measurement, Question, RunState, Sample},
+    telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample},
     ui::{
         action::{Action, Actions, OpenAction, RunAction, SettingAction},
         mirror::Mirror,
@@ -14,6 +16,7 @@ use crate::{
         questions::{Freshness, QuestionTime, Questions},
         selection::Selection,
         theme::Theme,
+        widgets::choice_menu::choice_menu,
     },
 };
 
@@ -214,6 +217,13 @@ impl<'a> ViewCx<'a> {
         self.is_answered() && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
     }
 
+    /// True if the question of `M` to a variant was answered with nothing: its model has no such thing.
+    pub fn is_answered_without<M: Measurement>(&self, variant: usize) -> bool {
+        let asked = self.questions.request((M::PROBE, Some(variant)));
+        let is_answered = asked.is_some_and(|r| matches!(self.mirror.question(r), Some(QuestionState::Answered)));
+        is_answered && self.mirror.answer(variant, M::CHANNEL).is_none()
+    }
+
     /// Why the question of `M` that was last put has no answer, in the run's words.
     pub fn refusal_of<M: Measurement>(&self, variant: Option<usize>) -> Option<&'a str> {
         self.questions.refusal((M::PROBE, variant), self.mirror)
@@ -277,6 +287,14 @@ impl<'a> ViewCx<'a> {
         let focus = self.selection.variant;
         let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
         std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
+    }
+
+    /// A menu that brings a variant into focus, where a run has several.
+    pub fn variants_ui(&mut self, ui: &mut Ui, tip: &str) {
+        let variants @ [_, _, ..] = self.mirror.variants() else { return };
+        let label = self.mirror.variant_label(self.selection.variant);
+        let choices = variants.iter().map(|variant| variant.label.as_str()).enumerate();
+        choice_menu(ui, label, &mut self.selection.variant, choices, tip);
     }
 
     /// The length of the run's training windows, tokens, if its lab has that setting.

@@ -2,6 +2,7 @@
 //! training step.
 
 use crate::{
+    analysis::statistics::upper_quantile,
     labs::{
         TrainSettings,
         fast_slow::settings::{ModelSettings, SlowMixer},
@@ -120,16 +121,13 @@ impl CostTerms {
 pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
     let mut out = vec![];
     for (place, group) in groups(mirror).into_iter().enumerate() {
-        let mut ms: Vec<f64> = group
+        let ms = group
             .members
             .iter()
             .filter_map(|v| mirror.curve(*v, channels::STEP_MS))
             .flat_map(|c| c.points(step.saturating_sub(RECENT), step).map(|p| p.1))
-            .filter(|v| v.is_finite())
-            .collect();
-        ms.sort_by(f64::total_cmp);
-        if let Some(median) = ms.get(ms.len() / 2) {
-            let median = *median;
+            .filter(|v| v.is_finite());
+        if let Some(median) = upper_quantile(ms.collect(), 0.5) {
             out.push((group, place, median));
         }
     }
@@ -253,23 +251,21 @@ impl View for Cost {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let mut out = "what,value,unit\n".to_owned();
+        let mut table = Table::new(["what", "value", "unit"]);
         if let Some(p) = CostTerms::from_settings(cx) {
             let values = [
                 ("fast-slow, fast", p.fast()),
                 ("fast-slow, slow", p.slow()),
                 ("L_eq", p.total()),
                 ("L_eq, by the paper", p.total_of_paper()),
+                ("dense", DENSE_LAYERS),
             ];
-            for (name, value) in values {
-                out.push_str(&format!("{},{value},layers\n", quote(name)));
-            }
-            out.push_str(&format!("dense,{DENSE_LAYERS},layers\n"));
+            values.iter().for_each(|(name, value)| table.cells(&[name, value, &"layers"]));
         }
         for (group, _, ms) in measured(cx.mirror, cx.step) {
-            out.push_str(&format!("{},{ms},ms a step\n", quote(&group.label)));
+            table.cells(&[&group.label, &ms, &"ms a step"]);
         }
-        (out.lines().count() > 1).then_some(out)
+        table.filled()
     }
 }
 

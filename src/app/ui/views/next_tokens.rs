@@ -45,7 +45,7 @@ impl NextTokens {
 fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     let theme = cx.theme;
     let colour = variant_colour(cx.mirror, measured.variant, theme);
-    let label = cx.mirror.variants().get(measured.variant).map_or("", |v| v.label.as_str());
+    let label = cx.mirror.variant_label(measured.variant);
     ui.label(RichText::new(label).color(colour));
     let sign = |token| if measured.truth.as_ref() == Some(token) { "\u{2713}" } else { "" };
     let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
@@ -93,13 +93,13 @@ impl View for NextTokens {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let measured = self.measured(cx);
-        let mut out = "variant,token,probability\n".to_owned();
+        let mut table = Table::new(["variant", "token", "probability"]);
         for m in &measured {
-            let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
+            let label = cx.mirror.variant_label(m.variant);
             for likely in &m.likely {
-                out.push_str(&format!("{},{},{}\n", quote(label), quote(&likely.token), likely.probability));
+                table.cells(&[&label, &likely.token, &likely.probability]);
             }
         }
-        (!measured.is_empty()).then_some(out)
+        (!measured.is_empty()).then(|| table.finish())
     }
 }

@@ -16,9 +16,9 @@ pub use crate::ui::{
     plot::{
         self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Span, Stroke, by_place, clip,
         colour_bar::{Colours, colour_bar},
-        drawing, empty_ui, fits_two,
+        distance_to, drawing, empty_ui, fits_two,
         map_cells::MapCells,
-        over_steps, paint_mark, pairs, quote, value_label,
+        over_steps, paint_mark, pairs, quote, value_label, zoom_factor,
     },
     questions::Freshness,
     seed_series::{SeedGroup, groups, variant_colour},
@@ -30,7 +30,7 @@ pub use crate::ui::{
         choice_menu::{choice_box, choice_menu},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped},
-        token_strip::{token_strip_ui, visible_text},
+        token_strip::{position_label, token_strip_ui, visible_text},
         typed::text_line,
     },
 };

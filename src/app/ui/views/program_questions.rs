@@ -196,12 +196,7 @@ impl Row {
     /// Shows the answer, puts it aside, or withdraws the question.
     fn answer_buttons_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str) {
         let Some(put) = self.put else { return };
-        if is_open(cx, put) {
-            ui.ctx().request_repaint_after_secs(0.5);
-            if ui.button("Withdraw").on_hover_text("The program is no longer asked.").clicked() {
-                cx.act(RunAction::Cancel(put.request));
-            }
-        }
+        withdraw_ui(ui, cx, put, "The program is no longer asked.");
         let Some(sample) = cx.mirror.answer_to(put.request).filter(|sample| words_of(sample).is_none()) else { return };
         if ui.button("Show").on_hover_text("Opens the view that shows the answer.").clicked() {
             cx.act(PageAction::ShowView(foreign::view_of(sample.channel.as_str())));
@@ -218,8 +213,15 @@ impl Row {
     }
 }
 
-fn is_open(cx: &ViewCx<'_>, put: LastPut) -> bool {
-    matches!(cx.mirror.question(put.request), None | Some(QuestionState::Working(_)))
+/// A button that withdraws a question which is still open.
+fn withdraw_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, put: LastPut, tip: &str) {
+    let is_open = matches!(cx.mirror.question(put.request), None | Some(QuestionState::Working(_)));
+    if is_open {
+        ui.ctx().request_repaint_after_secs(0.5);
+        if ui.button("Withdraw").on_hover_text(tip).clicked() {
+            cx.act(RunAction::Cancel(put.request));
+        }
+    }
 }
 
 /// The words of an answer that is nothing else.

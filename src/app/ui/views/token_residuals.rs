@@ -28,7 +28,6 @@ fn passes_label(passes: usize) -> String {
     if passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") }
 }
 
-/// More passes are fainter.
 /// The selected token, if the text has it.
 fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
     let tokens = m.residual.first().map_or(0, |r| r.len());

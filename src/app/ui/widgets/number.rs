@@ -24,11 +24,16 @@ pub fn share(v: f32) -> f32 {
 
 /// A whole number in groups that no line break parts: 780 801.
 pub fn grouped(n: u64) -> String {
+    grouped_by(n, '\u{a0}')
+}
+
+/// A whole number with a separator between groups of three digits.
+pub fn grouped_by(n: u64, separator: char) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push('\u{a0}');
+            out.push(separator);
         }
         out.push(c);
     }

@@ -13,6 +13,7 @@ mod normfree;
 mod number;
 pub mod oscillators;
 mod rules;
+mod trained_graph;
 
 pub use arrival::pulse;
 pub use circuit::{Circuit, Edge, circuits, parts};
@@ -22,6 +23,7 @@ pub use equations::{Equations, Layer};
 pub use normfree::{Normfree, Unrolled, Weights};
 pub use number::{Bounded, Discrepancy, Number, ROUNDOFF};
 pub use rules::{Flow, KERNELS, Kernel, Round, State, Synapse, System};
+pub use trained_graph::TrainedSynapses;
 
 #[cfg(test)]
 mod tests;

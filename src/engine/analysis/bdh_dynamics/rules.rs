@@ -10,6 +10,9 @@
 
 use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
 
+/// The epsilon of the norms over neurons.
+const NORM_EPS: f64 = 1e-5;
+
 /// One of the four rounds, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
@@ -74,6 +77,10 @@ pub struct System<N> {
     /// The synapses sorted by y side, then x side; every pair once.
     synapses: Vec<Synapse<N>>,
     drift: Drift,
+    /// The share of neuron i's synapses that a token leaves, beside what U leaves; empty where it leaves all.
+    keep: Vec<f64>,
+    /// True if A and Y are divided by their root mean square.
+    norms: bool,
     /// Places of the synapses that turn with each other, and of those that stand alone.
     pairs: Vec<(usize, Option<usize>)>,
 }
@@ -155,7 +162,42 @@ impl<N: Number> System<N> {
             pairs.push((k, second.then_some(k + 1)));
             k += 1 + usize::from(second);
         }
-        Self { n, layers, wires: inside(wires), prods: inside(prods), synapses, drift, pairs }
+        let (wires, prods) = (inside(wires), inside(prods));
+        Self { n, layers, wires, prods, synapses, drift, keep: vec![], norms: false, pairs }
+    }
+
+    /// The same where, besides U, a token leaves the share `keep[i]` of the synapses with neuron i on their y side.
+    /// Neurons beyond those given keep all.
+    #[must_use]
+    pub fn keeping(self, keep: Vec<f64>) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// The same with norms over neurons, which the paper allows in a remark, if `norms`: after their rounds A and Y are
+    /// divided by their root mean square. That looks at all neurons at once and is no local rule. The factor counts
+    /// as given, so that [`Number::error`] leaves out its rounding.
+    #[must_use]
+    pub fn with_norms(self, norms: bool) -> Self {
+        Self { norms, ..self }
+    }
+
+    /// Returns true if A and Y are divided by their root mean square over neurons.
+    pub fn norms(&self) -> bool {
+        self.norms
+    }
+
+    /// What `keep` leaves of a synapse's state; exactly the state where it leaves all.
+    fn kept(&self, y: usize, sigma: N) -> N {
+        self.keep.get(y).map_or(sigma, |keep| N::exact(*keep) * sigma)
+    }
+
+    /// What is left of `values` once the norm, if there is one, has divided them.
+    fn normed(&self, values: &mut [N]) {
+        if self.norms {
+            let mean = values.iter().map(|v| v.value() * v.value()).sum::<f64>() / values.len().max(1) as f64;
+            let factor = N::exact((mean + NORM_EPS).sqrt().recip());
+            values.iter_mut().for_each(|v| *v = factor * *v);
+        }
     }
 
     /// Every pair a synapse of weight 1: G_s = 1, as BDH-GPU has it.
@@ -239,10 +281,14 @@ impl<N: Number> System<N> {
                 None => sigma[*first] = N::exact(self.drift.keep(self.synapses[*first].x)) * sigma[*first],
             }
         }
+        for (s, sigma) in self.synapses.iter().zip(sigma.iter_mut()) {
+            *sigma = self.kept(s.y, *sigma);
+        }
         let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
         for (s, sigma) in self.synapses.iter().zip(sigma.iter()) {
             state.a[s.y] += *sigma * state.x[s.x];
         }
+        self.normed(&mut state.a);
         (changed(&a, &state.a), changed(&before, sigma))
     }
 
@@ -268,6 +314,7 @@ impl<N: Number> System<N> {
         for i in 0..self.n {
             state.y[i] += (state.excited[1][i] - state.inhibited[1][i]).positive() * state.x[i];
         }
+        self.normed(&mut state.y);
         state.a.fill(N::ZERO);
         changed(&y, &state.y)
     }
@@ -320,11 +367,11 @@ impl<N: Number> System<N> {
         flows
     }
 
-    /// sigma_l U as a matrix `(n, n)`: what equation (6) calls sigma_{t,l} once token t is read.
+    /// sigma_l U, and what neurons keep of it, as a matrix `(n, n)`: what equation (6) calls sigma_{t,l} once token t is read.
     pub fn drifted(&self, state: &State<N>, layer: usize) -> Dense<N> {
         let mut all = Dense::zeros(self.n, self.n);
         for (s, sigma) in self.synapses.iter().zip(&state.sigma[layer]) {
-            all.row_mut(s.y)[s.x] = *sigma;
+            all.row_mut(s.y)[s.x] = self.kept(s.y, *sigma);
         }
         (0..self.n).for_each(|i| self.drift.row(all.row_mut(i)));
         all

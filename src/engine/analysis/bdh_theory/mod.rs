@@ -17,7 +17,7 @@ pub use markov::{PropagationErrors, markov, propagation_errors};
 pub use sparse_state::{SparseStateInputs, sparse_state, sparse_state_errors};
 pub use spikes::{FiringNeuron, Link, Rates, Rounds, SpikingGraph, integrate_and_fire, spikes};
 
-use crate::analysis::graph::null_models;
+use crate::analysis::{graph::null_models, statistics::dot};
 
 /// Curves over one axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +41,6 @@ impl Curves {
     fn new(x: Vec<f64>, curves: impl IntoIterator<Item = (String, Vec<f64>)>) -> Self {
         Self { x, curves: curves.into_iter().map(|(name, values)| Curve { name, values }).collect() }
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn norm(a: &[f64]) -> f64 {

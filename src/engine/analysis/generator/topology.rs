@@ -25,11 +25,6 @@ choices! {
     for Topology { Random = "random", Ring = "ring", BirthDeath = "birth_death", TwoClusters = "two_clusters" }
 }
 
-impl Topology {
-    /// Every topology, in the order of the menus.
-    pub const ALL: [Topology; 4] = [Topology::Random, Topology::Ring, Topology::BirthDeath, Topology::TwoClusters];
-}
-
 /// The law by which rates are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TopologySettings {

@@ -6,7 +6,7 @@ use std::{collections::HashSet, fmt::Write as _};
 
 use super::{
     AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, give, short,
-    value,
+    take, value,
 };
 
 /// The limit of lists within lists.
@@ -204,11 +204,6 @@ fn read_edge(tokens: &mut Tokens<'_>) -> Result<PendingEdge, GraphFileError> {
         None => None,
     };
     Ok(PendingEdge { ends, weight, values, line })
-}
-
-fn take(values: &mut Vec<NamedValue>, name: &str) -> Option<AttributeValue> {
-    let at = values.iter().position(|(n, _)| n == name)?;
-    Some(values.remove(at).1)
 }
 
 /// Reads past a list that is open.

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use super::{
     AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give,
-    number, value,
+    number, take, value,
 };
 
 mod json;
@@ -229,11 +229,6 @@ fn id_of(value: AttributeValue) -> (String, bool) {
         AttributeValue::Text(id) => (id, false),
         other => (other.to_string(), true),
     }
-}
-
-fn take(values: &mut Vec<NamedValue>, name: &str) -> Option<AttributeValue> {
-    let at = values.iter().position(|(n, _)| n == name)?;
-    Some(values.remove(at).1)
 }
 
 impl NodeLinkReader {

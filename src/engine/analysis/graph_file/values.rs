@@ -146,6 +146,12 @@ pub fn value<'a>(values: &'a [NamedValue], name: &str) -> Option<&'a AttributeVa
     values.iter().find(|(n, _)| n == name).map(|(_, v)| v)
 }
 
+/// Removes the value under a name.
+pub fn take(values: &mut Vec<NamedValue>, name: &str) -> Option<AttributeValue> {
+    let at = values.iter().position(|(n, _)| n == name)?;
+    Some(values.remove(at).1)
+}
+
 /// Adds a named value to those of one item.
 pub fn give(
     values: &mut Vec<NamedValue>,

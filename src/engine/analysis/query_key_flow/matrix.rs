@@ -1,5 +1,7 @@
 //! Small square matrices of f64: as much as a step's Jacobian takes.
 
+use crate::analysis::statistics::dot;
+
 /// `side` x `side` values, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
@@ -46,7 +48,7 @@ impl Matrix {
 
     /// This matrix times a vector.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
-        (0..self.side).map(|i| self.row(i).iter().zip(x).map(|(a, b)| a * b).sum()).collect()
+        (0..self.side).map(|i| dot(self.row(i), x)).collect()
     }
 
     /// This matrix times another.

@@ -6,9 +6,8 @@ use candle_core::{Device, Result, Tensor};
 use super::{
     import_state_dict::{self, FREQUENCIES, NAMES},
     merge::side_by_side,
-    spec::{BdhSpec, Position},
+    spec::BdhSpec,
 };
-use crate::config::Choice;
 
 /// Tensors by name, and words for the file's metadata.
 pub struct StateDict {
@@ -57,16 +56,4 @@ pub fn export_state_dict(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result
         metadata.push(words("provenance", parts.join(" ")));
     }
     Ok(StateDict { tensors, metadata })
-}
-
-impl Position {
-    /// Returns the id that settings and files use.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Rope => "rope",
-            Self::Alibi => "alibi",
-            Self::Both => "both",
-            Self::Nothing => "nothing",
-        }
-    }
 }

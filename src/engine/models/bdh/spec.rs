@@ -1,6 +1,6 @@
 //! Sizes and switches of BDH-GPU: plain data.
 
-use crate::config::{Choice, choices, defaults};
+use crate::config::{choices, defaults};
 use std::{path::PathBuf, sync::Arc};
 
 use candle_core::{Result, bail};
@@ -31,20 +31,6 @@ pub enum Position {
 
 choices! { for Position { Rope = "rope", Alibi = "alibi", Both = "both", Nothing = "nothing" } }
 
-impl Position {
-    /// The ids of all transitions, in the order of the menus.
-    pub const IDS: &[&str] = &["rope", "alibi", "both", "nothing"];
-
-    /// Returns the transition with this id, if there is one.
-    pub fn from_id(id: &str) -> Option<Self> {
-        [Self::Rope, Self::Alibi, Self::Both, Self::Nothing]
-            .into_iter()
-            .zip(Self::IDS)
-            .find(|(_, i)| **i == id)
-            .map(|(p, _)| p)
-    }
-}
-
 /// The way in which a layer joins its input and the residual stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,17 +53,9 @@ pub enum Form {
 choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm = "final_norm", Normfree = "normfree" } }
 
 impl Form {
-    /// The ids of all forms, in the order of the menus.
-    pub const IDS: &[&str] = &["code", "paper", "both", "final_norm", "normfree"];
-
     /// True if x is added up over the layers.
     pub(super) fn carries_x(self) -> bool {
         matches!(self, Self::Paper | Self::Both | Self::Normfree)
-    }
-
-    /// Returns the form with this id, if there is one.
-    pub fn from_id(id: &str) -> Option<Self> {
-        <Self as Choice>::all().into_iter().find(|form| form.id() == id)
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `positions` | the longest text of learned positions | the attention chain |
 //! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
 //! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
+//! | `trained_graph` | neurons and synapses whose edges are trained | the rules of BDH as a physical system |
 //! | `two_timescales` | a fast stream and a slow stream | staircase |
 //! | `coupling` | the gate between the two streams | causality |
 //! | `fixed_point` | a map that refines the state | residual |
@@ -40,6 +41,7 @@ mod streaming;
 mod synapses;
 mod text_classifier;
 mod trace_blocks;
+mod trained_graph;
 
 pub use attention::AttentionLayer;
 pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
@@ -62,6 +64,7 @@ pub use synapses::{
 };
 pub use text_classifier::TextClassifier;
 pub use trace_blocks::TraceBlocks;
+pub use trained_graph::{GraphMatrices, TrainedGraph};
 
 use super::Model;
 
@@ -82,6 +85,8 @@ pub struct Capabilities<'m> {
     pub stationary_map: Option<&'m dyn StationaryMap>,
     /// The synapses, if attention is linear and neurons are sparse.
     pub synapses: Option<&'m dyn SynapseModel>,
+    /// The graph of neurons, if its edges are trained.
+    pub trained_graph: Option<&'m dyn TrainedGraph>,
     /// The sizes of a fast and a slow stream.
     pub two_timescales: Option<TwoTimescales>,
     /// The sizes of blocks that read the past through moving averages.

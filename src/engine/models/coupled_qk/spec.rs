@@ -8,7 +8,7 @@ use crate::nn::{attention::EvolutionSpec, fused::evolution::Scheme};
 /// Query heads of a key head in grouped-query attention.
 const GROUP: usize = 4;
 
-/// The score of attention, in the order of the paper's tables.
+/// The score of attention, in the order of the paper's tables; after them the couplings that it leaves for later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QkVariant {
@@ -37,39 +37,23 @@ pub enum QkVariant {
     Invertible,
 }
 
-impl QkVariant {
-    /// Every variant, in the order of the paper's tables; after them the couplings that it leaves for later.
-    pub const ALL: [QkVariant; 11] = [
-        Self::Standard,
-        Self::Gqa,
-        Self::Diff,
-        Self::Mlp,
-        Self::Euler,
-        Self::Hamiltonian,
-        Self::DiffEuler,
-        Self::DiffHamiltonian,
-        Self::LinearMixing,
-        Self::SharedMlp,
-        Self::Invertible,
-    ];
-
-    /// Returns the id that settings and files use.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Gqa => "gqa",
-            Self::Diff => "diff",
-            Self::Mlp => "mlp",
-            Self::Euler => "euler",
-            Self::Hamiltonian => "hamiltonian",
-            Self::DiffEuler => "diff_euler",
-            Self::DiffHamiltonian => "diff_hamiltonian",
-            Self::LinearMixing => "linear_mixing",
-            Self::SharedMlp => "shared_mlp",
-            Self::Invertible => "invertible",
-        }
+choices! {
+    for QkVariant {
+        Standard = "standard",
+        Gqa = "gqa",
+        Diff = "diff",
+        Mlp = "mlp",
+        Euler = "euler",
+        Hamiltonian = "hamiltonian",
+        DiffEuler = "diff_euler",
+        DiffHamiltonian = "diff_hamiltonian",
+        LinearMixing = "linear_mixing",
+        SharedMlp = "shared_mlp",
+        Invertible = "invertible",
     }
+}
 
+impl QkVariant {
     /// The name in a legend.
     pub fn label(self) -> &'static str {
         match self {

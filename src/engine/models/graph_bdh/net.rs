@@ -5,10 +5,13 @@ use rand::{SeedableRng, seq::index::sample};
 use rand_chacha::ChaCha8Rng;
 
 use super::GraphBdhSpec;
-use crate::nn::{
-    Params, Tap,
-    fused::{embedding::embedding, linear::linear},
-    params::hash,
+use crate::{
+    models::capabilities::GraphMatrices,
+    nn::{
+        Params, Tap,
+        fused::{embedding::embedding, linear::linear},
+        params::hash,
+    },
 };
 
 /// The epsilon of every norm.
@@ -157,7 +160,7 @@ impl Net {
     }
 
     /// The pulse of each token, at least 0: `(B, T, n)`.
-    fn pulses(&self, tokens: &Tensor) -> Result<Tensor> {
+    pub(super) fn pulses(&self, tokens: &Tensor) -> Result<Tensor> {
         self.norm(&positive(&embedding(&self.embed, tokens)?)?)
     }
 
@@ -166,6 +169,18 @@ impl Net {
         let decays = self.decays(tokens.dim(1)?)?;
         let attend = |_: usize, x: &Tensor, y: &Tensor| self.attention(x, y, &decays);
         self.layers(self.pulses(tokens)?, attend, tap)
+    }
+
+    /// The graph as square matrices.
+    pub(super) fn graph(&self) -> Result<GraphMatrices> {
+        Ok(GraphMatrices {
+            wires: self.wires.matrix()?,
+            prods: self.prods.matrix()?,
+            synapses: self.synapses.matrix()?,
+            keep: self.log_keep()?.exp()?,
+            head: self.head.clone(),
+            norms: self.spec.norms,
+        })
     }
 
     /// The layers, of which `attend` gives sigma x by layer, x and the y before.

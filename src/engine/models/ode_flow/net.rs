@@ -89,7 +89,7 @@ impl FieldNet {
         // every step uses the weights anew
         let learns = h.track_op() || self.alpha.track_op();
         let net = &if learns { self.with_shared_weights(None)? } else { self.clone() };
-        Ok(ode::solve(&Flow { net, pushed, scale }, h, 0.0, 1.0, options)?.end)
+        Ok(ode::solve(&Flow { net, pushed, scale }, h, ode::Span::UNIT, options)?.end)
     }
 }
 

@@ -2,7 +2,7 @@
 //! full sigma is never formed.
 
 use super::question::ConceptSentence;
-use crate::{models::capabilities::TextReader, probe::prelude::*, telemetry::Synapse};
+use crate::{config::choices, models::capabilities::TextReader, probe::prelude::*, telemetry::Synapse};
 
 /// Values of activations (one kind, one layer) that a batch may hold.
 const AT_ONCE: usize = 1 << 22;
@@ -19,10 +19,7 @@ pub enum Scalar {
     Peak,
 }
 
-impl Scalar {
-    /// Every scalar with its id, in the order of the menus.
-    pub const IDS: [(&str, Scalar); 3] = [("mean", Scalar::Mean), ("sum", Scalar::Sum), ("peak", Scalar::Peak)];
-}
+choices! { for Scalar { Mean = "mean", Sum = "sum", Peak = "peak" } }
 
 /// The short list of a layer: neurons y of the layer before, neurons x of this one.
 pub(super) struct ShortList {

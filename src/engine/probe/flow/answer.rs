@@ -74,7 +74,7 @@ fn language(
         p.clone()
     } else {
         let rhs = input.rhs(FlowControl { u: [0.0; 4], ..params.control })?;
-        words::next(model, &ode::solve(&rhs, &input.start, 0.0, 1.0, &params.options)?.end)?
+        words::next(model, &ode::solve(&rhs, &input.start, ode::Span::UNIT, &params.options)?.end)?
     };
     let ranked = words::top(&p, RANKS);
     let text = |id: u32| cx.corpus.token_text(id);

@@ -5,7 +5,7 @@ use super::{FlowInput, SolveParams};
 use crate::{
     analysis::{
         pca::{self, PrincipalComponent},
-        statistics::{difference, mean_row},
+        statistics::{difference, dot, mean_row},
     },
     nn::{Result, Tensor},
     ode::{self, Method, SolverOptions},
@@ -34,7 +34,7 @@ impl Basis {
         let (mut moved, mut followed) = (vec![], vec![starts[input.token].clone()]);
         for u0 in CONTROLS {
             let rhs = input.rhs(params.at_u0(u0))?;
-            let solution = ode::solve(&rhs, &input.start, 0.0, 1.0, &options)?;
+            let solution = ode::solve(&rhs, &input.start, ode::Span::UNIT, &options)?;
             for (_, state) in &solution.states[1..] {
                 let rows = input.rows(state)?;
                 followed.push(rows[input.token].clone());
@@ -71,7 +71,7 @@ impl Basis {
     /// Coordinates of a state of one token.
     pub fn place(&self, row: &[f64]) -> Vec<f64> {
         let centred = difference(row, &self.origin);
-        self.components.iter().map(|c| pca::project(&centred, &c.direction)).collect()
+        self.components.iter().map(|c| dot(&centred, &c.direction)).collect()
     }
 
     /// The state with its first two coordinates moved by this much, as offsets along the directions:
@@ -86,7 +86,7 @@ impl Basis {
 
     /// The part of a velocity that lies in the first two directions.
     pub fn along(&self, velocity: &[f64]) -> [f64; 2] {
-        let part = |i: usize| self.components.get(i).map_or(0.0, |c| pca::project(velocity, &c.direction));
+        let part = |i: usize| self.components.get(i).map_or(0.0, |c| dot(velocity, &c.direction));
         [part(0), part(1)]
     }
 }

@@ -90,7 +90,7 @@ fn as_trained(model: &dyn LanguageFlow) -> SolverOptions {
 
 fn end_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Tensor> {
     let rhs = input.rhs(params.at_u0(u0))?;
-    Ok(ode::solve(&rhs, &input.start, 0.0, 1.0, &as_trained(model))?.end)
+    Ok(ode::solve(&rhs, &input.start, ode::Span::UNIT, &as_trained(model))?.end)
 }
 
 fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Vec<f64>> {

@@ -16,7 +16,7 @@ use std::{
 
 use super::{FlowInput, SolveParams};
 use crate::{
-    config::{Arguments, Choice},
+    config::Arguments,
     models::capabilities::FlowModel,
     nn::params,
     probe::prelude::*,

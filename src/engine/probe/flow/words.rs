@@ -72,7 +72,7 @@ pub fn continuation(
         }
         ids.push(newest);
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach();
-        let solution = ode::solve(&rhs, &start, 0.0, 1.0, &options)?;
+        let solution = ode::solve(&rhs, &start, ode::Span::UNIT, &options)?;
         let p = next(model, &solution.end)?;
         said.extend(top(&p, 1));
     }

@@ -5,9 +5,9 @@ use super::causality::LikelyToken;
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Weights of a BDH of one head, and a text as pulses on its neurons.
+    /// Weights of a BDH of one head, or of a BDH on a graph, and a text as pulses on its neurons.
     pub struct BdhDynamicsWeights in "bdh_dynamics.weights" answers BdhDynamicsArgs {
-        /// E, `(D, n)`.
+        /// E, `(D, n)`; of a graph that was trained edge by edge the identity, so that D_x and D_y are G_x and G_y.
         pub e: Array,
         /// D_x, `(n, D)`.
         pub d_x: Array,
@@ -31,6 +31,19 @@ measurement! {
         pub model_predictions: Vec<Vec<LikelyToken>>,
         /// After each token, those of the rules without LayerNorms.
         pub rule_predictions: Vec<Vec<LikelyToken>>,
+        /// The synapses of a graph that was trained edge by edge; nothing where every pair has one of weight 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub graph: Option<GraphSynapses>,
+    }
+
+    /// The synapses of a graph.
+    pub struct GraphSynapses {
+        /// G_s, `(n, n)`: the weight with which the synapse from the row's y to the column's x is written; 0 is no synapse.
+        pub weights: Array,
+        /// Share of neuron i's synapses that is left after a token, besides `keep`.
+        pub keep: Numbers,
+        /// True if A and Y are divided by their root mean square over neurons, as in the model.
+        pub norms: bool,
     }
 }
 

@@ -24,9 +24,12 @@ arguments! {
         /// Tokens of a training window.
         #[range(1..=8192)]
         window: usize = 128,
-        /// Texts are so many training windows long, but at most 1024 tokens or one window.
-        #[range(1..=64)]
+        /// Texts are so many training windows long, but at most `longest` tokens or one window.
+        #[range(1..=512)]
         times: usize = 4,
+        /// Tokens of a text at most. A model with attention over pairs needs memory for the square of it.
+        #[range(2..=32768)]
+        longest: usize = 1024,
         /// Held-out texts that are read at most.
         #[range(1..=256)]
         texts: usize = 16,

@@ -37,6 +37,17 @@ pub enum AxisKind {
     Words(Vec<String>),
 }
 
+impl AxisKind {
+    /// The place of a value on the axis; NaN of one that is no number, or no word of the axis.
+    pub fn place(&self, text: &str, number: Option<f64>) -> f64 {
+        let place = match self {
+            Self::Numbers { .. } => number,
+            Self::Words(words) => words.iter().position(|w| w == text).map(|i| i as f64),
+        };
+        place.unwrap_or(f64::NAN)
+    }
+}
+
 /// A point of the sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultPoint {
@@ -168,10 +179,8 @@ impl ResultAxis {
         let axes: Vec<Self> = sweep.axes.iter().map(|axis| Self::new(axis, &knobs, &sweep.points)).collect();
         let point = |config: &Config| {
             let values: Vec<String> = sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect();
-            let place = |(axis, text): (&Self, &String)| match &axis.kind {
-                AxisKind::Numbers { .. } => config.get(&axis.key).and_then(Value::as_f64).unwrap_or(f64::NAN),
-                AxisKind::Words(words) => words.iter().position(|w| w == text).map_or(f64::NAN, |i| i as f64),
-            };
+            let place =
+                |(axis, text): (&Self, &String)| axis.kind.place(text, config.get(&axis.key).and_then(Value::as_f64));
             ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
         };
         let points = sweep.points.iter().map(point).collect();

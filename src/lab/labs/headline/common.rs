@@ -30,19 +30,17 @@ pub const ACCURACY: Headline = Headline {
     unit: "",
     about: "Share of right answers where a held-out text asks, 0 to 1.",
     better: Better::Higher,
-    digits: Digits::Decimals(4),
     absent: "the text asks no question",
     source: Source::Scalar { channel: channels::ACCURACY, value: |v| v },
+    ..LOSS
 };
 
 /// A race's verdict: the paired difference of losses.
 pub const BESIDE_FIRST: Headline = Headline {
     id: "loss_beside_first",
     name: "loss less the first's",
-    unit: "nats",
     about: "Held-out loss less that of the run's first variant with the same seed; over seeds with its 95% interval.",
-    better: Better::Lower,
-    digits: Digits::Decimals(4),
     absent: "there is one variant, and nothing to compare it with",
     source: Source::BesideFirst { channel: channels::LOSS_HELD_OUT },
+    ..LOSS
 };

@@ -17,6 +17,7 @@ use crate::{
             Selection,
             attention::colours::{around_zero, rounded_up},
         },
+        widgets::token_strip::position_label,
     },
 };
 
@@ -80,12 +81,7 @@ impl AttentionDifference {
     }
 
     fn position(&self, at: usize) -> String {
-        let width = self.tokens_per_position;
-        match self.tokens.get(at) {
-            Some(token) if width == 1 => format!("{at} \u{201c}{}\u{201d}", token.replace('\n', "\u{ac}")),
-            _ if width > 1 => format!("tokens {} to {}", at * width, (at + 1) * width - 1),
-            _ => at.to_string(),
-        }
+        position_label(&self.tokens, self.tokens_per_position, at)
     }
 
     pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme, state: &mut MapState) {

@@ -274,14 +274,11 @@ impl View for Attention {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let heads = heads(cx.latest::<AttentionMaps>()?.value);
         let h = chosen(&heads, cx.selection)?;
-        let mut out = quote(&format!("{} (row)", h.name));
-        (0..h.matrix.cols).for_each(|c| out.push_str(&format!(",{c}")));
-        out.push('\n');
+        let columns = (0..h.matrix.cols).map(|c| c.to_string());
+        let mut table = Table::new(std::iter::once(format!("{} (row)", h.name)).chain(columns));
         for (r, row) in h.matrix.data.chunks(h.matrix.cols.max(1)).enumerate() {
-            out.push_str(&r.to_string());
-            row.iter().for_each(|v| out.push_str(&format!(",{v}")));
-            out.push('\n');
+            table.row(std::iter::once(r.to_string()).chain(row.iter().map(f32::to_string)));
         }
-        Some(out)
+        Some(table.finish())
     }
 }

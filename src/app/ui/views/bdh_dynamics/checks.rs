@@ -187,22 +187,22 @@ impl View for Checks {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match shown::<BdhDynamicsChecks>(cx) {
-            Some(m) => format!("{} \u{b7} dashed: what rounding explains", origin(m.sample)),
+            Some(m) => format!("{} \u{b7} dashed: what rounding explains", origin(cx, m.sample)),
             None => "the paper's equivalences against rounding".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let checks = shown::<BdhDynamicsChecks>(cx)?.value;
-        let mut csv = "check,claim,token,error,bound,share_of_bound\n".to_owned();
+        let mut table = Table::new(["check", "claim", "token", "error", "bound", "share_of_bound"]);
         for check in &CHECKED {
             let Differences { error, bound, share } = check.differences(checks);
-            let claim = crate::ui::plot::quote(check.claim);
             for (t, ((error, bound), share)) in error.iter().zip(&bound).zip(&share).enumerate() {
-                let _ = writeln!(csv, "{},{claim},{t},{error:e},{bound:e},{share}", check.id);
+                let [error, bound] = [error, bound].map(|v| format!("{v:e}"));
+                table.cells(&[&check.id, &check.claim, &t, &error, &bound, share]);
             }
         }
-        Some(csv)
+        Some(table.finish())
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

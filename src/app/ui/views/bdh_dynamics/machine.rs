@@ -1,7 +1,7 @@
 //! The rules at work on a model's weights: the position in the text, the last round, and the flow along its edges.
 
 use crate::{
-    analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
+    analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, TrainedSynapses, Weights, checks::Model},
     telemetry::{Array, measurements::BdhDynamicsWeights},
     ui::views::prelude::*,
 };
@@ -55,7 +55,14 @@ impl Machine {
         let drift = if given.rotates { Drift::rope(n) } else { Drift::identity(n) }.and_damping(given.keep);
         let layers = given.layers.clamp(1, 64);
         let pulses = dense(&given.pulses).filter(|m| m.cols == n)?;
-        let system = Model::system(&weights, &drift, layers);
+        let system = match &given.graph {
+            None => Model::system(&weights, &drift, layers),
+            Some(graph) => {
+                let synapses =
+                    TrainedSynapses { weights: dense(&graph.weights)?, keep: graph.keep.to_vec(), norms: graph.norms };
+                synapses.system([&weights.gx(), &weights.gy()], &drift, layers)?
+            }
+        };
         let state = system.rest();
         Some(Self {
             payload: measured.sample.payload.clone(),

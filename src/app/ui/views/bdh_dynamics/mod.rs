@@ -34,17 +34,22 @@ fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     cx.ask::<M>(None, &args, freshness);
 }
 
-/// The measurement for the settings as they stand.
+/// The measurement for the settings as they stand: that of the variant in focus, else of the first that has one.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
-    let variants = || 0..cx.mirror.variants().len().max(1);
-    let scheduled = variants().find_map(|v| cx.scheduled(v));
-    let answered = variants().find_map(|v| cx.answer_of(v));
-    if cx.is_set_otherwise(&SETTINGS) { answered.or(scheduled) } else { scheduled.or(answered) }
+    let scheduled = || cx.in_focus(|v| cx.scheduled(v));
+    let answered = || cx.in_focus(|v| cx.answer_of(v));
+    let found =
+        if cx.is_set_otherwise(&SETTINGS) { answered().or_else(scheduled) } else { scheduled().or_else(answered) };
+    found.map(|(_, measured)| measured)
 }
 
-/// "step 300, 24 tokens ..." or that the weights are the first ones.
-fn origin(sample: &Sample) -> String {
+/// "step 300, 24 tokens ..." or that the weights are the first ones; of several variants the name of the one.
+fn origin(cx: &ViewCx<'_>, sample: &Sample) -> String {
+    let variant = match cx.mirror.variants() {
+        all @ [_, _, ..] => all.get(sample.variant).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
+        _ => String::new(),
+    };
     let model =
         if sample.step == 0 { "initial weights, nothing learned".to_owned() } else { format!("step {}", sample.step) };
-    format!("{model} \u{b7} {}", sample.about)
+    format!("{variant}{model} \u{b7} {}", sample.about)
 }

@@ -221,11 +221,11 @@ impl View for OscillatorsView {
 
     /// The energy over the time shown.
     fn csv(&self, _: &ViewCx<'_>) -> Option<String> {
-        let mut csv = "seconds,pulses,tension,swing,all\n".to_owned();
+        let mut table = Table::new(["seconds", "pulses", "tension", "swing", "all"]);
         for (t, e) in &self.past {
-            let _ = writeln!(csv, "{t},{},{},{},{}", e.pulses, e.tension, e.motion, e.total());
+            table.cells(&[t, &e.pulses, &e.tension, &e.motion, &e.total()]);
         }
-        (!self.past.is_empty()).then_some(csv)
+        table.filled()
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

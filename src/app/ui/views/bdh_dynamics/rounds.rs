@@ -6,6 +6,8 @@ use crate::{analysis::bdh_dynamics::KERNELS, ui::views::prelude::*};
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
 /// The variable that each round changes, for the sentence below the table.
 const CHANGES: [&str; 4] = ["A", "Y", "Y", "X"];
+/// The norms that a graph may have after rounds, which are no local rules: they look at all neurons.
+const NORMS: [&str; 4] = [",  A / rms A", "", ",  Y / rms Y", ""];
 /// Height of a row: its title and two lines of rules; with little room one line.
 const ROW: f32 = 44.0;
 const SMALL_ROW: f32 = 32.0;
@@ -40,7 +42,9 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         let small = theme::small();
         painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
         painter.text(place.min + vec2(LEFT, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
-        let rules = [kernel.communication, kernel.computation];
+        let norm = if machine.system.norms() { NORMS[k] } else { "" };
+        let computation = format!("{}{norm}", kernel.computation);
+        let rules = [kernel.communication, computation.as_str()];
         let (lines, from) =
             if row == ROW { (rules.map(str::to_owned).to_vec(), 16.0) } else { (vec![rules.join(";  ")], 16.0) };
         for (i, line) in lines.into_iter().enumerate() {
@@ -54,8 +58,13 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
     if let Some(pointed) = response.hover_pos() {
         let k = (((pointed.y - rect.top()) / row) as usize).min(3);
         let kernel = &KERNELS[k];
+        let norm = match NORMS[k] {
+            "" => "",
+            _ if !machine.system.norms() => "",
+            _ => "\nover all neurons: their root mean square divides, as in the model",
+        };
         response.on_hover_text_at_pointer(format!(
-            "{}\n\nover edges: {}\nat each place: {}",
+            "{}\n\nover edges: {}\nat each place: {}{norm}",
             kernel.words, kernel.communication, kernel.computation
         ));
     }

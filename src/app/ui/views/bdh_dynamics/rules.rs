@@ -50,7 +50,7 @@ impl Rules {
         };
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, machine: &mut Machine) {
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, machine: &mut Machine) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let over = machine.system.is_done(&machine.state) && machine.next_token().is_none();
@@ -79,6 +79,7 @@ impl Rules {
                 machine.restart();
                 self.playing = None;
             }
+            cx.variants_ui(ui, "The variant whose neurons and synapses are shown.");
         });
     }
 
@@ -146,8 +147,9 @@ fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>
     let mut words = vec![sentence(machine, tokens)];
     let Some(t) = machine.token().filter(|_| machine.system.is_done(&machine.state)) else { return words };
     if let (Some(rules), Some(model)) = (measured.rule_predictions.get(t), measured.model_predictions.get(t)) {
+        let norms = if measured.graph.is_some() { "by the model" } else { "by the model, which has LayerNorms" };
         words.push(format!(
-            "next, by the rules: {}   by the model, which has LayerNorms: {}   (the same first on {} of {} tokens)",
+            "next, by the rules: {}   {norms}: {}   (the same first on {} of {} tokens)",
             likely_tokens_label(rules),
             likely_tokens_label(model),
             measured.agreements,
@@ -181,7 +183,7 @@ impl View for Rules {
         ui.spacing_mut().item_spacing.y = 4.0;
         self.play(ui, &mut machine);
         if cx.has_controls {
-            self.controls_ui(ui, &mut machine);
+            self.controls_ui(ui, cx, &mut machine);
         }
         self.strip_ui(ui, cx, &mut machine, measured.sample);
         let words = state_sentences(&machine, measured);
@@ -222,10 +224,11 @@ impl View for Rules {
         match shown::<BdhDynamicsWeights>(cx) {
             Some(measured) => {
                 let gain = match measured.gain {
+                    _ if measured.graph.is_some() => "the trained edges themselves".to_owned(),
                     g if g.is_finite() => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
                     _ => "no gain replaces the LayerNorms".to_owned(),
                 };
-                format!("{} \u{b7} {gain}", origin(measured.sample))
+                format!("{} \u{b7} {gain}", origin(cx, measured.sample))
             }
             None => "the four rounds of table 1 on the weights of the model".to_owned(),
         }
@@ -235,16 +238,16 @@ impl View for Rules {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let sample = shown::<BdhDynamicsWeights>(cx)?.sample;
         let machine = self.machine.as_ref()?;
-        let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or(String::new(), |t| quote(t));
+        let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or("", String::as_str);
         let round = machine.last.as_ref().map_or(String::new(), |r| match r.layer {
             Some(layer) => (4 * layer + r.kernel).to_string(),
             None => "arrival".to_owned(),
         });
-        let mut csv = "neuron,x,y,a,token,round\n".to_owned();
+        let mut table = Table::new(["neuron", "x", "y", "a", "token", "round"]);
         let s = &machine.state;
         for i in 0..machine.system.n() {
-            let _ = writeln!(csv, "{i},{},{},{},{token},{round}", s.x[i], s.y[i], s.a[i]);
+            table.cells(&[&i, &s.x[i], &s.y[i], &s.a[i], &token, &round]);
         }
-        Some(csv)
+        Some(table.finish())
     }
 }

@@ -101,7 +101,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         return Chart::new("theory", axes.x, axes.y).empty(cx.why_nothing::<BdhTheory>(EMPTY));
     };
     // the answer's own claim, which may still be the one before
-    let claim = TheoryClaim::all().into_iter().find(|claim| claim.id() == measured.claim);
+    let claim = TheoryClaim::from_id(&measured.claim);
     let ClaimWords { name, x, y, .. } = words(claim.unwrap_or(TheoryClaim::Markov));
     let is_log = y.scale == Scale::Log;
     let mut chart = Chart::new(name, x, y);
@@ -126,7 +126,7 @@ impl PanelView for Theory {
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
-            for claim in TheoryClaim::all() {
+            for claim in TheoryClaim::ALL {
                 let ClaimWords { name, about, .. } = words(claim);
                 ui.selectable_value(&mut self.claim, claim, name).on_hover_text(about);
             }

@@ -82,16 +82,14 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
 
 /// Every point of several charts in one table: chart, line, x, y.
 fn table(charts: &[Chart<'_>]) -> Option<String> {
-    let mut out = "chart,line,x,y\n".to_owned();
+    let mut table = Table::new(["chart", "line", "x", "y"]);
     for chart in charts {
         for line in &chart.lines {
             let Data::Points(points) = &line.data else { continue };
-            for [x, y] in points.iter() {
-                out.push_str(&format!("{},{},{x},{y}\n", quote(&chart.name), quote(&line.label)));
-            }
+            points.iter().for_each(|[x, y]| table.cells(&[&chart.name, &line.label, x, y]));
         }
     }
-    charts.iter().any(|c| !c.is_empty()).then_some(out)
+    charts.iter().any(|c| !c.is_empty()).then(|| table.finish())
 }
 
 /// A count with its thousands apart.

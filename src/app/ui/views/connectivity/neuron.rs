@@ -240,12 +240,10 @@ impl View for Neuron {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Self::shown(cx)?;
-        let mut out = "list,name,value\n".to_owned();
+        let mut table = Table::new(["list", "name", "value"]);
         for ScoreList { heading, rows, .. } in LISTS {
-            for row in rows(&shown) {
-                out.push_str(&format!("{heading},{},{}\n", quote(&row.label), row.value));
-            }
+            rows(&shown).iter().for_each(|row| table.cells(&[&heading, &row.label, &row.value]));
         }
-        Some(out)
+        Some(table.finish())
     }
 }

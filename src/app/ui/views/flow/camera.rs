@@ -37,11 +37,17 @@ impl Camera {
         self.pitch = (self.pitch + by.y * 0.008).clamp(-1.5, 1.5);
     }
 
-    pub fn zoom_by(&mut self, factor: f32) {
-        self.zoom = (self.zoom * factor).clamp(0.2, 40.0);
+    /// A double click shows all again; where the pointer is over the picture, the wheel and two fingers zoom.
+    pub fn zoom(&mut self, ui: &Ui, response: &Response, is_over: bool) {
+        if response.double_clicked() {
+            self.reset();
+        }
+        if is_over {
+            self.zoom = (self.zoom * zoom_factor(ui, 300.0)).clamp(0.2, 40.0);
+        }
     }
 
-    pub fn reset(&mut self) {
+    fn reset(&mut self) {
         *self = Self { solid: self.solid, ..Self::default() };
     }
 
@@ -96,13 +102,6 @@ impl Frame {
     }
 }
 
-/// The distance of a point from a segment.
-pub fn distance(p: Pos2, a: Pos2, b: Pos2) -> f32 {
-    let way = b - a;
-    let share = if way.length_sq() > 0.0 { ((p - a).dot(way) / way.length_sq()).clamp(0.0, 1.0) } else { 0.0 };
-    (p - pos2(a.x + way.x * share, a.y + way.y * share)).length()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,11 +131,5 @@ mod tests {
         assert!((0..3).all(|k| after.axis(k).length() > 0.05));
         camera.reset();
         assert_eq!(camera, Camera { solid: true, ..Camera::default() });
-    }
-
-    #[test]
-    fn the_distance_to_a_segment_is_to_its_nearest_point() {
-        assert_eq!(distance(pos2(0.0, 3.0), pos2(-1.0, 0.0), pos2(1.0, 0.0)), 3.0);
-        assert_eq!(distance(pos2(5.0, 3.0), pos2(-1.0, 0.0), pos2(1.0, 0.0)), 5.0);
     }
 }

@@ -178,25 +178,19 @@ impl View for Claims {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let measured = measured(cx);
         let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
-        let mut out = String::from("part,what,the source");
-        for (label, _) in &measured {
-            let _ = write!(out, ",{}", quote(label));
-        }
-        out.push('\n');
+        let labels = measured.iter().map(|(label, _)| *label);
+        let mut out = Table::new(["part", "what", "the source"].into_iter().chain(labels));
         let mut heading = "steering";
         for part in table(&claims) {
             match part {
                 TableLine::Heading(words) => heading = words,
                 TableLine::Row(row) => {
-                    let _ = write!(out, "{},{},{}", quote(heading), quote(row.name), quote(row.source));
-                    for cell in &row.cells {
-                        let _ = write!(out, ",{}", quote(cell));
-                    }
-                    out.push('\n');
+                    let cells = row.cells.iter().map(String::as_str);
+                    out.row([heading, row.name, row.source].into_iter().chain(cells));
                 }
             }
         }
-        (!measured.is_empty()).then_some(out)
+        (!measured.is_empty()).then(|| out.finish())
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -1,6 +1,6 @@
 //! A square in which two of the controls are set at once, with the class mass found at every place that was visited.
 
-use eframe::egui::{EventFilter, Key, Stroke};
+use eframe::egui::Stroke;
 
 use super::answer::Answer;
 use crate::{telemetry::measurements::StepPolicy, ui::views::prelude::*};
@@ -89,11 +89,7 @@ impl Pad {
             }
         }
         if response.has_focus() {
-            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
-            ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
-            let pressed = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as f64 * STEP;
-            let x = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
-            let y = pressed(Key::ArrowUp) - pressed(Key::ArrowDown);
+            let [x, y] = plot::arrow_steps(ui, &response).map(|steps| f64::from(steps) * STEP);
             if x != 0.0 || y != 0.0 {
                 let kept = |v: f64| tidy(v.clamp(-REACH, REACH));
                 chosen = Some((kept(u[i] + x), kept(u[j] + y)));

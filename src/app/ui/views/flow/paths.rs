@@ -6,7 +6,7 @@ use eframe::egui::ComboBox;
 use super::{
     EMPTY,
     answer::{Answer, Path, paths},
-    camera::{Camera, Frame, distance},
+    camera::{Camera, Frame},
     scene::Scene,
     settings::{FlowSettings, keep_fresh},
     streaks::{Background, PACE, Streaks},
@@ -233,16 +233,7 @@ impl Paths {
         if response.dragged() && self.camera.solid {
             self.camera.turn(response.drag_delta());
         }
-        if response.double_clicked() {
-            self.camera.reset();
-        }
-        if response.hover_pos().is_some_and(|p| sheet.contains(p)) {
-            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
-            let factor = pinch * (scroll / 300.0).exp();
-            if factor != 1.0 {
-                self.camera.zoom_by(factor);
-            }
-        }
+        self.camera.zoom(ui, response, response.hover_pos().is_some_and(|p| sheet.contains(p)));
     }
 
     /// Names the state under the pointer; a click follows its token.
@@ -250,8 +241,7 @@ impl Paths {
         let Some(pointer) = response.hover_pos() else { return };
         let near = |path: &Path| {
             let places: Vec<Pos2> = path.places.iter().map(|p| frame.at(*p)).collect();
-            let lines = places.windows(2).map(|w| distance(pointer, w[0], w[1]));
-            lines.fold(places.first().map_or(f32::MAX, |p| (*p - pointer).length()), f32::min)
+            distance_to(&places, pointer)
         };
         let nearest = all.iter().map(|p| (near(p), p)).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, path)) = nearest.filter(|(far, _)| *far < 12.0) else { return };
@@ -270,17 +260,17 @@ impl Paths {
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::in_focus(cx)?;
-        let mut out = String::from("shown,token,word,tau,component_1,component_2,component_3\n");
+        let mut table = Table::new(["shown", "token", "word", "tau", "component_1", "component_2", "component_3"]);
         let ghost = self.ghost_paths(cx.mirror.run);
         for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
             for path in all {
                 let word = answer.sample.tokens.get(path.token).map_or("", String::as_str);
                 for (tau, [x, y, z]) in path.taus.iter().zip(&path.places) {
-                    let _ = writeln!(out, "{what},{},{},{tau},{x},{y},{z}", path.token, quote(word.trim()));
+                    table.cells(&[&what, &path.token, &word.trim(), tau, x, y, z]);
                 }
             }
         }
-        (out.lines().count() > 1).then_some(out)
+        table.filled()
     }
 }
 

@@ -125,13 +125,12 @@ impl View for Solver {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
-        let mut out = String::from("attempt,tau,h,error_over_tolerance,accepted,growth_capped\n");
+        let mut table = Table::new(["attempt", "tau", "h", "error_over_tolerance", "accepted", "growth_capped"]);
         for (i, a) in attempts.iter().enumerate() {
             let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
-            let (accepted, capped) = (u8::from(a.accepted), u8::from(a.growth_capped));
-            let _ = writeln!(out, "{},{},{},{error},{accepted},{capped}", i + 1, a.t, a.h);
+            table.cells(&[&(i + 1), &a.t, &a.h, &error, &u8::from(a.accepted), &u8::from(a.growth_capped)]);
         }
-        (!attempts.is_empty()).then_some(out)
+        table.filled()
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -311,18 +311,18 @@ impl View for Steer {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::in_focus(cx)?.value;
-        let mut out = String::from("what,name,class,steered,at_u_0\n");
+        let mut table = Table::new(["what", "name", "class", "steered", "at_u_0"]);
         let theme = cx.theme;
         for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
             for b in bars {
                 let sign = b.sign.replace('\u{2212}', "-");
                 let before = b.before.map_or(String::new(), |v| v.to_string());
-                let _ = writeln!(out, "{what},{},{sign},{},{before}", quote(&b.name), b.value);
+                table.cells(&[&what, &b.name, &sign, &b.value, &before]);
             }
         }
-        let _ = writeln!(out, "solver,nfe,,{},", answer.trace.nfe);
-        let _ = writeln!(out, "solver,h_init,,{},", answer.trace.h_init);
-        Some(out)
+        table.cells(&[&"solver", &"nfe", &"", &answer.trace.nfe, &""]);
+        table.cells(&[&"solver", &"h_init", &"", &answer.trace.h_init, &""]);
+        Some(table.finish())
     }
 
     /// The bars and the text, without the controls.

@@ -5,6 +5,7 @@ use eframe::egui::Stroke;
 
 use super::camera::Frame;
 use crate::{
+    analysis::statistics::upper_quantile,
     gpu::particles::{COUNT, LIFE, Particles, Stepping, VectorField},
     telemetry::measurements::FlowField,
     ui::{identity::unique, views::prelude::*},
@@ -99,9 +100,8 @@ impl Streaks {
     /// Takes a field over a patch of the plane, in sides of the patch a unit of time; `extent`: as [`Streaks::extent`].
     pub fn set(&mut self, field: VectorField, extent: [f32; 4]) {
         self.revision = unique();
-        let mut speeds: Vec<f32> = field.data.iter().map(|[x, y]| x.hypot(*y)).filter(|v| v.is_finite()).collect();
-        speeds.sort_by(f32::total_cmp);
-        let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
+        let speeds = field.data.iter().map(|[x, y]| x.hypot(*y)).filter(|v| v.is_finite());
+        let quick = upper_quantile(speeds.collect(), 0.9).unwrap_or(0.0);
         self.dt = if quick > 1e-9 { REACH / (quick * LIFE as f32) } else { 0.0 };
         (self.field, self.extent) = (Arc::new(field), extent);
     }

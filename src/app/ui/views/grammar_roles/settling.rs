@@ -121,7 +121,7 @@ impl View for SettlingView {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(found) = cx.answered::<Settling>() else { return cx.subtitle("a sentence, settled word by word") };
-        let label = cx.mirror.variants().get(found.variant).map_or("", |v| v.label.as_str());
+        let label = cx.mirror.variant_label(found.variant);
         let way = if found.value.from_right { ", from the right" } else { "" };
         format!("step {} \u{b7} {label} \u{b7} {}{way}", found.sample.step, found.sample.about)
     }

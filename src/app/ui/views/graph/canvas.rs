@@ -1,6 +1,6 @@
 //! The canvas: the input of the renderer, and the interaction with the pointer.
 
-use eframe::egui::{CursorIcon, EventFilter, Key};
+use eframe::egui::{CursorIcon, Key};
 
 use super::{NeuronGraph, camera, motion, network::Network, node_style, unique};
 use crate::{
@@ -162,8 +162,7 @@ impl NeuronGraph {
     fn handle_pointer(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
         let pointer = response.hover_pos().filter(|p| rect.contains(*p));
         if let Some(p) = pointer {
-            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
-            let factor = pinch * (scroll / 240.0).exp();
+            let factor = zoom_factor(ui, 240.0);
             if factor != 1.0 {
                 self.camera.zoom_by(factor, p, &self.motion.places, rect);
             }
@@ -226,22 +225,20 @@ impl NeuronGraph {
     }
 
     fn keys(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
-        let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
-        ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
-        let pressed = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as f32;
-        let by =
-            vec2(pressed(Key::ArrowLeft) - pressed(Key::ArrowRight), pressed(Key::ArrowUp) - pressed(Key::ArrowDown));
+        let [right, up] = plot::arrow_steps(ui, response);
+        let by = vec2(-right as f32, up as f32);
         if by != Vec2::ZERO {
             self.camera.pan(by * KEY_PAN, &self.motion.places, rect);
         }
+        let pressed = |key: Key| plot::presses(ui, key);
         let nearer = pressed(Key::Plus) + pressed(Key::Equals) - pressed(Key::Minus);
-        if nearer != 0.0 {
-            self.camera.zoom_by(1.25f32.powf(nearer), rect.center(), &self.motion.places, rect);
+        if nearer != 0 {
+            self.camera.zoom_by(1.25f32.powf(nearer as f32), rect.center(), &self.motion.places, rect);
         }
-        if pressed(Key::Num0) + pressed(Key::Home) > 0.0 {
+        if pressed(Key::Num0) + pressed(Key::Home) > 0 {
             self.camera.fit();
         }
-        if pressed(Key::P) > 0.0
+        if pressed(Key::P) > 0
             && let Some(name) = cx.selection.neuron.filter(|name| network.node(*name).is_some())
         {
             self.toggle_pin(name, network.len());

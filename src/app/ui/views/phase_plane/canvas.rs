@@ -2,10 +2,7 @@
 
 use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
 use crate::ui::views::{
-    flow::{
-        camera::{Frame, distance},
-        streaks::Background,
-    },
+    flow::{camera::Frame, streaks::Background},
     prelude::*,
 };
 
@@ -46,7 +43,7 @@ impl PhasePlane {
     ) {
         self.size = size;
         let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "phase plane");
-        self.zoom(ui, &response);
+        self.camera.zoom(ui, &response, response.hovered());
         let (frame, patch) = self.frame(sheet, shown);
         let painter = ui.painter_at(sheet);
         if self.behind != Background::Nothing {
@@ -57,19 +54,6 @@ impl PhasePlane {
         }
         paint(&Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }, shown, patch);
         self.point(&response, cx, &frame, source, shown);
-    }
-
-    fn zoom(&mut self, ui: &Ui, response: &Response) {
-        if response.double_clicked() {
-            self.camera.reset();
-        }
-        if response.hovered() {
-            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
-            let factor = pinch * (scroll / 300.0).exp();
-            if factor != 1.0 {
-                self.camera.zoom_by(factor);
-            }
-        }
     }
 
     /// Dragging sets the start of a toy; on paths of tokens the pointer names and selects one.
@@ -93,8 +77,7 @@ impl PhasePlane {
         let Some(pointer) = response.hover_pos() else { return };
         let far = |places: &[[f64; 2]]| {
             let line: Vec<Pos2> = places.iter().map(|[x, y]| frame.at([*x as f32, *y as f32, 0.0])).collect();
-            let ends = line.windows(2).map(|w| distance(pointer, w[0], w[1]));
-            ends.fold(line.first().map_or(f32::MAX, |p| (*p - pointer).length()), f32::min)
+            distance_to(&line, pointer)
         };
         let nearest = shown.others.iter().map(|o| (far(&o.places), o.token)).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, token)) = nearest.filter(|(far, _)| *far < 10.0) else { return };

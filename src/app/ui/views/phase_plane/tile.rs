@@ -248,7 +248,7 @@ impl View for PhasePlane {
             return format!("computed, no model: {} toy, {}", toy.label(), toy.formula());
         }
         let Some(m) = self.measured(cx) else { return "queries and keys under their evolution".to_owned() };
-        let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
+        let label = cx.mirror.variant_label(m.variant);
         let head = match &m.evolution {
             Some(_) => format!("layer {} head {}", m.layer, m.head),
             None => "queries and keys as projected".to_owned(),
@@ -262,10 +262,10 @@ impl View for PhasePlane {
         let shown = self.shown.get(&source)?.as_ref()?;
         let token = if let Source::Token(_, token, ..) = source { token } else { 0 };
         let names = &shown.plane.names;
-        let mut out = format!("path,token,step,{},{}\n", quote(&names[0]), quote(&names[1]));
+        let mut table = Table::new(["path", "token", "step", names[0].as_str(), names[1].as_str()]);
         let mut rows = |what: &str, token: usize, places: &[[f64; 2]]| {
             for (step, [x, y]) in places.iter().enumerate() {
-                let _ = writeln!(out, "{what},{token},{step},{x},{y}");
+                table.cells(&[&what, &token, &step, x, y]);
             }
         };
         shown.tracks.iter().for_each(|t| rows(integrator_label(t.integrator), token, &t.places));
@@ -273,7 +273,7 @@ impl View for PhasePlane {
         if let Some(end) = shown.model_end {
             rows("model's end", token, &[end]);
         }
-        Some(out)
+        Some(table.finish())
     }
 
     /// The picture without the field behind it.

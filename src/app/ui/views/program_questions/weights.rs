@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Button, Label, RichText, Ui, WidgetInfo};
 
-use super::{FIELD, LastPut, is_open};
+use super::{FIELD, LastPut, withdraw_ui};
 use crate::{
     config::Value,
     labs::foreign::{self, asks},
@@ -10,12 +10,7 @@ use crate::{
         Args, Measurement, QuestionState,
         measurements::{EntryHistogram, GraphModularity, NeuronGraph},
     },
-    ui::{
-        action::{PageAction, RunAction},
-        theme,
-        view::ViewCx,
-        widgets::typed::text_line,
-    },
+    ui::{action::PageAction, theme, view::ViewCx, widgets::typed::text_line},
 };
 
 /// The names of two matrices, and the question that was put last.
@@ -101,12 +96,7 @@ impl Weights {
     /// Opens the views of the answer, or withdraws the question.
     fn answer_buttons_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some((put, channels)) = self.put else { return };
-        if is_open(cx, put) {
-            ui.ctx().request_repaint_after_secs(0.5);
-            if ui.button("Withdraw").on_hover_text("The answer is no longer wanted.").clicked() {
-                cx.act(RunAction::Cancel(put.request));
-            }
-        }
+        withdraw_ui(ui, cx, put, "The answer is no longer wanted.");
         if cx.mirror.answer_to(put.request).is_none() {
             return;
         }

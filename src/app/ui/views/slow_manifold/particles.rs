@@ -7,7 +7,7 @@ use super::{
     sheet::Sheet,
 };
 use crate::{
-    analysis::fast_slow_plane::Bounds,
+    analysis::{fast_slow_plane::Bounds, statistics::upper_quantile},
     gpu::particles::{LIFE, Particles, Stepping, VectorField},
     ui::{identity::unique, views::prelude::*},
 };
@@ -152,9 +152,8 @@ fn sampled(field: &Field, epsilon: f64, bounds: &Bounds) -> VectorField {
 
 /// Slow time of a step, such that the quicker slow motion crosses [`REACH`] in a life; 0 where nothing moves.
 fn step_of(field: &VectorField) -> f64 {
-    let mut speeds: Vec<f32> = field.data.iter().map(|v| v[1].abs()).filter(|v| v.is_finite()).collect();
-    speeds.sort_by(f32::total_cmp);
-    let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
+    let speeds = field.data.iter().map(|v| v[1].abs()).filter(|v| v.is_finite());
+    let quick = upper_quantile(speeds.collect(), 0.9).unwrap_or(0.0);
     // Where y rests, only the fast motion can set the pace.
     if quick > 1e-9 { REACH / f64::from(quick) / f64::from(LIFE) } else { 1.0 / f64::from(LIFE) }
 }

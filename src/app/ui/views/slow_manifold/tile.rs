@@ -1,7 +1,7 @@
 //! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
 //! export into files.
 
-use eframe::egui::{EventFilter, Key, Stroke};
+use eframe::egui::{Key, Stroke};
 
 use super::{
     CachedField, SlowManifold, charts,
@@ -192,11 +192,10 @@ impl SlowManifold {
         let mut about = sheet.bounds.at(0.5, 0.5);
         let mut shows_all = response.double_clicked();
         if let Some(at) = response.hover_pos() {
-            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
-            (factor, about) = (1.0 / f64::from(pinch * (scroll / 240.0).exp()), sheet.point_at(at));
+            (factor, about) = (1.0 / f64::from(zoom_factor(ui, 240.0)), sheet.point_at(at));
         }
         if response.has_focus() {
-            let presses = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as i32;
+            let presses = |key: Key| plot::presses(ui, key);
             let closer = presses(Key::Plus) + presses(Key::Equals) - presses(Key::Minus);
             factor *= KEY_ZOOM.powi(-closer);
             shows_all |= presses(Key::Num0) > 0;
@@ -219,12 +218,7 @@ impl SlowManifold {
             chosen = response.interact_pointer_pos().map(|at| sheet.point_at(at));
         }
         if response.has_focus() {
-            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
-            ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
-            let pressed =
-                |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as f64 * KEY_STEP;
-            let across = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
-            let up = pressed(Key::ArrowUp) - pressed(Key::ArrowDown);
+            let [across, up] = plot::arrow_steps(ui, response).map(|steps| f64::from(steps) * KEY_STEP);
             if across != 0.0 || up != 0.0 {
                 let [x, y] = self.start(field);
                 let at = [x + across * sheet.bounds.width(), y + up * sheet.bounds.height()];
@@ -302,16 +296,14 @@ impl View for SlowManifold {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let mut out = "line,part,x,y\n".to_owned();
+        let mut table = Table::new(["line", "part", "x", "y"]);
         let mut rows = |line: &str, part: usize, points: &[Point]| {
-            points.iter().for_each(|[x, y]| {
-                let _ = writeln!(out, "{line},{part},{x},{y}");
-            });
+            points.iter().for_each(|[x, y]| table.cells(&[&line, &part, x, y]))
         };
         let meaning = settings(cx).meaning;
         if meaning != ManifoldMeaning::Dynamical {
             meanings::projections(meaning).iter().enumerate().for_each(|(i, path)| rows("projection", i, path));
-            return Some(out);
+            return Some(table.finish());
         }
         let (made, run) = self.last_run(cx)?;
         for (i, branch) in made.field.manifold.branches.iter().enumerate() {
@@ -329,7 +321,7 @@ impl View for SlowManifold {
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));
         }
-        Some(out)
+        Some(table.finish())
     }
 
     /// The picture without particles.

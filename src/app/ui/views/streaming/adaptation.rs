@@ -3,7 +3,7 @@
 
 use eframe::egui::{Ui, Vec2, vec2};
 
-use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
+use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
     telemetry::measurements::{Adaptation, AdaptationArgs},
     ui::{
@@ -42,7 +42,7 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
     let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
     for (v, found) in answers(cx) {
-        let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
+        let label = cx.mirror.variant_label(v);
         // a model that has diverged has no place on the axes
         let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
         let points: Vec<[f64; 2]> =
@@ -77,7 +77,7 @@ impl PanelView for AdaptationView {
             let args = AdaptationArgs { tokens: self.tokens, ..AdaptationArgs::default() };
             measure_ui::<Adaptation>(ui, cx, &args, tip);
             tokens_ui(ui, &mut self.tokens, &CHOICES);
-            variants_ui(ui, cx);
+            cx.variants_ui(ui, VARIANTS_TIP);
         });
     }
 
@@ -99,7 +99,7 @@ impl PanelView for AdaptationView {
             "forgetting_high",
         ]);
         for (v, found) in answers(cx) {
-            let label = cx.mirror.variants().get(v).map_or("", |variant| variant.label.as_str());
+            let label = cx.mirror.variant_label(v);
             for s in &found.settings {
                 let numbers = [s.adaptation, s.forgetting].into_iter().flat_map(|s| [s.mean, s.low, s.high]);
                 let words = [label.to_owned(), found.method.clone(), s.rate.to_string()];

@@ -4,9 +4,9 @@
 use eframe::egui::CornerRadius;
 
 use super::{
-    CONTROLS,
+    CONTROLS, VARIANTS_TIP,
     change::{cell_label, change_colour, change_label},
-    measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing,
+    measure_ui, shown, subtitle_of, tokens_ui, why_nothing,
 };
 use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
@@ -183,7 +183,7 @@ impl View for FastWeightsView {
                 let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
                 measure_ui::<FastWeights>(ui, cx, &args, tip);
                 tokens_ui(ui, &mut self.tokens, &CHOICES);
-                variants_ui(ui, cx);
+                cx.variants_ui(ui, VARIANTS_TIP);
             });
         }
     }

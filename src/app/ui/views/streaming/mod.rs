@@ -19,6 +19,8 @@ use crate::{telemetry::QuestionState, ui::views::prelude::*};
 
 /// Height of the row of controls, points.
 const CONTROLS: f32 = 26.0;
+/// The tip of the menu of variants.
+const VARIANTS_TIP: &str = "The variant that is asked and shown.";
 
 /// The latest measurement of the variant in focus at or before the shown step.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
@@ -28,11 +30,8 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
 /// Why nothing is shown; `where_absent`: what a model lacks that was asked and had nothing to say.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &str) -> String {
     let variant = cx.selection.variant;
-    let asked = cx.questions.request((M::PROBE, Some(variant)));
-    let is_answered = asked.is_some_and(|r| matches!(cx.mirror.question(r), Some(QuestionState::Answered)));
-    let label = cx.mirror.variants().get(variant).map_or("", |v| v.label.as_str());
-    if is_answered && cx.mirror.answer(variant, M::CHANNEL).is_none() {
-        return format!("{label}: {where_absent}");
+    if cx.is_answered_without::<M>(variant) {
+        return format!("{}: {where_absent}", cx.mirror.variant_label(variant));
     }
     cx.why_nothing_before_asking::<M>(otherwise, "Not measured yet: press Measure.")
 }
@@ -42,15 +41,6 @@ fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Ve
     let Some(m) = shown::<M>(cx) else { return what.to_owned() };
     let notes: String = notes(m.value).iter().map(|note| format!(" \u{b7} {note}")).collect();
     m.subtitle(cx, "") + &notes
-}
-
-/// The variant that is asked and shown, where there are several.
-fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let mirror = cx.mirror;
-    let [_, _, ..] = mirror.variants() else { return };
-    let label = mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
-    let choices = mirror.variants().iter().map(|variant| variant.label.as_str()).enumerate();
-    choice_menu(ui, label, &mut cx.selection.variant, choices, "The variant that is asked and shown.");
 }
 
 /// Chooses the number of tokens of each stream in the next measurement.

@@ -2,9 +2,9 @@
 //! foreign ones, and how well it tells them apart beside the model's own surprise.
 
 use super::{
-    CONTROLS, measure_ui,
+    CONTROLS, VARIANTS_TIP, measure_ui,
     roc::{RocRow, roc_ui, wanted_height},
-    shown, subtitle_of, variants_ui, why_nothing,
+    shown, subtitle_of, why_nothing,
 };
 use crate::{
     telemetry::measurements::{Uncertainty, UncertaintyArgs, UncertaintyText},
@@ -72,7 +72,7 @@ impl UncertaintyView {
             ui.selectable_value(&mut self.of_surprise, false, "U").on_hover_text("Mean of 1 / \u{3c0} over channels.");
             ui.selectable_value(&mut self.of_surprise, true, "surprise")
                 .on_hover_text("The model's own cross-entropy.");
-            variants_ui(ui, cx);
+            cx.variants_ui(ui, VARIANTS_TIP);
         });
     }
 }

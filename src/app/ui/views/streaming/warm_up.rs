@@ -1,7 +1,7 @@
 //! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
 //! after traces were emptied.
 
-use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
+use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
     telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
     ui::views::prelude::*,
@@ -116,7 +116,7 @@ impl PanelView for WarmUpView {
             let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
             measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");
             tokens_ui(ui, &mut self.tokens, &CHOICES);
-            variants_ui(ui, cx);
+            cx.variants_ui(ui, VARIANTS_TIP);
         });
     }
 

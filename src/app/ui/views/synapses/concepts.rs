@@ -241,21 +241,26 @@ impl View for Concepts {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let measured = cx.answered::<ConceptSearch>()?;
         let languages = measured.synapses.first().map_or(&[][..], |s| &s.languages);
-        let of_language =
-            languages.iter().flat_map(|l| ["both new", "p"].map(|n| quote(&format!("{n} {}", l.language))));
-        let columns = "layer,y,x,search,new nouns,new frames,both new,low,high,p,holm,told,confirmed".to_owned();
-        let columns: Vec<String> = std::iter::once(columns).chain(of_language).collect();
-        let mut csv = format!("rank,{},random_search,random_both_new\n", columns.join(","));
+        let of_language = languages.iter().flat_map(|l| ["both new", "p"].map(|n| format!("{n} {}", l.language)));
+        let columns = "rank,layer,y,x,search,new nouns,new frames,both new,low,high,p,holm,told,confirmed".split(',');
+        let last = ["random_search", "random_both_new"].map(str::to_owned);
+        let mut table = Table::new(columns.map(str::to_owned).chain(of_language).chain(last));
         let random = (best_random(&measured, |r| r.search), best_random(&measured, |r| r.best));
         for (k, s) in measured.synapses.iter().enumerate() {
             let (r, interval) = (&s.correlation, &s.interval);
-            let _ = write!(csv, "{},{},{},{}", k + 1, s.layer, s.i, s.j);
+            let mut row = [k + 1, s.layer, s.i, s.j].map(|v| v.to_string()).to_vec();
             let numbers = [r.search, r.new_nouns, r.new_frames, r.both_new, interval.low, interval.high, s.p, s.p_holm];
-            numbers.iter().for_each(|v| csv.push_str(&format!(",{v}")));
-            let _ = write!(csv, ",{},{}", s.significant_languages, u8::from(s.confirmed));
-            s.languages.iter().for_each(|l| csv.push_str(&format!(",{},{}", l.correlation, l.p)));
-            let _ = writeln!(csv, ",{},{}", random.0, random.1);
+            row.extend(numbers.map(|v| v.to_string()));
+            row.extend([s.significant_languages.to_string(), u8::from(s.confirmed).to_string()]);
+            row.extend(
+                s.languages
+                    .iter()
+                    .flat_map(|l| [l.correlation, l.p])
+                    .chain([random.0, random.1])
+                    .map(|v| v.to_string()),
+            );
+            table.row(row);
         }
-        Some(csv)
+        Some(table.finish())
     }
 }

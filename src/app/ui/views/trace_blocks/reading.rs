@@ -234,7 +234,7 @@ impl View for TraceReadingView {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(m) = self.shown(cx) else { return "a text, token by token".to_owned() };
-        let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
+        let label = cx.mirror.variant_label(m.variant);
         let block = self.block(&m).map_or(String::new(), |b| format!(" \u{b7} {}", shown_channels(b)));
         format!("step {} \u{b7} {label} \u{b7} {}{block}", m.sample.step, m.sample.about)
     }

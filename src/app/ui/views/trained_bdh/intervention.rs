@@ -92,7 +92,7 @@ impl Intervention {
         text_ui(ui, cx, &mut self.typed);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
         ui.horizontal_wrapped(|ui| {
-            for kind in TargetKind::all() {
+            for kind in TargetKind::ALL {
                 if ui.selectable_label(kind == target, kind.id()).clicked() {
                     self.names = None;
                     cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
@@ -100,7 +100,7 @@ impl Intervention {
             }
             self.names_ui(ui, cx, target);
             let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
-            for kind in ActionKind::all() {
+            for kind in ActionKind::ALL {
                 if ui.selectable_label(kind == action, kind.id()).clicked() {
                     cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
                 }

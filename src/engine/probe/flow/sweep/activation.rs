@@ -33,7 +33,7 @@ impl Solved<'_> {
     fn end(&self, tokens: &Tensor, u0: f64) -> Result<Tensor> {
         let field = self.model.field(self.params.at_u0(u0))?;
         let options = SolverOptions::fixed(Method::EULER, self.model.training_steps());
-        Ok(ode::solve(&*field, &self.model.embed(tokens)?.detach(), 0.0, 1.0, &options)?.end)
+        Ok(ode::solve(&*field, &self.model.embed(tokens)?.detach(), ode::Span::UNIT, &options)?.end)
     }
 
     /// The states of the last tokens of all prompts, where the next word is decided.

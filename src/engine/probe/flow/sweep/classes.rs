@@ -68,7 +68,7 @@ pub fn shares(
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
         let start = model.embed(&group.tokens)?.detach(); // (B, T, D)
-        let end = ode::solve(&*field, &start, 0.0, 1.0, &options)?.end;
+        let end = ode::solve(&*field, &start, ode::Span::UNIT, &options)?.end;
         for p in words::next_of_rows(model, &end)? {
             total.iter_mut().zip(classes).for_each(|(t, ids)| *t += words::mass(&p, ids));
         }
@@ -129,7 +129,7 @@ pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeI
                 let start = model.embed(&Tensor::from_vec(ids, (1, n), cx.device)?)?.detach();
                 let state = match at[i] {
                     0.0 => start,
-                    tau => ode::solve(&*field, &start, 0.0, tau, &params.options)?.end,
+                    tau => ode::solve(&*field, &start, ode::Span { start: 0.0, end: tau }, &params.options)?.end,
                 };
                 points.push(host::to_f64(&state.narrow(1, n - 1, 1)?)?);
                 sides.push(side);

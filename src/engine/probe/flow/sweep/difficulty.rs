@@ -63,7 +63,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         let (values, width) = (start.elem_count(), start.dim(2)?);
         let field = model.field(params.control)?;
         let steps = |only| -> f64 {
-            let solved = ode::solve_for(&*field, &start, (0.0, 1.0), &options, only);
+            let solved = ode::solve_for(&*field, &start, ode::Span::UNIT, &options, only);
             solved.map_or(f64::NAN, |solution| solution.trace.attempts.len() as f64)
         };
         Ok(vec![losses[at - 1], losses[at], mean, steps(values - width..values), steps(0..values)])
@@ -98,7 +98,7 @@ fn losses(
     let tokens = Tensor::from_slice(&text.inputs[of_prompt.clone()], (1, text.len), cx.device)?;
     let field = model.field(params.control)?;
     let options = SolverOptions::fixed(Method::EULER, model.training_steps());
-    let end = ode::solve(&*field, &model.embed(&tokens)?.detach(), 0.0, 1.0, &options)?.end;
+    let end = ode::solve(&*field, &model.embed(&tokens)?.detach(), ode::Span::UNIT, &options)?.end;
     token_losses(&model.finish(&end)?, &text.targets[of_prompt])
 }
 
@@ -132,11 +132,11 @@ mod tests {
         let y0 = Tensor::zeros((1, 2, 1), candle_core::DType::F64, &Device::Cpu)?;
         let options = SolverOptions { rtol: 1e-6, atol: 1e-6, ..SolverOptions::default() };
         let steps = |only| -> Result<usize> {
-            Ok(ode::solve_for(&field, &y0, (0.0, 1.0), &options, only)?.trace.attempts.len())
+            Ok(ode::solve_for(&field, &y0, ode::Span::UNIT, &options, only)?.trace.attempts.len())
         };
         let (calm, fast, both) = (steps(0..1)?, steps(1..2)?, steps(0..2)?);
         assert!(calm < 12 && fast > 2 * calm && both > 2 * calm, "{calm} {fast} {both}");
-        assert_eq!(both, ode::solve(&field, &y0, 0.0, 1.0, &options)?.trace.attempts.len());
+        assert_eq!(both, ode::solve(&field, &y0, ode::Span::UNIT, &options)?.trace.attempts.len());
         Ok(())
     }
 }

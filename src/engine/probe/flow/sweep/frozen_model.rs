@@ -3,12 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::{
-    config::{Arguments, Choice},
-    nn::params,
-    probe::prelude::*,
-    telemetry::measurements::FlowSweepArgs,
-};
+use crate::{config::Arguments, nn::params, probe::prelude::*, telemetry::measurements::FlowSweepArgs};
 
 /// A model whose weights stay those of one step.
 pub struct FrozenModel {

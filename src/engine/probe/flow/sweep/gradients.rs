@@ -78,7 +78,7 @@ impl<'a> Gradients<'a> {
         let (all, most) = memory::peak_bytes(|| -> Result<Vec<f64>> {
             let (field, weights) = self.model.learning_field(self.control)?;
             let options = SolverOptions::fixed(Method::RK4, steps);
-            let end = ode::solve_with(way, &field, &weights, self.start, (0.0, 1.0), &options)?.end;
+            let end = ode::solve_with(way, &field, &weights, self.start, ode::Span::UNIT, &options)?.end;
             let grads = end.sqr()?.mean_all()?.backward()?;
             let gradient = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);
             Ok(weights.iter().map(gradient).collect::<Result<Vec<_>>>()?.concat())

@@ -45,7 +45,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
         let mut facts = vec![];
         for (method, policy) in solvers() {
             let options = SolverOptions { method, policy, ..params.options.clone() };
-            match ode::solve(&rhs, &input.start, 0.0, 1.0, &options) {
+            match ode::solve(&rhs, &input.start, ode::Span::UNIT, &options) {
                 Ok(s) => {
                     let capped = s.trace.attempts.iter().filter(|a| a.accepted && a.growth_capped).count();
                     let counts = [s.trace.nfe, capped, s.trace.accepted(), s.trace.rejected()].map(|n| n as f64);
@@ -103,7 +103,7 @@ pub fn tolerance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a
             .map(|(method, policy)| {
                 let options =
                     SolverOptions { max_attempts: 2000, ..SolverOptions::adaptive(method, policy, TOLERANCES[i]) };
-                let solved = ode::solve(&rhs, &input.start, 0.0, 1.0, &options);
+                let solved = ode::solve(&rhs, &input.start, ode::Span::UNIT, &options);
                 solved.map_or(f64::NAN, |s| s.trace.nfe as f64)
             })
             .collect())
@@ -128,7 +128,7 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
         for u0 in COMPARED {
             let rhs = input.rhs(params.at_u0(u0))?;
             let end = |options: &SolverOptions| -> Result<Tensor> {
-                Ok(ode::solve(&rhs, &input.start, 0.0, 1.0, options)?.end)
+                Ok(ode::solve(&rhs, &input.start, ode::Span::UNIT, options)?.end)
             };
             let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Interpolate, REFERENCE);
             percent.push(match (end(&SolverOptions::fixed(Method::EULER, STEPS[i])), end(&fine)) {

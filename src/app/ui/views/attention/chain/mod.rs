@@ -5,10 +5,7 @@ mod charts;
 mod facts;
 
 use crate::{
-    telemetry::{
-        QuestionState,
-        measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
-    },
+    telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     ui::{
         action::FileAction,
         selection::Slot,
@@ -48,14 +45,6 @@ fn has_layer(cx: &ViewCx<'_>, path: &str) -> bool {
     cx.measured_in_focus::<AttentionChain>().map_or_else(maps, |m| m.layers.iter().any(|l| l == path))
 }
 
-/// True where the question to the variant in focus was answered without a chain: its model has no attention.
-fn is_without_attention(cx: &ViewCx<'_>) -> bool {
-    let variant = cx.selection.variant;
-    let request = cx.questions.request((AttentionChain::PROBE, Some(variant)));
-    let is_answered = request.is_some_and(|r| matches!(cx.mirror.question(r), Some(QuestionState::Answered)));
-    is_answered && cx.mirror.answer(variant, AttentionChain::CHANNEL).is_none()
-}
-
 impl Default for AttentionChainView {
     fn default() -> Self {
         Self { width: 4, quantity: Quantity::Entropy, has_details: false, state: ChartState::default() }
@@ -75,8 +64,9 @@ impl AttentionChainView {
 
     fn why_nothing(cx: &ViewCx<'_>) -> String {
         let is_answered = cx.questions.request((AttentionChain::PROBE, None)).is_some();
-        let label = cx.mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
-        match is_without_attention(cx) && (is_answered || cx.mirror.variants().len() < 2) {
+        let label = cx.mirror.variant_label(cx.selection.variant);
+        let is_absent = cx.is_answered_without::<AttentionChain>(cx.selection.variant);
+        match is_absent && (is_answered || cx.mirror.variants().len() < 2) {
             true => format!("{label} has no softmax attention, so there is no step of a Markov chain to look at."),
             false => cx.why_nothing::<AttentionChain>(EMPTY),
         }
@@ -158,7 +148,7 @@ impl View for AttentionChainView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
         cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
-        if is_without_attention(cx) && cx.mirror.variants().len() > 1 {
+        if cx.is_answered_without::<AttentionChain>(cx.selection.variant) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
             cx.ask::<AttentionChain>(None, &args, Freshness::Steps(STALE));
         }

@@ -48,12 +48,7 @@ impl Maps<'_, '_> {
     /// A position in words.
     fn position(&self, at: usize) -> String {
         let Some((column, layer)) = self.first() else { return at.to_string() };
-        let width = layer.tokens_per_position;
-        match column.sample.tokens.get(at) {
-            Some(token) if width == 1 => format!("{at} \u{201c}{}\u{201d}", token.replace('\n', "\u{ac}")),
-            _ if width > 1 => format!("tokens {} to {}", at * width, (at + 1) * width - 1),
-            _ => at.to_string(),
-        }
+        position_label(&column.sample.tokens, layer.tokens_per_position, at)
     }
 
     fn cell(&self, cell: Cell) -> String {

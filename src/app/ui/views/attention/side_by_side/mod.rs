@@ -165,7 +165,7 @@ impl View for SideBySide {
         let maps: Vec<_> =
             columns.iter().filter_map(|c| Some((c, c.layer(&chosen.layer)?.weights.matrix(chosen.head)?))).collect();
         let size = maps.first().map(|(_, m)| m.rows)?;
-        let label = |c: &Column<'_>| cx.mirror.variants().get(c.variant).map_or("", |v| v.label.as_str());
+        let label = |c: &Column<'_>| cx.mirror.variant_label(c.variant);
         let names = ["layer", "head", "query", "key"].into_iter().chain(maps.iter().map(|(c, _)| label(c)));
         let mut table = Table::new(names);
         for (query, key) in (0..size).flat_map(|q| (0..size).map(move |k| (q, k))) {

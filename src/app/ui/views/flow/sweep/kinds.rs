@@ -147,10 +147,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{
-        config::Choice,
-        telemetry::{MEASUREMENTS, Measurement},
-    };
+    use crate::telemetry::{MEASUREMENTS, Measurement};
 
     #[test]
     fn every_sweep_that_is_measured_can_be_chosen() {

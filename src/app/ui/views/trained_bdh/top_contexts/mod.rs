@@ -63,7 +63,7 @@ impl TopContextsView {
 
     fn followed(cx: &ViewCx<'_>) -> FollowedKind {
         let set = cx.setting(ContextSettings::of.name).map(|v| v.to_string());
-        set.and_then(|id| FollowedKind::all().into_iter().find(|k| k.id() == id)).unwrap_or(FollowedKind::Y)
+        set.as_deref().and_then(FollowedKind::from_id).unwrap_or(FollowedKind::Y)
     }
 
     fn args(cx: &ViewCx<'_>) -> TopContextsArgs {
@@ -86,7 +86,7 @@ impl TopContextsView {
         }
         ui.horizontal_wrapped(|ui| {
             let now = Self::followed(cx);
-            for kind in FollowedKind::all() {
+            for kind in FollowedKind::ALL {
                 let tip = match kind {
                     FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
                     FollowedKind::X => "The neuron as a key and a query.",

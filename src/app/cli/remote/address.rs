@@ -1,0 +1,114 @@
+//! `ssh://[user@]host[:port]/path`, and the system's `ssh` to it.
+
+use std::{
+    fmt,
+    process::{Command, Stdio},
+};
+
+use crate::cli::shell::quoted;
+
+/// A folder on another machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Address {
+    /// `host` or `user@host`.
+    host: String,
+    port: Option<u16>,
+    path: String,
+}
+
+impl Address {
+    /// Reads `ssh://[user@]host[:port]/path`; `None` for what is no such address.
+    ///
+    /// # Errors
+    /// If the address lacks a part, or a part could be taken for an option.
+    pub fn parse(text: &str) -> Option<Result<Self, String>> {
+        let rest = text.strip_prefix("ssh://")?;
+        let wrong = |why: &str| Some(Err(format!("`{text}` {why}: write ssh://host/path")));
+        let Some((place, path)) = rest.split_once('/') else { return wrong("has no path") };
+        let (host, port) = match place.rsplit_once(':') {
+            None => (place, None),
+            Some((host, port)) => match port.parse() {
+                Ok(port) => (host, Some(port)),
+                Err(_) => return wrong("has a port that is no number"),
+            },
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
+        if host.is_empty() || host.starts_with(['-', '@']) || host.contains("@-") || !host.chars().all(is_plain) {
+            return wrong("has no host that ssh could take");
+        }
+        if path.is_empty() || path.contains(['\0', '\n']) {
+            return wrong("has no path");
+        }
+        // `ssh://host/~/runs/a` is in the home of the user
+        let path = path.strip_prefix("~/").map_or_else(|| format!("/{path}"), str::to_owned);
+        Some(Ok(Self { host: host.to_owned(), port, path }))
+    }
+
+    /// The name of the copy: `nanogpt-at-host`.
+    pub(super) fn name(&self) -> String {
+        let last = self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
+    }
+
+    /// The system's ssh, which runs a command line there.
+    pub(super) fn ssh(&self, there: &str) -> Command {
+        let mut command = Command::new("ssh");
+        command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+        if let Some(port) = self.port {
+            command.args(["-p", &port.to_string()]);
+        }
+        command.args(["--", &self.host, there]).stdout(Stdio::piped());
+        command
+    }
+
+    /// The path as a word of the other side's shell that is no option.
+    pub(super) fn quoted_path(&self) -> String {
+        let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
+        quoted(&path)
+    }
+}
+
+/// What [`Address::parse`] reads.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ssh://{}", self.host)?;
+        if let Some(port) = self.port {
+            write!(f, ":{port}")?;
+        }
+        let home = if self.path.starts_with('/') { "" } else { "/~/" };
+        write!(f, "{home}{}", self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_path_and_no_option() {
+        let parsed = |text: &str| Address::parse(text).unwrap();
+        let address = parsed("ssh://me@box:2222/data/runs/a b").unwrap();
+        assert_eq!(
+            (address.host.as_str(), address.port, address.path.as_str()),
+            ("me@box", Some(2222), "/data/runs/a b")
+        );
+        assert_eq!(address.name(), "a_b-at-me_box");
+        assert_eq!(parsed("ssh://box/~/runs/a").unwrap().path, "runs/a");
+        for text in ["ssh://me@box:2222/data/runs/a b", "ssh://box/~/runs/a"] {
+            assert_eq!(parsed(text).unwrap().to_string(), text);
+        }
+        for wrong in [
+            "ssh://",
+            "ssh://box",
+            "ssh://box/",
+            "ssh://-oProxyCommand=x/a",
+            "ssh://a@-b/a",
+            "ssh://b c/a",
+            "ssh://b:x/a",
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Address::parse("runs/a"), None);
+    }
+}
