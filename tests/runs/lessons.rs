@@ -63,10 +63,10 @@ enum Record {
     Thinned,
 }
 
-/// How many checks the record holds; a check that it does not hold fails.
+/// How many stated numbers were compared with the record. A check that it does not hold fails.
 fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Record) -> usize {
-    let checks = steps.iter().flat_map(|step| step.does.check.iter().map(move |check| (step, check)));
-    for (step, check) in checks.clone() {
+    let mut compared = 0;
+    for (step, check) in steps.iter().flat_map(|step| step.does.check.iter().map(move |check| (step, check))) {
         let at = format!("{}: {}, orrery {command}", step.title, check.says);
         let said = outcome(check, Some(record));
         println!("{at}: {said:?}");
@@ -81,24 +81,25 @@ fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Recor
         }
         if let Some(wanted) = gives.value {
             assert!((found.value - wanted).abs() <= gives.value_within, "{at}: {}", found.value);
+            compared += 1;
         }
     }
-    checks.count()
+    compared
 }
 
 /// The example that a lab opens on is a whole run of a preset, so no run need be made for what that gives.
 #[test]
 fn stated_numbers_are_those_of_the_examples() {
-    let mut checks = 0;
+    let mut compared = 0;
     for lab in LABS {
         let example = find_example(lab.id).unwrap();
         let command = format!("run {}", example.preset);
         let Some(steps) = by_command(true).remove(&command) else { continue };
         let mut record = Mirror::default();
         Reader::packed(example.packed).unwrap().for_each(|event| record.apply(event));
-        checks += check_steps(&record, &command, &steps, Record::Thinned);
+        compared += check_steps(&record, &command, &steps, Record::Thinned);
     }
-    assert!(checks >= 20, "{checks}");
+    assert!(compared >= 10, "{compared}");
 }
 
 #[test]

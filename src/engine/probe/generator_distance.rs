@@ -172,12 +172,10 @@ mod tests {
     #[test]
     fn no_random_map_has_column_sums_of_1() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        for dt in [1e-3, DT, 0.1] {
-            for _ in 0..MAPS {
-                let map = random_map(STATES, dt, &mut rng);
-                let apart = map.iter().map(|sum| (sum - 1.0).abs() / dt).fold(0.0, f64::max);
-                assert!(apart > 0.5, "{dt}: {map:?}");
-            }
+        for _ in 0..MAPS {
+            let map = random_map(STATES, DT, &mut rng);
+            let apart = map.iter().map(|sum| (sum - 1.0).abs() / DT).fold(0.0, f64::max);
+            assert!(apart > 0.5, "{map:?}");
         }
         let rates: Vec<f64> = (0..STATES * STATES).map(|i| 1.0 + (i % 7) as f64).collect();
         let generator = Generator::from_rates(STATES, rates).unwrap();

@@ -7,8 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::{
     analysis::linear_readout::LinearReadout,
     models::capabilities::ResidualLayers,
-    nn::memory::{available_memory, size},
-    probe::prelude::*,
+    probe::{prelude::*, refuse_beyond_memory},
     telemetry::measurements::LayerReadoutArgs,
 };
 
@@ -98,15 +97,8 @@ impl States {
 fn check_memory(first: &[Vec<f64>], batches: usize) -> Result<()> {
     let one = first.first().map_or(0, Vec::len);
     let needed = (first.iter().map(Vec::len).sum::<usize>() + 4 * one) * size_of::<f64>() * batches;
-    match available_memory() {
-        Some(free) if needed as u64 > free => candle_core::bail!(
-            "the states that {} layers read take about {} of memory, and {} are free: ask for fewer or shorter windows",
-            first.len().saturating_sub(1),
-            size(needed as u64),
-            size(free)
-        ),
-        _ => Ok(()),
-    }
+    let what = format!("the states that {} layers read take", first.len().saturating_sub(1));
+    refuse_beyond_memory(needed as u64, &what, "ask for fewer or shorter windows")
 }
 
 /// The first half of the tokens fits a map, the second judges it.

@@ -48,7 +48,10 @@ use crate::{
     config::{Arguments, ConfigError, Knob, nearest},
     corpus::{Corpus, CorpusError},
     models::Trainable,
-    nn::{Device, Error, Result},
+    nn::{
+        Device, Error, Result,
+        memory::{self, available_memory},
+    },
     telemetry::{Args, Measurement, Payload, ShapeError},
 };
 
@@ -66,6 +69,19 @@ macro_rules! errors {
     )+ };
 }
 errors!(ConfigError, CorpusError, GeneratorError, InvalidEdge, ShapeError);
+
+/// Refuses a question that would hold about so many bytes at once, if this machine has fewer left. `what`: "the states
+/// take"; `remedy`: "ask for fewer windows".
+pub(crate) fn refuse_beyond_memory(bytes: u64, what: &str, remedy: &str) -> Result<()> {
+    match available_memory() {
+        Some(free) if bytes > free => candle_core::bail!(
+            "{what} about {} of memory, and {} are free: {remedy}",
+            memory::size(bytes),
+            memory::size(free)
+        ),
+        _ => Ok(()),
+    }
+}
 
 /// A measurement with what it was measured on.
 pub struct Answer {

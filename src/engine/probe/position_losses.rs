@@ -2,7 +2,7 @@
 
 use crate::{
     analysis::statistics::mean_sd,
-    probe::prelude::*,
+    probe::{prelude::*, refuse_beyond_memory},
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
 
@@ -27,6 +27,10 @@ impl Probe for PositionLosses {
         }
         let window = args.window;
         let len = (window * args.times).min(args.longest.max(window));
+        // Attention reads a text by tables over its pairs of tokens: scores, weights and their product with the mask.
+        let tables = 3 * (len as u64).pow(2) * size_of::<f32>() as u64;
+        let what = format!("attention over a text of {len} tokens takes");
+        refuse_beyond_memory(tables, &what, "ask with a smaller `longest` or `times`")?;
         let held_out = cx.corpus.held_out(args.texts, len)?;
         let edges = edges(len);
         let mut by_text: Vec<Vec<f64>> = vec![];
@@ -98,5 +102,6 @@ mod tests {
         let row = [0.0f32, 2.0f32.ln(), 1.0f32.ln()];
         assert!((surprise(&row, 1) - 2.0f64.ln()).abs() < 1e-6);
         assert!(surprise(&row, 7).is_nan());
+        assert!((surprise(&[1000.0, 0.0], 1) - 1000.0).abs() < 1e-9, "no overflow");
     }
 }

@@ -2,7 +2,10 @@
 //! reading.
 
 use crate::{
-    analysis::statistics::wilson, corpus::Windows, models::capabilities::RecoveryModel, probe::prelude::*,
+    analysis::statistics::wilson,
+    corpus::Windows,
+    models::capabilities::RecoveryModel,
+    probe::{position_losses::surprise, prelude::*},
     telemetry::measurements::RecoverabilityArgs,
 };
 
@@ -51,7 +54,7 @@ impl RecoveryTally {
             tally.asked += wanted.len() / k;
             for (i, (scores, &id)) in logits.chunks_exact(v).zip(&wanted).enumerate() {
                 tally.right[i % k] += usize::from(named(scores) == id as usize);
-                tally.nats[i % k] += cross_entropy(scores, id as usize);
+                tally.nats[i % k] += surprise(scores, id);
                 tally.wanted[id as usize] += 1;
             }
         }
@@ -89,13 +92,6 @@ fn named(scores: &[f32]) -> usize {
     best
 }
 
-/// -ln of the softmax of the scores at `id`, nats.
-fn cross_entropy(scores: &[f32], id: usize) -> f64 {
-    let highest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let total: f64 = scores.iter().map(|s| f64::from(s - highest).exp()).sum();
-    total.ln() - f64::from(scores[id] - highest)
-}
-
 /// The entropy of a distribution by its counts, nats.
 fn entropy(counts: &[usize]) -> f64 {
     let total = counts.iter().sum::<usize>() as f64;
@@ -120,15 +116,5 @@ mod tests {
         assert!((r.information[0] - ln_2).abs() < 1e-12, "all that two tokens have");
         assert!((r.information[1] - (ln_2 - 0.7)).abs() < 1e-12, "less than a guess by frequencies");
         assert_eq!(named(&[0.1, 0.7, 0.7]), 1);
-    }
-
-    #[test]
-    fn cross_entropy_is_that_of_the_softmax() {
-        let scores = [1.0f32, 3.0, 2.0];
-        let total: f64 = scores.iter().map(|s| f64::from(*s).exp()).sum();
-        for (id, score) in scores.iter().enumerate() {
-            assert!((cross_entropy(&scores, id) - (total.ln() - f64::from(*score))).abs() < 1e-9);
-        }
-        assert!((cross_entropy(&[1000.0, 0.0], 1) - 1000.0).abs() < 1e-9, "no overflow");
     }
 }

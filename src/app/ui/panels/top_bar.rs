@@ -98,12 +98,17 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) 
         seed_ui(ui, shell, page);
     }
     if wide {
-        if !page.restrictions.hides(DEVICE) {
-            ui.add_enabled_ui(!page.restrictions.locks(DEVICE), |ui| device_ui(ui, shell, page));
-        }
-        if !page.restrictions.hides(THREADS) {
-            ui.add_enabled_ui(!page.restrictions.locks(THREADS), |ui| threads_ui(ui, shell, page));
-        }
+        hardware_ui(ui, shell, page);
+    }
+}
+
+/// Device and threads, as far as a link left them.
+fn hardware_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    if !page.restrictions.hides(DEVICE) {
+        ui.add_enabled_ui(!page.restrictions.locks(DEVICE), |ui| device_ui(ui, shell, page));
+    }
+    if !page.restrictions.hides(THREADS) {
+        ui.add_enabled_ui(!page.restrictions.locks(THREADS), |ui| threads_ui(ui, shell, page));
     }
 }
 
@@ -291,7 +296,7 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
         entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());
         if let Some(page) = page.filter(|_| !wide) {
             ui.separator();
-            ui.horizontal(|ui| device_ui(ui, shell, page));
+            ui.horizontal(|ui| hardware_ui(ui, shell, page));
         }
     });
 }

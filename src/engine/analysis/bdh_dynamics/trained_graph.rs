@@ -22,13 +22,12 @@ impl TrainedSynapses {
     /// The local rules on the circuits G_x and G_y `(n, n)` and these synapses; `None` where sizes do not fit.
     pub fn system(&self, [gx, gy]: [&Dense<f64>; 2], drift: &Drift, layers: usize) -> Option<System<f64>> {
         let n = self.keep.len();
-        let fits = [gx, gy, &self.weights].iter().all(|m| (m.rows, m.cols) == (n, n)) && drift.n() == n;
+        if n == 0 || [gx, gy, &self.weights].iter().any(|m| (m.rows, m.cols) != (n, n)) || drift.n() != n {
+            return None;
+        }
         let synapse = |(k, weight): (usize, &f64)| Synapse { y: k / n, x: k % n, weight: *weight };
         let synapses = self.weights.data.iter().enumerate().filter(|(_, w)| **w > 0.0).map(synapse).collect();
-        fits.then(|| {
-            System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone())
-                .keeping(self.keep.clone())
-                .with_norms(self.norms)
-        })
+        let system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
+        Some(system.keeping(self.keep.clone()).with_norms(self.norms))
     }
 }

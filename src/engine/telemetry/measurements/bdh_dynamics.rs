@@ -29,7 +29,7 @@ measurement! {
         pub agreements: usize,
         /// After each token, the model's likeliest next ones.
         pub model_predictions: Vec<Vec<LikelyToken>>,
-        /// After each token, those of the rules without LayerNorms.
+        /// After each token, those of the rules: of BDH-GPU without its LayerNorms, of a trained graph with its norms.
         pub rule_predictions: Vec<Vec<LikelyToken>>,
         /// The synapses of a graph that was trained edge by edge; nothing where every pair has one of weight 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,7 @@ const ERROR: Headline = Headline {
     about: "The largest difference between the two sides of an equivalence, as a share of the largest value compared.",
     better: Better::Lower,
     digits: Digits::Scientific,
-    absent: "the equivalences were not measured yet (`probe.bdh_dynamics_every`)",
+    absent: "the equivalences were not measured yet (`probe.bdh_dynamics_every`), or the model is a trained graph and no product",
     source: measured!(BdhDynamicsChecks, errors),
 };
 
@@ -38,7 +38,8 @@ pub static ALL: &[Headline] = &[
         digits: Digits::Decimals(3),
         source: measured!(BdhDynamicsWeights, |m| {
             let letters = m.model_predictions.len();
-            (letters > 0).then(|| m.agreements as f64 / letters as f64)
+            // the rules of a trained graph are its model, norms included
+            (letters > 0 && m.graph.is_none()).then(|| m.agreements as f64 / letters as f64)
         }),
         ..ERROR
     },

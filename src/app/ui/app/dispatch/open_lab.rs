@@ -98,31 +98,24 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
     let lab = page.lab;
     match page.file_key(kind) {
         Some(key) => {
-            leave_example_settings(app, ctx);
             choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx);
         }
         None => app.toasts.push(Level::Warning, format!("The lab {} takes no {what}.", lab.title)),
     }
 }
 
-/// Takes the settings of the lab's first preset in place of those with which it opened, for a file of the user's own: the
+/// The settings of the lab's first preset, if the page has those with which it opened: for a file of the user's own. The
 /// example may be of a task that reads its own symbols, or of a model that is trained, where an opened one is looked at.
-fn leave_example_settings(app: &mut App, ctx: &Context) {
-    let now = ctx.input(|i| i.time);
-    let Some(page) = app.page_mut() else { return };
+fn settings_for_own_file(page: &Page) -> Option<Config> {
     let is_as_opened = page.lab.opening_config().is_ok_and(|opening| opening == page.config);
-    if let Ok(first) = page.lab.config(None)
-        && is_as_opened
-        && first != page.config
-    {
-        page.take_config(first, now);
-    }
+    page.lab.config(None).ok().filter(|first| is_as_opened && *first != page.config)
 }
 
 /// Gives a setting a file, once the host has read it; at once where the host reads none.
 pub(in crate::ui) fn choose(app: &mut App, file: ChosenFile, ctx: &Context) {
     let Some(page) = app.pages.get(file.lab) else { return };
-    if !app.host.check_file(&file, &page.config) {
+    let own = settings_for_own_file(page).filter(|_| file.is_opened);
+    if !app.host.check_file(&file, own.as_ref().unwrap_or(&page.config)) {
         set_checked_path(app, &file, CheckedFile::default(), ctx);
     }
 }
@@ -151,6 +144,11 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
     let (key, path) = (file.key, file.path.display());
     // whoever opens trained weights begins their run
     let begins_run = file.is_opened && file.kind == FileKind::Checkpoint;
+    if file.is_opened
+        && let Some(own) = settings_for_own_file(page)
+    {
+        page.take_config(own, now);
+    }
     page.drafts.remove(key);
     if begins_run && !page.restrictions.locks(key) {
         tokens::forget_tokens(page, now);

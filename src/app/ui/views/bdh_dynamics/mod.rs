@@ -36,11 +36,12 @@ fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
 
 /// The measurement for the settings as they stand: that of the variant in focus, else of the first that has one.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
-    let scheduled = || cx.in_focus(|v| cx.scheduled(v));
-    let answered = || cx.in_focus(|v| cx.answer_of(v));
-    let found =
-        if cx.is_set_otherwise(&SETTINGS) { answered().or_else(scheduled) } else { scheduled().or_else(answered) };
-    found.map(|(_, measured)| measured)
+    let is_set_otherwise = cx.is_set_otherwise(&SETTINGS);
+    let of_variant = |v| {
+        let (scheduled, answered) = (|| cx.scheduled(v), || cx.answer_of(v));
+        if is_set_otherwise { answered().or_else(scheduled) } else { scheduled().or_else(answered) }
+    };
+    cx.in_focus(of_variant).map(|(_, measured)| measured)
 }
 
 /// "step 300, 24 tokens ..." or that the weights are the first ones; of several variants the name of the one.
