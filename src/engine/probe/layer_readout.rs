@@ -52,8 +52,10 @@ impl Probe for LayerReadout {
         let (mut found, mut permuted) = (vec![], vec![]);
         for (done, features) in states.read.iter().enumerate() {
             cx.progress.at(done, readers.len())?;
-            let [fitted, judged] = halves(features);
-            let readout = LinearReadout::new(&fitted, &judged, RIDGE);
+            let readout = {
+                let [fitted, judged] = halves(features);
+                LinearReadout::new(&fitted, &judged, RIDGE)
+            };
             let explained = |added: &DMatrix<f64>| {
                 let [fitted, judged] = halves(added);
                 readout.explained(&fitted, &judged)
@@ -92,11 +94,12 @@ impl States {
     }
 }
 
-/// Refuses to read more states than memory holds, by those of the first of several batches. Besides the states a fit holds
+/// Refuses to read more states than memory holds, by those of the first rows of all `rows`. Besides the states a fit holds
 /// about four copies of one reader's.
-fn check_memory(first: &[Vec<f64>], batches: usize) -> Result<()> {
+fn check_states_fit(first: &[Vec<f64>], first_rows: usize, rows: usize) -> Result<()> {
+    let held: usize = first.iter().map(Vec::len).sum();
     let one = first.first().map_or(0, Vec::len);
-    let needed = (first.iter().map(Vec::len).sum::<usize>() + 4 * one) * size_of::<f64>() * batches;
+    let needed = ((held + 4 * one) * rows / first_rows.max(1)).saturating_sub(held) * size_of::<f64>();
     let what = format!("the states that {} layers read take", first.len().saturating_sub(1));
     refuse_beyond_memory(needed as u64, &what, "ask for fewer or shorter windows")
 }
@@ -131,7 +134,7 @@ impl LayeredModel<'_> {
                 values.extend(host::to_f64(tap.need(path)?)?);
             }
             if done == 0 {
-                check_memory(&values, held_out.rows.div_ceil(tokens.dim(0)?))?;
+                check_states_fit(&values, tokens.dim(0)?, held_out.rows)?;
             }
         }
         let tokens = windows * held_out.len;
@@ -182,5 +185,14 @@ mod tests {
         let refused = ask(ResidualMixing::Fixed, 6).unwrap_err().to_string();
         assert!(refused.contains("choose 1 to 5"), "{refused}");
         Ok(())
+    }
+
+    #[test]
+    fn what_memory_does_not_hold_is_refused() {
+        assert!(refuse_beyond_memory(0, "nothing takes", "").is_ok());
+        if crate::nn::memory::available_memory().is_some() {
+            let words = refuse_beyond_memory(u64::MAX, "all takes", "ask for less").unwrap_err().to_string();
+            assert!(words.starts_with("all takes about") && words.contains("free: ask for less"), "{words}");
+        }
     }
 }

@@ -128,7 +128,7 @@ impl View for SettlingView {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let found = cx.answered::<Settling>()?;
-        let mut csv = "place,word,role,level,sweep,units_on,changed,squared_error\n".to_owned();
+        let mut table = Table::new("place,word,role,level,sweep,units_on,changed,squared_error".split(','));
         for (place, word) in found.sample.tokens.iter().enumerate() {
             let role = found.value.roles.get(place).map_or("", String::as_str);
             for (l, level) in found.value.levels.iter().enumerate() {
@@ -140,11 +140,11 @@ impl View for SettlingView {
                     let is_other = |(a, b): (&f32, &f32)| (*a > 0.0) != (*b > 0.0);
                     let changed = before.map(|b| b.iter().zip(state).filter(|p| is_other(*p)).count());
                     let changed = changed.map_or(String::new(), |n| n.to_string());
-                    let _ = writeln!(csv, "{place},\"{word}\",{role},{l},{},{on},{changed},{error}", sweep + 1);
+                    table.cells(&[&place, word, &role, &l, &(sweep + 1), &on, &changed, &error]);
                     before = Some(state);
                 }
             }
         }
-        Some(csv)
+        Some(table.finish())
     }
 }

@@ -252,13 +252,10 @@ impl View for Concepts {
             let numbers = [r.search, r.new_nouns, r.new_frames, r.both_new, interval.low, interval.high, s.p, s.p_holm];
             row.extend(numbers.map(|v| v.to_string()));
             row.extend([s.significant_languages.to_string(), u8::from(s.confirmed).to_string()]);
-            row.extend(
-                s.languages
-                    .iter()
-                    .flat_map(|l| [l.correlation, l.p])
-                    .chain([random.0, random.1])
-                    .map(|v| v.to_string()),
-            );
+            // a record of others may have fewer languages of one synapse than of the first
+            let found = |k: usize| s.languages.get(k).map_or([f64::NAN; 2], |l| [l.correlation, l.p]);
+            let numbers = (0..languages.len()).flat_map(found).chain([random.0, random.1]);
+            row.extend(numbers.map(|v| v.to_string()));
             table.row(row);
         }
         Some(table.finish())
