@@ -253,6 +253,34 @@ impl OtherMachine {
     }
 }
 
+/// Whoever puts a question writes the copy of the run meanwhile; a window that was opened then goes on with it.
+#[cfg(unix)]
+#[test]
+fn a_copy_that_nobody_writes_any_more_is_taken_over() {
+    let far = OtherMachine::new(&["save"]);
+    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
+    let (code, said) = far.ask(&["save", "--wait", "60"]);
+    assert_eq!(code, Some(0), "{said}");
+    replier.join().unwrap();
+    let copy = fs::read_dir(far.here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let writer = fs::File::options().write(true).open(copy.join(".lock")).unwrap();
+    writer.lock().unwrap();
+    let mut follower = far.command(&["follow", &far.address(), "--headless"]);
+    let mut follower = follower.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    far.run.step(41);
+    std::thread::sleep(Duration::from_secs(1));
+    let has_step = || fs::read_to_string(copy.join("metrics.jsonl")).is_ok_and(|log| log.contains("\"step\":41"));
+    assert!(!has_step(), "another writes the copy");
+    drop(writer);
+    let begun = Instant::now();
+    while !has_step() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "nobody copies the run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_program_of_another_machine_is_asked_over_ssh() {

@@ -89,7 +89,7 @@ pub struct FollowedRun {
 /// The address that the run in a folder is copied from; `None` where it is no copy.
 pub fn source_of(folder: &Path) -> Option<String> {
     let source = read_text_inside(folder, SOURCE, LONGEST_LINE).ok()?;
-    Some(source.trim().to_owned())
+    Address::parse(source.trim())?.ok().map(|address| address.to_string())
 }
 
 /// A copy that is being written. Dropped, it ends `ssh`.
@@ -98,8 +98,6 @@ pub struct RemoteRun {
     /// Where the run itself lies.
     pub address: Address,
     shared: Arc<Shared>,
-    /// Held while this process writes the copy.
-    _lock: File,
 }
 
 /// A running `ssh`, which two threads may end.
@@ -195,18 +193,18 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
     let lock = open_inside_to_write(&folder, LOCK).map_err(|e| failed(&e))?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     let shared = Arc::<Shared>::default();
-    let run = RemoteRun { folder, address: address.clone(), shared: Arc::clone(&shared), _lock: lock };
+    let run = RemoteRun { folder, address: address.clone(), shared: Arc::clone(&shared) };
+    if is_copied && !has_description(&run.folder) {
+        return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
+    }
+    let (address, copy) = (address.clone(), Copy { folder: run.folder.clone(), shared });
+    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.keep_on_alone(&address, &lock));
+    let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
     if is_copied {
-        if !has_description(&run.folder) {
-            return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
-        }
         run.shared.is_described.store(true, Ordering::SeqCst);
         notice!("another Orrery copies this run already: it shows here what that one has copied");
         return Ok(run);
     }
-    let (address, copy) = (address.clone(), Copy { folder: run.folder.clone(), shared });
-    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.keep_on(&address));
-    let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
     let begun = Instant::now();
     let mut is_told = false;
     while !has_description(&run.folder) {
@@ -245,6 +243,17 @@ struct Copy {
 }
 
 impl Copy {
+    /// Copies once no other Orrery does: one that only put a question to the run ends before this one.
+    fn keep_on_alone(&self, address: &Address, lock: &File) -> Result<(), String> {
+        while matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            if self.shared.is_over() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        self.keep_on(address)
+    }
+
     /// Copies until it is over; after a cut it tries again. A first try without an answer is an error.
     fn keep_on(&self, address: &Address) -> Result<(), String> {
         let (mut pause, mut told) = (Duration::from_secs(1), String::new());

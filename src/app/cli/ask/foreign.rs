@@ -17,6 +17,7 @@ use crate::{
         interrupt, lab_config, output,
         remote::{self, Address, RemoteQuestion, RemoteRun},
         settings::{self, Named},
+        shell::quoted,
         terminal::notice,
     },
     config::Value,
@@ -171,9 +172,11 @@ impl AskedProgram<'_> {
         let Self { folder, info, address } = *self;
         let ask = asks::ask_of(name);
         if let (None, Some(source)) = (address, remote::source_of(folder)) {
+            let source = quoted(&source);
             return Err(format!(
-                "this is a copy of {source}: `orrery ask {source} {ask} ..`, or the window of `orrery follow {source}`, asks \
-                 over ssh"
+                "this is a copy of {source}: `orrery ask {source} {} ..`, or the window of `orrery follow {source}`, asks \
+                 over ssh",
+                quoted(ask)
             ));
         }
         if has_ended {
@@ -204,7 +207,7 @@ impl AskedProgram<'_> {
     /// # Errors
     /// A refusal, an answer that is none, and none in time.
     pub fn ask(&self, name: &str, args: &Args, patience: Duration) -> Result<Sample, Failure> {
-        let Self { folder, info, .. } = *self;
+        let Self { folder, info, address } = *self;
         let question = self.put(store::has_ended(folder), name, args).map_err(Failure::usage)?;
         let (begun, since) = (Instant::now(), jiff::Zoned::now().strftime("%H:%M:%S").to_string());
         let is_asked_to_end = Arc::<AtomicBool>::default();
@@ -221,6 +224,13 @@ impl AskedProgram<'_> {
             }
             let ask = question.ask().to_owned();
             question.withdraw();
+            // the ssh of the same terminal may end by an interrupt before this process has seen it
+            if reply.is_err() && address.is_some() {
+                std::thread::sleep(2 * POLL);
+                if is_asked_to_end.load(Ordering::SeqCst) {
+                    return Err(Failure::interrupted("the question was withdrawn"));
+                }
+            }
             return match reply.map_err(Failure::usage)? {
                 Some(Reply::Refused(words)) => Err(Failure::usage(format!("refused: {words}"))),
                 Some(Reply::Answered { words, sample }) => {
