@@ -333,7 +333,9 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let output = far.command(&["ask", copy.to_str().unwrap(), "lesson"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("`orrery ask {} lesson ..`", far.address())), "{said}");
+    // a word that a shell takes as it is
+    let word = format!("'{}'", far.address().replace('\'', r"'\''"));
+    assert!(said.contains(&format!("`orrery ask {word} lesson ..`")), "{said}");
     assert_eq!(fs::read_to_string(far.here.path().join("commands")).unwrap(), before);
 }
 

@@ -172,11 +172,10 @@ impl AskedProgram<'_> {
         let Self { folder, info, address } = *self;
         let ask = asks::ask_of(name);
         if let (None, Some(source)) = (address, remote::source_of(folder)) {
-            let source = quoted(&source);
+            let (word, ask) = (quoted(&source), quoted(ask));
             return Err(format!(
-                "this is a copy of {source}: `orrery ask {source} {} ..`, or the window of `orrery follow {source}`, asks \
-                 over ssh",
-                quoted(ask)
+                "this is a copy of {source}: `orrery ask {word} {ask} ..`, or the window of `orrery follow {word}`, asks \
+                 over ssh"
             ));
         }
         if has_ended {
