@@ -28,7 +28,7 @@ fn every_result_in_the_repository_is_built_in() {
     assert_eq!(ledger.results.len(), results);
 }
 
-/// `chart.claimed_level(.., "D3")`: the claims that views name are in the ledger.
+/// `chart.level(..).claim = Some("D3")`: the claims that views name are in the ledger.
 #[test]
 fn every_claim_that_a_view_names_is_there() {
     let ledger = Ledger::built_in().unwrap();
@@ -41,8 +41,8 @@ fn every_claim_that_a_view_names_is_there() {
                 continue;
             }
             let text = fs::read_to_string(&path).unwrap_or_default();
-            let calls = text.split("chart.claimed_").skip(1).filter_map(|rest| rest.split(';').next());
-            named.extend(calls.filter_map(|call| Some(call.rsplit('"').nth(1)?.to_owned())));
+            let ids = text.split(".claim = Some(\"").skip(1).filter_map(|rest| rest.split('"').next());
+            named.extend(ids.map(str::to_owned));
         }
     }
     assert!(named.len() >= 5, "{named:?}");

@@ -24,15 +24,16 @@ use super::{
     stream::{Frame, Have, LOGS, MARK, MOST, VERSION, WHOLE},
     terminal::notice,
 };
-use crate::files::{self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside};
+use crate::{
+    files::{self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside},
+    store::LOCK,
+};
 
 pub use address::Address;
 pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
 const SOURCE: &str = ".source";
-/// Locked while the copy is written, as the protocol has it of any writer.
-const LOCK: &str = ".lock";
 /// Most bytes of a frame's line.
 const LONGEST_LINE: u64 = 64 << 10;
 /// How long the first part of a run is waited for before it is said that it is.
@@ -130,12 +131,20 @@ impl Shared {
         self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Keeps a child that was started. If it is over already, the child is ended.
-    fn hold(&self, child: Child) {
+    /// Starts an `ssh`, keeps it so that it can be ended, and writes `input` to it, if it reads any; its output. If it is
+    /// over already, the child is ended.
+    fn connect(&self, mut command: Command, input: &[u8]) -> Result<Option<ChildStdout>, String> {
+        let mut child = command.spawn().map_err(|e| format!("`ssh` cannot be run: {e}"))?;
+        let (to_shell, out) = (child.stdin.take(), child.stdout.take());
         *self.ssh.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
         if self.is_over() {
             self.end();
         }
+        if let Some(mut to_shell) = to_shell {
+            // an `ssh` that does not take it says why itself
+            let _ = to_shell.write_all(input);
+        }
+        Ok(out)
     }
 
     fn end(&self) {
@@ -294,21 +303,12 @@ impl Copy {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
-        let mut child = match streamer.command(address, &have).spawn() {
-            Ok(child) => child,
-            Err(e) => return refused(format!("`ssh` cannot be run: {e}")),
+        let out = match self.shared.connect(streamer.command(address, &have), SCRIPT.as_bytes()) {
+            Ok(out) => out,
+            Err(words) => return refused(words),
         };
-        if let Some(mut to_shell) = child.stdin.take() {
-            // an `ssh` that does not take it says why itself
-            let _ = to_shell.write_all(SCRIPT.as_bytes());
-        }
-        let out = child.stdout.take();
-        self.shared.hold(child);
         let mut answered = false;
-        let end = match out {
-            Some(out) => self.read(out, &mut answered).err(),
-            None => None,
-        };
+        let end = out.and_then(|out| self.read(out, &mut answered).err());
         let code = self.shared.exit_code();
         let end = end.unwrap_or_else(|| end_words(code));
         Connection { end, code, answered }

@@ -48,20 +48,15 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
         Some(Named::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
         None if open.set.is_empty() => None,
-        named => Some(Opening::Config(match lab_alone(open) {
-            Some(lab) => lab.opening_config()?,
-            None => configured(open, named)?.1,
-        })),
+        // a lab that is named without any setting opens on its example, as from the gallery
+        Some(Named::Config(lab, _)) if open.set.is_empty() && open.what.as_deref() == Some(lab.id) => {
+            Some(Opening::Config(lab.opening_config()?))
+        }
+        named => Some(Opening::Config(configured(open, named)?.1)),
     };
     let end = show(open, opening, |_| (), began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
     outcome(end)
-}
-
-/// The lab that is named without any setting: it opens on its example, as from the gallery.
-fn lab_alone(open: &OpenArgs) -> Option<&'static Lab> {
-    let what = open.what.as_deref().filter(|_| open.set.is_empty())?;
-    labs::LABS.iter().copied().find(|lab| lab.id == what)
 }
 
 /// The meaning of a name; the log of another tool is the run into which it is read.

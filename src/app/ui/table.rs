@@ -32,7 +32,7 @@ impl Table {
     }
 
     /// The table, if it has any row.
-    pub fn filled(self) -> Option<String> {
+    pub fn finish_if_any(self) -> Option<String> {
         (self.rows > 0).then(|| self.finish())
     }
 
@@ -51,7 +51,7 @@ mod tests {
         let mut table = Table::new(["step", "a, \"b\""]);
         table.row(["1", "x\ny"]);
         table.row([1.5, f64::NAN].map(|v| v.to_string()));
-        assert_eq!(Table::new(["step"]).filled(), None);
-        assert_eq!(table.filled().unwrap(), "step,\"a, \"\"b\"\"\"\n1,\"x\ny\"\n1.5,NaN\n");
+        assert_eq!(Table::new(["step"]).finish_if_any(), None);
+        assert_eq!(table.finish_if_any().unwrap(), "step,\"a, \"\"b\"\"\"\n1,\"x\ny\"\n1.5,NaN\n");
     }
 }

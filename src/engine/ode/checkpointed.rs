@@ -12,8 +12,8 @@ use super::{
     vjp::{self, Vjp, attach, check, gradients},
 };
 
-/// Same as [`solve`](super::solve), with the gradients of [`Gradient::Backprop`](super::Gradient::Backprop) for the start and `weights`,
-/// the variables that the field reads.
+/// Same as [`solve`](super::solve), with the gradients of [`Gradient::Backprop`](super::Gradient::Backprop) for the start
+/// and `weights`, the variables that the field reads.
 ///
 /// # Errors
 /// Those of [`solve`](super::solve); a weight that is not a variable is an error of the field.

@@ -10,7 +10,8 @@ pub(super) const SAMPLES: &str = "samples.jsonl";
 pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
-pub(super) const LOCK: &str = ".lock";
+/// Locked by the process that writes the folder, and empty.
+pub const LOCK: &str = ".lock";
 pub(super) const NOTE: &str = "note.toml";
 pub(super) const CHECKPOINTS: &str = "checkpoints";
 pub(super) const SNAPSHOTS: &str = "snapshots";

@@ -3,7 +3,7 @@
 //! Orrery is needed there.
 
 use std::{
-    io::{BufReader, Read, Write},
+    io::{BufReader, Read},
     process::{ChildStdout, Stdio},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::{Address, Shared, end_words, exactly, next_frame};
 use crate::{
+    cli::terminal::one_line,
     files::memory::size,
     store::{ComposedQuestion, MAX_ANSWER},
 };
@@ -93,17 +94,9 @@ impl Exchange {
     fn run(&self) -> Result<(), String> {
         let id = self.question.open.id();
         let mut command = self.address.ssh(&format!("exec sh -s -- {} {id}", self.address.quoted_path()));
-        let mut child = command.stdin(Stdio::piped()).spawn().map_err(|e| format!("`ssh` cannot be run: {e}"))?;
-        let (to_shell, out) = (child.stdin.take(), child.stdout.take());
-        self.shared.hold(child);
-        if let Some(mut to_shell) = to_shell {
-            // an `ssh` that does not take it says why itself
-            let _ = to_shell.write_all(&script(id, &self.question.text));
-        }
-        let answered = match out {
-            Some(out) => self.read(out),
-            None => Ok(false),
-        };
+        command.stdin(Stdio::piped());
+        let out = self.shared.connect(command, &script(id, &self.question.text))?;
+        let answered = out.map_or(Ok(false), |out| self.read(out));
         let code = self.shared.exit_code();
         match answered? {
             true => Ok(()),
@@ -165,7 +158,7 @@ fn script(id: &str, question: &[u8]) -> Vec<u8> {
 
 /// What came from the other side, in a sentence.
 fn shown(words: &str) -> String {
-    words.chars().take(80).filter(|c| !c.is_control()).collect()
+    one_line(&words.chars().take(80).collect::<String>()).into_owned()
 }
 
 #[cfg(test)]

@@ -165,12 +165,12 @@ mod tests {
             let points: Vec<[f64; 2]> = (0..30).map(|i| [f64::from(i), f64::from(i % 7)]).collect();
             let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
             chart.level("G(n, m): 0.062", 3.0);
-            chart.claimed_level("random product: 0.080", 3.1, "E7");
+            chart.level("random product: 0.080", 3.1).claim = Some("E7");
             chart.upright("changed", 12.0);
             let span =
                 |label: &str, from: f64| Span { label: label.into(), colour: Color32::RED, from, to: from + 1.0 };
             chart.spans = vec![span("warm-up", 0.0), span("new", 1.0)];
-            chart.claimed_zone("paper: stays closed, \u{b1}0.01", Color32::RED, [1.0, 1.2], "A1");
+            chart.zone("paper: stays closed, \u{b1}0.01", Color32::RED, [1.0, 1.2]).claim = Some("A1");
             let layout = Layout::new(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
             for (i, label) in layout.labels.iter().enumerate() {
                 assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);

@@ -385,9 +385,9 @@ impl<'a> Chart<'a> {
         self.bands.push(Band { label: label.into(), colour, low: low.into(), high: high.into() });
     }
 
-    /// A strip of these values of y.
-    pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
-        self.zones.push(Zone { label: label.into(), colour, from, to, claim: None });
+    /// A strip of these values of y; where its `claim` is set, the label opens it.
+    pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) -> &mut Zone {
+        self.zones.push_mut(Zone { label: label.into(), colour, from, to, claim: None })
     }
 
     /// A strip of these values of x.
@@ -395,30 +395,14 @@ impl<'a> Chart<'a> {
         self.spans.push(Span { label: label.into(), colour, from, to });
     }
 
-    /// A known value of y.
-    pub fn level(&mut self, label: impl Into<String>, at: f64) {
-        self.references.push(Reference { label: label.into(), at, vertical: false, claim: None });
+    /// A known value of y; where its `claim` is set, the label opens it.
+    pub fn level(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
+        self.references.push_mut(Reference { label: label.into(), at, vertical: false, claim: None })
     }
 
     /// A known value of x.
     pub fn upright(&mut self, label: impl Into<String>, at: f64) {
         self.references.push(Reference { label: label.into(), at, vertical: true, claim: None });
-    }
-
-    /// A value of y that a claim of the ledger states. Its label opens the claim.
-    pub fn claimed_level(&mut self, label: impl Into<String>, at: f64, claim: &'static str) {
-        self.references.push(Reference { label: label.into(), at, vertical: false, claim: Some(claim) });
-    }
-
-    /// A strip of values of y that a claim of the ledger states. Its label opens the claim.
-    pub fn claimed_zone(
-        &mut self,
-        label: impl Into<String>,
-        colour: Color32,
-        [from, to]: [f64; 2],
-        claim: &'static str,
-    ) {
-        self.zones.push(Zone { label: label.into(), colour, from, to, claim: Some(claim) });
     }
 
     pub fn empty(mut self, words: impl Into<String>) -> Self {

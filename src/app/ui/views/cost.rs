@@ -265,7 +265,7 @@ impl View for Cost {
         for (group, _, ms) in measured(cx.mirror, cx.step) {
             table.cells(&[&group.label, &ms, &"ms a step"]);
         }
-        table.filled()
+        table.finish_if_any()
     }
 }
 

@@ -37,7 +37,7 @@ impl Gate {
             SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
         let band = [-PAPER_BAND, PAPER_BAND];
-        chart.claimed_zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band, "A1");
+        chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band).claim = Some("A1");
         chart
     }
 

@@ -55,7 +55,7 @@ impl GeneratorDistanceView {
         if null.smallest.is_finite() && null.largest.is_finite() {
             chart.zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
         }
-        chart.claimed_zone("paper\u{2019}s random map", cx.theme.warm, PAPER, "A16");
+        chart.zone("paper\u{2019}s random map", cx.theme.warm, PAPER).claim = Some("A16");
         chart.level("generator", 1.0);
         chart
     }

@@ -169,7 +169,7 @@ impl<N: Number> System<N> {
     /// The same where, besides U, a token leaves the share `keep[i]` of the synapses with neuron i on their y side.
     /// Neurons beyond those given keep all.
     #[must_use]
-    pub fn keeping(self, keep: Vec<f64>) -> Self {
+    pub fn with_keep(self, keep: Vec<f64>) -> Self {
         Self { keep, ..self }
     }
 

@@ -28,6 +28,6 @@ impl TrainedSynapses {
         let synapse = |(k, weight): (usize, &f64)| Synapse { y: k / n, x: k % n, weight: *weight };
         let synapses = self.weights.data.iter().enumerate().filter(|(_, w)| **w > 0.0).map(synapse).collect();
         let system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
-        Some(system.keeping(self.keep.clone()).with_norms(self.norms))
+        Some(system.with_keep(self.keep.clone()).with_norms(self.norms))
     }
 }

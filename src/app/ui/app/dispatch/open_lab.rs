@@ -97,9 +97,7 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
     };
     let lab = page.lab;
     match page.file_key(kind) {
-        Some(key) => {
-            choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx);
-        }
+        Some(key) => choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx),
         None => app.toasts.push(Level::Warning, format!("The lab {} takes no {what}.", lab.title)),
     }
 }

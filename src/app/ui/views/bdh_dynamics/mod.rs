@@ -47,7 +47,7 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
 /// "step 300, 24 tokens ..." or that the weights are the first ones; of several variants the name of the one.
 fn origin(cx: &ViewCx<'_>, sample: &Sample) -> String {
     let variant = match cx.mirror.variants() {
-        all @ [_, _, ..] => all.get(sample.variant).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
+        [_, _, ..] => format!("{} \u{b7} ", cx.mirror.variant_label(sample.variant)),
         _ => String::new(),
     };
     let model =

@@ -225,7 +225,7 @@ impl View for OscillatorsView {
         for (t, e) in &self.past {
             table.cells(&[t, &e.pulses, &e.tension, &e.motion, &e.total()]);
         }
-        table.filled()
+        table.finish_if_any()
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

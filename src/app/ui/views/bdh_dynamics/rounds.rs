@@ -29,6 +29,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
     let said = executed.map_or("none yet", |k| KERNELS[k].title);
     let (rect, response, painter) =
         canvas_ui(ui, vec2(size.x, 4.0 * row), Sense::hover(), format!("rounds, executed: {said}"));
+    let norms = if machine.system.norms() { NORMS } else { [""; 4] };
     for (k, kernel) in KERNELS.iter().enumerate() {
         let top = rect.top() + row * k as f32;
         let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));
@@ -42,8 +43,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         let small = theme::small();
         painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
         painter.text(place.min + vec2(LEFT, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
-        let norm = if machine.system.norms() { NORMS[k] } else { "" };
-        let computation = format!("{}{norm}", kernel.computation);
+        let computation = format!("{}{}", kernel.computation, norms[k]);
         let rules = [kernel.communication, computation.as_str()];
         let (lines, from) =
             if row == ROW { (rules.map(str::to_owned).to_vec(), 16.0) } else { (vec![rules.join(";  ")], 16.0) };
@@ -58,9 +58,8 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
     if let Some(pointed) = response.hover_pos() {
         let k = (((pointed.y - rect.top()) / row) as usize).min(3);
         let kernel = &KERNELS[k];
-        let norm = match NORMS[k] {
+        let norm = match norms[k] {
             "" => "",
-            _ if !machine.system.norms() => "",
             _ => "\nover all neurons: their root mean square divides, as in the model",
         };
         response.on_hover_text_at_pointer(format!(

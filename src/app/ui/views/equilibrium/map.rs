@@ -49,7 +49,7 @@ impl StationaryMapView {
         let ignoring = line(|m| m.ignoring);
         chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).dashed());
         if !chart.is_empty() {
-            chart.claimed_level("paper: .031, n = 12", PAPER, "A15");
+            chart.level("paper: .031, n = 12", PAPER).claim = Some("A15");
         }
         chart.marker = cx.marker();
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))

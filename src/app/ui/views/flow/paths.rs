@@ -270,7 +270,7 @@ impl Paths {
                 }
             }
         }
-        table.filled()
+        table.finish_if_any()
     }
 }
 

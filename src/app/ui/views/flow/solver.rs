@@ -130,7 +130,7 @@ impl View for Solver {
             let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
             table.cells(&[&(i + 1), &a.t, &a.h, &error, &u8::from(a.accepted), &u8::from(a.growth_capped)]);
         }
-        table.filled()
+        table.finish_if_any()
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -47,7 +47,7 @@ impl Training {
         }
         if !chart.lines.is_empty() {
             for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
-                chart.claimed_level(format!("{label} {at:e}"), at, "D4");
+                chart.level(format!("{label} {at:e}"), at).claim = Some("D4");
             }
         }
         chart
@@ -60,7 +60,7 @@ impl Training {
                 chart.add(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
             }
         }
-        chart.claimed_level("the source ends at 0.065", 0.065, "D3");
+        chart.level("the source ends at 0.065", 0.065).claim = Some("D3");
         chart.legend = false;
         chart
     }
