@@ -10,7 +10,10 @@ use std::fmt::Debug;
 
 use crate::config::Arguments;
 use schemars::{JsonSchema, Schema, schema_for};
-use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
+use serde::{
+    Deserialize, Serialize, Serializer,
+    de::{self, DeserializeOwned},
+};
 
 mod activity;
 mod adaptation;
@@ -143,12 +146,11 @@ pub struct MeasurementEntry {
     /// The id of the probe that makes the measurement.
     pub probe: &'static str,
     schema: fn() -> Schema,
-    decode: fn(serde_json::Value) -> serde_json::Result<Payload>,
     decode_line: fn(&[u8]) -> serde_json::Result<Payload>,
 }
 
 /// A line of `samples.jsonl`, of which only the payload is looked at.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct PayloadLine<P> {
     payload: P,
 }
@@ -159,7 +161,6 @@ impl MeasurementEntry {
             channel: M::CHANNEL,
             probe: M::PROBE,
             schema: || schema_for!(M),
-            decode: |json| serde_json::from_value::<M>(json).map(M::into_payload),
             decode_line: |line| Ok(serde_json::from_slice::<PayloadLine<M>>(line)?.payload.into_payload()),
         }
     }
@@ -169,12 +170,16 @@ impl MeasurementEntry {
         (self.schema)()
     }
 
-    /// A payload of this channel from JSON.
+    /// A payload of this channel from JSON. The JSON is written and read as a line, so that each measurement is
+    /// compiled for one reader only.
     ///
     /// # Errors
     /// If the JSON does not have the measurement's fields; the message names the field.
     pub fn decode(&self, json: serde_json::Value) -> serde_json::Result<Payload> {
-        (self.decode)(json)
+        (self.decode_line)(&serde_json::to_vec(&PayloadLine { payload: json })?).map_err(|e| {
+            let place = format!(" at line {} column {}", e.line(), e.column());
+            de::Error::custom(e.to_string().trim_end_matches(&place))
+        })
     }
 }
 
