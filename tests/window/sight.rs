@@ -123,10 +123,10 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
     let view_of =
         |tile: u64| front.iter().find(|(id, ..)| id.0 == tile).map_or("no tile", |(_, view, _)| view.as_str());
     for found in &drawn.plots {
-        let (size, least) = (found.area.size(), plot::LEAST_PLOT);
+        let (size, least) = (found.in_sight.size(), plot::LEAST_PLOT);
         if size.x < least.x - SLACK || size.y < least.y - SLACK {
-            let words = format!("{}: the plot of {} is {} x {}", view_of(found.tile), found.chart, size.x, size.y);
-            faults.push(words);
+            let (view, chart) = (view_of(found.tile), &found.chart);
+            faults.push(format!("{view}: of the plot of {chart} {} x {} points are in sight", size.x, size.y));
         }
     }
     for tile in &drawn.tiles {

@@ -1,12 +1,12 @@
 //! The tile that is being drawn. Its charts keep a least size, so that the tile scrolls before they are too small to be
 //! read, and it is noted where they are.
 
-use eframe::egui::{Context, Id, Rect, Vec2};
+use eframe::egui::{Context, Id, Rect, Ui, Vec2};
 
 /// Least room for the data of a chart in a tile, points.
 pub const LEAST_PLOT: Vec2 = Vec2::new(260.0, 160.0);
-/// Width of a chart around its data, and of the gap to its neighbour, points.
-const AROUND: f32 = 76.0;
+/// Room of a chart around its data, and of the gap to its neighbour, points.
+const AROUND: Vec2 = Vec2::new(76.0, 48.0);
 
 /// The tile whose view is being drawn; `None` outside of tiles, as in a picture.
 #[derive(Clone, Copy, Default)]
@@ -19,6 +19,8 @@ pub struct DrawnPlot {
     pub chart: String,
     /// Where its data are, screen points; in part out of sight where the tile is scrolled.
     pub area: Rect,
+    /// The part of it that is in sight.
+    pub in_sight: Rect,
 }
 
 /// The room of a tile's view, and the size of what it shows.
@@ -112,9 +114,10 @@ pub fn lacking_height(ctx: &Context) -> f32 {
 }
 
 /// Notes where a chart's data are, if it is in a tile.
-pub(super) fn note_plot(ctx: &Context, chart: &str, area: Rect) {
-    if let Some(tile) = current_tile(ctx) {
-        note(ctx, |drawn| drawn.plots.push(DrawnPlot { tile, chart: chart.to_owned(), area }));
+pub(super) fn note_plot(ui: &Ui, chart: &str, area: Rect) {
+    if let Some(tile) = current_tile(ui.ctx()) {
+        let in_sight = area.intersect(ui.clip_rect());
+        note(ui.ctx(), |drawn| drawn.plots.push(DrawnPlot { tile, chart: chart.to_owned(), area, in_sight }));
     }
 }
 
@@ -150,12 +153,19 @@ pub fn drawn(ctx: &Context) -> Drawn {
 
 /// True if a chart has its least width in this room beside something else; outside of tiles always.
 pub fn fits(ctx: &Context, width: f32) -> bool {
-    current_tile(ctx).is_none() || width >= LEAST_PLOT.x + AROUND
+    current_tile(ctx).is_none() || width >= LEAST_PLOT.x + AROUND.x
 }
 
 /// True if two charts have room beside one another in this width: in a tile each keeps its least width; elsewhere from
 /// `wide` on.
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
-    let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + AROUND) } else { 0.0 };
+    let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + AROUND.x) } else { 0.0 };
     width > wide.max(least)
+}
+
+/// True if the charts of one x axis are to stand beside one another: in a tile that is too low for their least heights
+/// above one another, and has their least widths.
+pub fn fits_beside(ctx: &Context, room: Vec2, charts: usize) -> bool {
+    let all = (LEAST_PLOT + AROUND) * charts as f32;
+    charts > 1 && current_tile(ctx).is_some() && room.y < all.y && room.x >= all.x
 }

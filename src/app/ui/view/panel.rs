@@ -1,18 +1,18 @@
 //! Views that are charts. Such a view states its questions, its charts and its controls; its drawing, its table and its SVG
 //! follow from the charts. How far a chart is zoomed stays with the tile.
 
-use eframe::egui::{Pos2, Rect, Ui, Vec2, vec2};
+use eframe::egui::{Context, Pos2, Rect, Ui, Vec2, vec2};
 
 use super::{View, ViewCx, ViewEntry, boxed};
 use crate::ui::{
     mirror::Mirror,
     plot::{
-        Chart, ChartResponse, ChartState, fits_two,
+        Chart, ChartResponse, ChartState, fits_beside, fits_two,
         svg::{self, Svg},
     },
     table::Table,
     theme::Theme,
-    widgets::stacked_charts::stacked_within_ui,
+    widgets::one_axis::one_axis_ui,
 };
 
 /// A chart of a view.
@@ -43,17 +43,25 @@ impl<'a> Panel<'a> {
 /// The arrangement of several charts in a view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrangement {
-    /// Above one another on one x axis.
+    /// On one x axis: above one another, or beside one another where a tile is wide and too low for all of them.
     OneAxis,
     /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
     Halves { wide: f32 },
 }
 
 impl Arrangement {
+    /// True if so many charts stand beside one another in this room.
+    fn is_wide(self, ctx: &Context, room: Vec2, charts: usize) -> bool {
+        match self {
+            Self::OneAxis => fits_beside(ctx, room, charts),
+            Self::Halves { wide } => fits_two(ctx, room.x, wide),
+        }
+    }
+
     fn show(self, ui: &mut Ui, theme: &Theme, room: Vec2, panels: Vec<Panel<'_>>, states: &mut [ChartState]) {
         let Self::Halves { wide } = self else {
-            let charts = panels.into_iter().map(|panel| (panel.chart, panel.share));
-            return stacked_within_ui(ui, theme, room.y, charts, &mut states.iter_mut().collect::<Vec<_>>());
+            let charts = panels.into_iter().map(|panel| (panel.chart, panel.share)).collect();
+            return one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
         };
         let gap = ui.spacing().item_spacing;
         let is_wide = fits_two(ui.ctx(), room.x, wide);
@@ -188,7 +196,7 @@ impl<V: PanelView> View for Panels<V> {
         let Some(main) = panels.first() else { return };
         let below = self.view.height_below(cx, room, main.chart.is_empty());
         let room = room - vec2(0.0, below);
-        self.is_wide = matches!(V::ARRANGEMENT, Arrangement::Halves { wide } if fits_two(ui.ctx(), room.x, wide));
+        self.is_wide = V::ARRANGEMENT.is_wide(ui.ctx(), room, panels.len());
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
         }

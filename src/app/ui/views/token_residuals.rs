@@ -3,7 +3,7 @@
 
 use crate::{
     telemetry::measurements::{GateBenefit, TokenResiduals},
-    ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
+    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
 };
 
 const GAP: f32 = 6.0;
@@ -137,7 +137,7 @@ impl View for TokenResidualsView {
             wrapped_ui(ui, sentence(benefit), cx.theme.text);
         }
         let room = ui.available_size();
-        let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
+        let charts = vec![(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
         let states = &mut [&mut self.over_steps, &mut self.gate];
         if fits_two(ui.ctx(), room.x, WIDE) {
             ui.horizontal_top(|ui| {
@@ -155,12 +155,13 @@ impl View for TokenResidualsView {
                         by_token.show(ui, half, cx.theme, &mut self.by_token);
                     }
                 }
-                ui.vertical(|ui| stacked_within_ui(ui, cx.theme, room.y, charts, states));
+                ui.vertical(|ui| one_axis_ui(ui, cx.theme, half, charts, states));
             });
         } else {
             let high = (room.y * BY_TOKEN).floor();
             by_token.show(ui, vec2(room.x, high), cx.theme, &mut self.by_token);
-            stacked_within_ui(ui, cx.theme, room.y - high - 2.0 * GAP, charts, states);
+            let lower = vec2(room.x, room.y - high - 2.0 * GAP);
+            one_axis_ui(ui, cx.theme, lower, charts, states);
         }
     }
 

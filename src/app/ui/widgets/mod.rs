@@ -1,4 +1,4 @@
-//! Parts that several views or panels are built of: bars, token strips, stacked charts, a playhead, and
+//! Parts that several views or panels are built of: bars, token strips, charts on one x axis, a playhead, and
 //! how numbers and long words are written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
@@ -10,10 +10,10 @@ pub mod likely_tokens;
 pub mod markdown;
 pub mod notes;
 pub mod number;
+pub mod one_axis;
 pub mod playhead;
 pub mod smoothing;
 pub mod sorted_table;
-pub mod stacked_charts;
 pub mod token_strip;
 pub mod truncated;
 pub mod typed;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
-    ui::{views::prelude::*, widgets::stacked_charts::stacked_within_ui},
+    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
 };
 
 /// View `flow_solver`.
@@ -102,7 +102,7 @@ impl View for Solver {
         if errors.is_empty() || room.y < 230.0 {
             steps.show(ui, room, theme, &mut self.states[0]);
         } else {
-            stacked_within_ui(ui, theme, room.y, [(steps, 0.58), (errors, 0.42)], &mut self.states.each_mut());
+            one_axis_ui(ui, theme, room, vec![(steps, 0.58), (errors, 0.42)], &mut self.states.each_mut());
         }
         if has_account {
             account.strip_ui(ui, theme);

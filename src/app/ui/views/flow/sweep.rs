@@ -17,7 +17,7 @@ use crate::{
         QuestionState, RunInfo,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
-    ui::{questions::same_run, views::prelude::*, widgets::stacked_charts::stacked_ui},
+    ui::{questions::same_run, views::prelude::*, widgets::one_axis::one_axis_ui},
 };
 
 /// The measurements of one kind of sweep.
@@ -301,14 +301,12 @@ impl View for Sweep {
         }
         let each = if lower_charts.len() > 2 { 0.19 } else { 0.24 };
         let share = 1.0 - each * lower_charts.len() as f32;
-        let lower: Vec<Chart<'_>> =
-            lower_charts.iter().map(|which| lower_chart(self.evaluations(), *which, theme)).collect();
-        let charts = std::iter::once((main, share)).chain(lower.into_iter().map(|c| (c, each)));
-        let charts: Vec<(Chart<'static>, f32)> = charts.collect();
+        let lower = lower_charts.iter().map(|which| (lower_chart(self.evaluations(), *which, theme), each));
+        let charts = std::iter::once((main, share)).chain(lower).collect();
         let mut states = vec![&mut self.states[self.kind]];
         let below = self.below.iter_mut().zip(LowerChart::ALL);
         states.extend(below.filter(|(_, which)| lower_charts.contains(which)).map(|(s, _)| s));
-        stacked_ui(ui, theme, charts, &mut states);
+        one_axis_ui(ui, theme, room, charts, &mut states);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
