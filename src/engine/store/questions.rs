@@ -6,6 +6,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use candle_core::Device;
@@ -38,6 +39,9 @@ struct QuestionOut<'a> {
     ask: &'a str,
     args: &'a Args,
     at: String,
+    /// Seconds after which nobody waits for the answer any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -108,12 +112,14 @@ pub struct ComposedQuestion {
 }
 
 impl ComposedQuestion {
-    /// A question by the protocol's name of it, whose answer is looked for in the run folder `run`.
+    /// A question by the protocol's name of it, whose answer is looked for in the run folder `run`, so long as `patience`
+    /// says if that is known.
     ///
     /// # Errors
     /// If it is longer than a program reads.
-    pub fn new(run: &Path, ask: &str, args: &Args) -> Result<Self, StoreError> {
-        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now() };
+    pub fn new(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
+        let wait = patience.map(|patience| patience.as_secs_f64().ceil() as u64);
+        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now(), wait };
         let text = serde_json::to_vec(&question)
             .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
         if text.len() > MAX_QUESTION {
@@ -127,16 +133,16 @@ impl ComposedQuestion {
 }
 
 impl OpenQuestion {
-    /// Asks the program that writes the run in this folder by the protocol's name of the question.
+    /// Asks the program that writes the run in this folder a question, as [`ComposedQuestion::new`] composes it.
     ///
     /// # Errors
     /// If the folder takes no questions, the question is longer than a program reads, or the system refuses.
-    pub fn put(run: &Path, ask: &str, args: &Args) -> Result<Self, StoreError> {
+    pub fn put(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
         match folder_inside(run, ASK) {
             Err(e) if e.is_missing() => return Err(StoreError::new(nobody(run))),
             found => drop(found.at("ask in", &run.join(ASK))?),
         }
-        let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args)?;
+        let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args, patience)?;
         let hidden = Path::new(ASK).join(format!(".{}.json", asked.id));
         let write = || -> Result<(), FileError> {
             create_new_inside(run, &hidden)?.write_all(&text)?;
@@ -327,7 +333,7 @@ mod tests {
 
         fn put(&self) -> OpenQuestion {
             let args = Args::from([("text".to_owned(), Value::Text("hi".into()))]);
-            OpenQuestion::put(self.run.path(), "attention", &args).unwrap()
+            OpenQuestion::put(self.run.path(), "attention", &args, Some(Duration::from_secs(60))).unwrap()
         }
 
         /// The reading of this answer; `ID` in it stands for the question's.
@@ -355,7 +361,7 @@ mod tests {
         let question: Json =
             serde_json::from_slice(&fs::read(folder.run.path().join(asked.path(ASK, "json"))).unwrap()).unwrap();
         assert_eq!((&question["protocol"], &question["ask"]), (&json!(1), &json!("attention")));
-        assert_eq!(question["args"], json!({"text": "hi"}));
+        assert_eq!((&question["args"], &question["wait"]), (&json!({"text": "hi"}), &json!(60)));
         assert_eq!(asked.reply(&folder.info).unwrap(), None);
         asked.withdraw();
         assert!(names().is_empty());
@@ -422,7 +428,7 @@ mod tests {
         let folder = Folder::new();
         let args = Args::from([("text".to_owned(), Value::Text("x".repeat(MAX_QUESTION)))]);
         let put =
-            |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args).expect_err("refused").to_string();
+            |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string();
         assert!(put(&args).contains("shorten its text"));
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         assert!(put(&Args::new()).contains("nobody answers in"));
@@ -442,7 +448,7 @@ mod tests {
         asked.withdraw();
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         symlink(elsewhere.path(), folder.run.path().join(ASK)).unwrap();
-        let put = OpenQuestion::put(folder.run.path(), "attention", &Args::new());
+        let put = OpenQuestion::put(folder.run.path(), "attention", &Args::new(), None);
         assert!(put.expect_err("a link is refused").to_string().contains("it is a link"));
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
     }
