@@ -142,6 +142,8 @@ class Questions:
         Refused: what is no regular file of bounded size with an object, and what nobody waits for any more.
         """
         path = os.path.join(self.ask, f"{id}.json")
+        if os.path.islink(path):  # where the system's open() has no O_NOFOLLOW
+            raise Refused("ask", "the question is a link, and links are not followed")
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
             fd = os.open(path, flags)

@@ -367,8 +367,8 @@ fn the_end_of_an_older_copy_does_not_count() {
 fn a_wrong_question_makes_no_connection() {
     let far = OtherMachine::new(&["lesson", "attention", "scale_lr"]);
     let long = format!("text={}", "x".repeat(70_000));
-    for (words, part) in [
-        (&["lesson", "--view", "nothing", "--out", "a.png"][..], "there is no view `nothing`"),
+    let wrong: [(&[&str], &str); 8] = [
+        (&["lesson", "--view", "nothing", "--out", "a.png"], "there is no view `nothing`"),
         (&["lesson", "--view", "logged", "--out", "a.jpg"], "should end in .png"),
         (&["attention", "--set", "txt=hi"], "did you mean `text`?"),
         (&["attention", "--set", "text"], "write KEY=VALUE"),
@@ -376,7 +376,8 @@ fn a_wrong_question_makes_no_connection() {
         (&["scale_lr", "--set", "factor=1000"], "100"),
         (&["lesson", "--step", "2"], "leave out --step"),
         (&["neuron_graph", "--matrices", "a", "b"], "are not copied: ask on that machine"),
-    ] {
+    ];
+    for (words, part) in wrong {
         let (code, said) = far.ask(words);
         assert!(code == Some(2) && said.contains(part), "{part}: {said}");
     }

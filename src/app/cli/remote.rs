@@ -146,7 +146,9 @@ pub fn begin(address: &Address, out: &Path, patience: Option<Duration>) -> Resul
         }
         if is_late() {
             let secs = begun.elapsed().as_secs();
-            return Err(Failure::run(format!("nothing has come from {address} within {secs} s: --wait gives it more time")));
+            return Err(Failure::run(format!(
+                "nothing has come from {address} within {secs} s: --wait gives it more time"
+            )));
         }
         if begun.elapsed() > SOON && !is_told {
             notice!("waiting for the run at the other end");
@@ -348,7 +350,8 @@ mod tests {
         let whole = WHOLE.iter().map(|(file, most)| format!("whole {file} {most}"));
         let logs = LOGS.iter().map(|log| format!("part {log} "));
         let have = LOGS.iter().enumerate().map(|(i, log)| format!("--have \"{log}=${}\"", i + 1));
-        for line in whole.chain(logs).chain(have).chain([format!("most={MOST}"), format!("{{\"version\":{VERSION}}}")]) {
+        for line in whole.chain(logs).chain(have).chain([format!("most={MOST}"), format!("{{\"version\":{VERSION}}}")])
+        {
             assert!(SCRIPT.contains(&line), "{line}");
         }
     }

@@ -469,8 +469,9 @@ mod tests {
     fn a_folder_without_questions_and_a_long_one_are_refused() {
         let folder = Folder::new();
         let args = Args::from([("text".to_owned(), Value::Text("x".repeat(MAX_QUESTION)))]);
-        let put =
-            |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string();
+        let put = |args: &Args| {
+            OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string()
+        };
         assert!(put(&args).contains("shorten its text"));
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         assert!(put(&Args::new()).contains("nobody answers in"));

@@ -128,7 +128,9 @@ impl Exchange {
                 }
                 AnswerFrame::TooLong { name, bytes } => {
                     let (name, bytes, most) = (shown(&name), size(bytes), size(MAX_ANSWER));
-                    return Err(Failure::usage(format!("`{name}` of {there} has {bytes}, and at most {most} are read")));
+                    return Err(Failure::usage(format!(
+                        "`{name}` of {there} has {bytes}, and at most {most} are read"
+                    )));
                 }
                 AnswerFrame::Answer { ending, bytes } => {
                     let is_json = ending == "json";

@@ -217,8 +217,10 @@ mod tests {
 
     #[test]
     fn half_a_surrogate_pair_is_a_replacement_character() {
-        let json = r#"{"a": "\ud800", "b\udc00": 1, "c": "\ud83d\ude00", "d": "\\ud800", "e": "\ud800\ud83d\ude00", "f": 2}"#;
-        let whole = r#"{"a": "\ufffd", "b\ufffd": 1, "c": "\ud83d\ude00", "d": "\\ud800", "e": "\ufffd\ud83d\ude00", "f": 2}"#;
+        let json =
+            r#"{"a": "\ud800", "b\udc00": 1, "c": "\ud83d\ude00", "d": "\\ud800", "e": "\ud800\ud83d\ude00", "f": 2}"#;
+        let whole =
+            r#"{"a": "\ufffd", "b\ufffd": 1, "c": "\ud83d\ude00", "d": "\\ud800", "e": "\ufffd\ud83d\ude00", "f": 2}"#;
         assert_eq!(without_lone_surrogates(json), whole);
         assert!(matches!(without_lone_surrogates(whole), Cow::Borrowed(same) if same == whole));
         let numbers: Vec<(String, f64)> =
