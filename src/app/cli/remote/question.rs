@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 
 use super::{
-    Address, RemoteSource,
+    RemoteSource,
     ssh::{Frames, Ssh, end_words, script},
 };
 use crate::{
