@@ -29,6 +29,9 @@ MAX_ANSWER = 64 << 20
 #: Names in `ask/` that are looked at, and questions that are answered in one step.
 MAX_NAMES = 1000
 MAX_AT_ONCE = 8
+#: Seconds after which nobody waits for a question that does not say how long, and by which clocks may differ.
+MAX_WAIT_SECS = 86_400.0
+CLOCK_SECS = 60.0
 #: Seconds in which a folder may change without a new time of change, on coarse file systems.
 COARSE_SECS = 2.0
 PAUSE_POLL_SECS = 0.1
@@ -134,8 +137,13 @@ class Questions:
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
     def _read(self, id: str) -> dict[str, Any] | None:
-        """A question, or None if it was withdrawn; refused: what is no regular file of bounded size with an object."""
+        """A question, or None if it was withdrawn.
+
+        Refused: what is no regular file of bounded size with an object, and what nobody waits for any more.
+        """
         path = os.path.join(self.ask, f"{id}.json")
+        if os.path.islink(path):  # where the system's open() has no O_NOFOLLOW
+            raise Refused("ask", "the question is a link, and links are not followed")
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
             fd = os.open(path, flags)
@@ -144,7 +152,8 @@ class Questions:
         except OSError as e:
             raise Refused("ask", f"the question cannot be read ({e.strerror}): links are not followed") from None
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
                 raise Refused("ask", "the question is no regular file")
             data = b""
             while len(data) <= MAX_QUESTION:
@@ -167,6 +176,13 @@ class Questions:
             raise Refused("ask", f"the question is of protocol {version!r}, and this program knows {PROTOCOL}")
         if not isinstance(question.setdefault("args", {}), dict):
             raise Refused("ask", "`args` of the question is no object")
+        wait = question.get("wait")
+        if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait < MAX_WAIT_SECS:
+            wait = MAX_WAIT_SECS
+        # by the clock that keeps the times of the folder's files, not by that of whoever asked
+        age = time.time() - found.st_mtime
+        if age > wait + CLOCK_SECS:
+            raise Refused("ask", f"nobody waits for the answer any more: the question is {age:.0f} s old")
         return question
 
     def _do(self, question: dict[str, Any], step: int) -> Answer:

@@ -87,6 +87,32 @@ def test_other_questions_are_refused_in_words(begin, question, words):
     assert run.optimizer.param_groups[0]["lr"] == 0.1
 
 
+@pytest.mark.parametrize(
+    ("wait", "age", "state"),
+    [
+        (60, 30, "answered"),
+        (60, 110, "answered"),  # as far as clocks may differ
+        (60, 200, "refused"),
+        (0.5, 200, "refused"),
+        (3600, 200, "answered"),
+        (None, 3600, "answered"),
+        ("long", 3600, "answered"),
+        (-1, 3600, "answered"),
+        (None, 90_000, "refused"),
+        (10**30, 90_000, "refused"),
+        (60, -3600, "answered"),  # of a clock that goes ahead
+    ],
+)
+def test_a_question_that_nobody_waits_for_is_refused(begin, wait, age, state):
+    run = begin(allow=["lesson"], answers={"lesson": lambda: "yes"})
+    ask(run, "q", {"ask": "lesson"} if wait is None else {"ask": "lesson", "wait": wait})
+    asked = time.time() - age
+    os.utime(Path(run.folder, "ask", "q.json"), (asked, asked))
+    run.log({"a": 1})
+    assert answer(run, "q")[0] == state
+    assert state == "answered" or "nobody waits" in answer(run, "q")[1]
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_links_pipes_and_odd_names_are_not_followed(begin, tmp_path):
     secret = tmp_path / "secret.json"

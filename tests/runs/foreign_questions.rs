@@ -195,7 +195,8 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
 }
 
 /// A machine behind an `ssh` that runs the command here. Two programs stand between, as with a real one, so that the command
-/// outlives an `ssh` that is killed. It notes each command in `commands`; while there is a file `down`, no connection is made.
+/// outlives an `ssh` that is killed. It notes each command in `commands` and its own options in `options`; while there is a file
+/// `down`, no connection is made, and while there is one `hangs`, it waits as for a password.
 #[cfg(unix)]
 struct OtherMachine {
     here: tempfile::TempDir,
@@ -209,7 +210,9 @@ impl OtherMachine {
         let here = tempfile::tempdir().unwrap();
         let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
         let script = format!(
-            "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nif [ -e '{here}/down' ]; then exit 255; fi\n\
+            "#!/bin/sh\noptions=\nwhile [ \"$1\" != -- ]; do\n  if [ \"$1\" = -G ]; then cat '{here}/configured'; exit; fi\n  \
+             options=\"$options $1\"\n  shift\ndone\nshift 2\necho \"$options\" >>'{here}/options'\n\
+             if [ -e '{here}/down' ]; then exit 255; fi\nif [ -e '{here}/hangs' ]; then exec sleep 100; fi\n\
              echo \"$*\" >>'{here}/commands'\nPATH=\"{program}:/usr/bin:/bin\" sh -c \"$*\" | cat\n",
             here = here.path().display(),
         );
@@ -217,6 +220,7 @@ impl OtherMachine {
         fs::create_dir(ssh.parent().unwrap()).unwrap();
         fs::write(&ssh, script).unwrap();
         fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(here.path().join("configured"), "controlmaster false\n").unwrap();
         let there = here.path().join("there, it's far");
         fs::create_dir(&there).unwrap();
         let run = asked_run(&there, asks);
@@ -230,9 +234,15 @@ impl OtherMachine {
     fn command(&self, words: &[&str]) -> Command {
         let bin = self.here.path().join("bin");
         let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.args(words).current_dir(self.here.path());
+        command.args(words).current_dir(self.here.path()).env_remove("SSH_ASKPASS").env("TMPDIR", "/tmp");
         command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
         command
+    }
+
+    /// The options of each `ssh` so far.
+    fn options(&self) -> Vec<String> {
+        let options = fs::read_to_string(self.here.path().join("options")).unwrap_or_default();
+        options.lines().map(str::to_owned).collect()
     }
 
     /// Asks the run of the other machine; the exit code and all that was said.
@@ -316,9 +326,6 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let (code, said) = far.ask(&["save"]);
     assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
 
-    let (code, said) = far.ask(&["neuron_graph", "--matrices", "a", "b"]);
-    assert!(code == Some(2) && said.contains("whose weights are not copied"), "{said}");
-
     // what was allowed when the copy was made does not count
     far.is_silent_soon();
     far.run.allow(&["save"]);
@@ -339,14 +346,125 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     assert_eq!(fs::read_to_string(far.here.path().join("commands")).unwrap(), before);
 }
 
+/// A copy that ends says nothing of a run that was gone on with since.
+#[cfg(unix)]
+#[test]
+fn the_end_of_an_older_copy_does_not_count() {
+    let far = OtherMachine::new(&["save"]);
+    far.run.state(3, &json!("finished"));
+    let (code, said) = far.ask(&["save", "--wait", "60"]);
+    assert!(code == Some(2) && said.contains("the run has ended"), "{said}");
+    far.run.state(3, &json!("running"));
+    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
+    let (code, said) = far.ask(&["save", "--wait", "60"]);
+    assert!(code == Some(0) && said.contains("saved"), "{said}");
+    let question = replier.join().unwrap();
+    assert!(question["wait"].as_u64().is_some_and(|wait| (1..=60).contains(&wait)), "{question}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wrong_question_makes_no_connection() {
+    let far = OtherMachine::new(&["lesson", "attention", "scale_lr"]);
+    let long = format!("text={}", "x".repeat(70_000));
+    let wrong: [(&[&str], &str); 8] = [
+        (&["lesson", "--view", "nothing", "--out", "a.png"], "there is no view `nothing`"),
+        (&["lesson", "--view", "logged", "--out", "a.jpg"], "should end in .png"),
+        (&["attention", "--set", "txt=hi"], "did you mean `text`?"),
+        (&["attention", "--set", "text"], "write KEY=VALUE"),
+        (&["attention", "--set", long.as_str()], "shorten its text"),
+        (&["scale_lr", "--set", "factor=1000"], "100"),
+        (&["lesson", "--step", "2"], "leave out --step"),
+        (&["neuron_graph", "--matrices", "a", "b"], "are not copied: ask on that machine"),
+    ];
+    for (words, part) in wrong {
+        let (code, said) = far.ask(words);
+        assert!(code == Some(2) && said.contains(part), "{part}: {said}");
+    }
+    assert!(far.options().is_empty(), "{:?}", far.options());
+}
+
+/// Only the first connection asks for a password, and none where nobody could type it.
+#[cfg(unix)]
+#[test]
+fn a_question_goes_over_the_connection_of_the_copy() {
+    let far = OtherMachine::new(&["lesson"]);
+    let ask = || {
+        let before = far.options().len();
+        let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "done"})));
+        let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+        assert_eq!(code, Some(0), "{said}");
+        replier.join().unwrap();
+        far.is_silent_soon();
+        let options = far.options().split_off(before);
+        assert_eq!(options.len(), 2, "the copy and the question: {options:?}");
+        assert!(options.iter().all(|options| options.contains("BatchMode=yes")), "{options:?}");
+        options
+    };
+    let options = ask();
+    let socket = |options: &str| {
+        let mut words = options.split_whitespace();
+        words.find_map(|word| word.strip_prefix("ControlPath=")).expect("a socket").to_owned()
+    };
+    assert!(options[0].contains("ControlMaster=auto") && options[1].contains("ControlMaster=no"), "{options:?}");
+    assert_eq!(socket(&options[0]), socket(&options[1]));
+    let folder = Path::new(&socket(&options[0])).parent().unwrap().to_owned();
+    assert!(folder.starts_with("/tmp") && !folder.exists(), "{}", folder.display());
+    // the user's own
+    fs::write(far.here.path().join("configured"), "controlmaster auto\ncontrolpath /home/me/.ssh/a\n").unwrap();
+    assert!(ask().iter().all(|options| !options.contains("Control")));
+}
+
+/// What a cut has left there is taken away by the next question, once it is answered.
+#[cfg(unix)]
+#[test]
+fn a_question_that_was_left_behind_goes_once_it_is_answered() {
+    let far = OtherMachine::new(&["lesson"]);
+    for id in ["0-answered", "0-open"] {
+        fs::write(far.run.folder.join(format!("ask/{id}.json")), "{}").unwrap();
+    }
+    far.run.answer("0-answered", &json!({"state": "refused", "words": "nobody waits"}));
+    let (code, said) = far.ask(&["lesson", "--wait", "5"]);
+    assert_eq!(code, Some(1), "{said}");
+    let begun = Instant::now();
+    while far.run.asked().len() > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", far.run.asked());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(far.run.asked()[0].0, "0-open");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_connection_is_waited_for_no_longer_than_an_answer() {
+    let far = OtherMachine::new(&["lesson"]);
+    fs::write(far.here.path().join("hangs"), "").unwrap();
+    let begun = Instant::now();
+    let (code, said) = far.ask(&["lesson", "--wait", "1"]);
+    assert!(begun.elapsed() < Duration::from_secs(50), "it ends by itself");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("nothing has come from {} within ", far.address())), "{said}");
+    // an older copy is not enough for a question
+    fs::rename(far.here.path().join("hangs"), far.here.path().join("hung")).unwrap();
+    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "done"})));
+    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    assert_eq!(code, Some(0), "{said}");
+    replier.join().unwrap();
+    far.is_silent_soon();
+    fs::write(far.here.path().join("down"), "").unwrap();
+    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("`ssh` ended with code 255") && said.contains("asks for no password"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
     let far = OtherMachine::new(&["attention"]);
-    let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "1"]);
+    let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "5"]);
     assert_eq!(code, Some(1), "{said}");
     let address = far.address();
-    for part in ["`run`", address.as_str(), "asked `attention` at ", "within 1 s", "Or it was killed there"] {
+    for part in ["`run`", address.as_str(), "asked `attention` at ", "within 5 s", "Or it was killed there"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     far.is_silent_soon();
@@ -356,7 +474,7 @@ fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
     BufReader::new(follower.0.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
     fs::write(far.here.path().join("down"), "").unwrap();
     let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "60"]);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, Some(1), "a connection that is cut: {said}");
     assert!(said.contains("another Orrery copies this run already"), "{said}");
     assert!(said.contains("`ssh` ended with code 255, and no answer has come"), "{said}");
     far.is_silent_soon();

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::{
     command::orrery,
     folders::{contents, copy},
-    logs_of_tools::{field, frame, trackio_database, wandb_item, wandb_log},
+    logs_of_tools::{field, frame, trackio_database, trackio_rows, wandb_item, wandb_log},
 };
 
 const STEPS: [u64; 6] = [0, 2, 4, 6, 8, 10];
@@ -275,8 +275,14 @@ fn an_import_whose_record_is_lost_is_made_again() {
     // a log that is empty where its record says otherwise
     fs::write(folder.join("metrics.jsonl"), "").unwrap();
     assert!(source.import(runs.path()).unwrap().words.is_some());
-    // a run that was not imported is left alone
+    // what is there and cannot be read may be anybody's
     fs::remove_file(&record).unwrap();
+    fs::create_dir(&record).unwrap();
+    let why = source.import(runs.path()).err().unwrap().to_string();
+    assert!(why.contains("`.imported` cannot be read") && why.contains("it is a folder"), "{why}");
+    assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
+    // a run that was not imported is left alone
+    fs::remove_dir(&record).unwrap();
     let why = source.import(runs.path()).err().unwrap().to_string();
     assert!(why.contains("is in the way"), "{why}");
     assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
@@ -417,6 +423,22 @@ fn a_row_over_several_pages_is_put_together_and_one_that_is_cut_is_none() {
     }
     let why = read("{\"loss\": 0.5, \"acc\": 1").err().unwrap();
     assert!(why.contains("holds no numbers"), "{why}");
+    // Python writes half a surrogate pair as it is
+    let told = read(r#"{"word": "\ud83d", "loss": 0.5, "\udc00": 1}"#).unwrap();
+    assert_eq!(told.values("model", "loss"), [(1, 0.5)]);
+    assert_eq!(told.values("model", "\u{fffd}"), [(1, 1.0)]);
+}
+
+#[test]
+fn a_row_that_is_too_long_ends_no_table() {
+    let here = tempfile::tempdir().unwrap();
+    let path = here.path().join("demo.db");
+    fs::write(&path, trackio_rows("{\"loss\": 0.5}", Some(70 << 20))).unwrap();
+    // a hole as long as the row says that it is
+    fs::File::options().write(true).open(&path).unwrap().set_len(80 << 20).unwrap();
+    let told = import(&path).unwrap();
+    assert_eq!(told.values("model", "loss"), [(1, 0.5)]);
+    assert!(told.notices.contains("demo.db: passed over 1 row (a row has 73.4 MB, and at most "), "{}", told.notices);
 }
 
 #[test]

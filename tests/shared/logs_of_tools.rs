@@ -107,6 +107,11 @@ fn sqlite_row(cells: &[Cell<'_>]) -> Vec<u8> {
 
 /// A database of Trackio with one run, whose only step has these numbers as JSON.
 pub fn trackio_database(json: &str) -> Vec<u8> {
+    trackio_rows(json, None)
+}
+
+/// The same, behind a row that says that it has so many bytes.
+pub fn trackio_rows(json: &str, claimed: Option<u64>) -> Vec<u8> {
     const PAGE: usize = 4096;
     let sql = "CREATE TABLE metrics (run_name TEXT, step INTEGER, metrics TEXT)";
     let tables =
@@ -121,23 +126,28 @@ pub fn trackio_database(json: &str) -> Vec<u8> {
             _ => least,
         },
     };
-    let leaf = |head: usize, cell: &[u8]| {
+    let leaf = |head: usize, cells: &[Vec<u8>]| {
         let mut page = vec![0; PAGE];
-        let at = PAGE - cell.len();
+        let mut at = PAGE;
         page[head] = 13;
-        page[head + 3..head + 5].copy_from_slice(&1_u16.to_be_bytes());
-        page[head + 8..head + 10].copy_from_slice(&(at as u16).to_be_bytes());
-        page[at..].copy_from_slice(cell);
+        page[head + 3..head + 5].copy_from_slice(&(cells.len() as u16).to_be_bytes());
+        for (i, cell) in cells.iter().enumerate() {
+            at -= cell.len();
+            page[at..at + cell.len()].copy_from_slice(cell);
+            page[head + 8 + 2 * i..head + 10 + 2 * i].copy_from_slice(&(at as u16).to_be_bytes());
+        }
         page
     };
-    let mut first = leaf(100, &[sqlite_number(tables.len() as u64), vec![1], tables].concat());
+    let mut first = leaf(100, &[[sqlite_number(tables.len() as u64), vec![1], tables].concat()]);
     first[..16].copy_from_slice(b"SQLite format 3\0");
     first[16..18].copy_from_slice(&(PAGE as u16).to_be_bytes());
-    let mut cell = [sqlite_number(row.len() as u64), vec![1], row[..here].to_vec()].concat();
+    let mut cell = [sqlite_number(row.len() as u64), vec![2], row[..here].to_vec()].concat();
     if here < row.len() {
         cell.extend(3_u32.to_be_bytes());
     }
-    let mut database = [first, leaf(0, &cell)].concat();
+    let claimed = claimed.map(|claimed| [sqlite_number(claimed), vec![1]].concat());
+    let cells: Vec<Vec<u8>> = claimed.into_iter().chain([cell]).collect();
+    let mut database = [first, leaf(0, &cells)].concat();
     let further = row[here..].chunks(PAGE - 4);
     let pages = further.len();
     for (i, part) in further.enumerate() {

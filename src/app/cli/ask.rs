@@ -4,7 +4,7 @@
 pub mod foreign;
 pub mod matrices;
 
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use clap::Args as ClapArgs;
 
@@ -47,7 +47,7 @@ pub struct AskArgs {
     /// neurons write by, and what they read by
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
     matrices: Vec<String>,
-    /// Seconds that a program which trains a run elsewhere is given to answer
+    /// Seconds that a program which trains a run elsewhere is given to answer; those until ssh is connected count too
     #[arg(long, value_name = "SECS", default_value_t = 60)]
     wait: u32,
     /// Print CSV, a row a value, in place of JSON, a line a measurement
@@ -67,6 +67,13 @@ pub struct AskArgs {
     allow_files: bool,
 }
 
+impl AskArgs {
+    /// How long a program that trains a run elsewhere is given to answer.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.wait.into())
+    }
+}
+
 pub fn run(args: &AskArgs) -> Result<(), Failure> {
     if args.list {
         return list(args.what.as_deref());
@@ -76,17 +83,13 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
             "name a run and a probe: orrery ask RUN PROBE; `orrery ask --list` names the probes",
         ));
     };
-    let check_picture = || match (&args.view, &args.out) {
-        (Some(view), Some(out)) => {
-            figures::view(view)?;
-            figures::check_png(out)?;
-            output::check(out, &[Path::new(what)])
-        }
-        _ => Ok(()),
-    };
-    if let Some(run) = foreign::find(what)? {
-        check_picture()?;
-        return foreign::run(&run, id, args);
+    if let (Some(view), Some(out)) = (&args.view, &args.out) {
+        figures::view(view)?;
+        figures::check_png(out)?;
+        output::check(out, &[Path::new(what)])?;
+    }
+    if foreign::run(what, id, args)? {
+        return Ok(());
     }
     if !args.matrices.is_empty() {
         return Err(Failure::usage(
@@ -95,7 +98,6 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     }
     let probe = find(id)?;
     let question = arguments(probe.id(), &probe.knobs(), &args.set)?;
-    check_picture()?;
     let mut asked = OpenedRun::open(what, args)?;
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {

@@ -7,7 +7,7 @@ use super::interrupt::INTERRUPTED;
 /// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
 const READER_LEFT: u8 = 141;
 
-/// Code 1: a run or the window failed. Code 2: arguments, settings or files are wrong. Code 130: the process was
+/// Code 1: a run, the window or a connection failed. Code 2: arguments, settings or files are wrong. Code 130: the process was
 /// asked to end. Code 141: the reader of the output has left.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]

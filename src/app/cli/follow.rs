@@ -43,7 +43,11 @@ pub struct FollowArgs {
 pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
-    let remote = address.as_ref().map(|address| remote::begin(address, &args.out)).transpose()?;
+    let remote = address.as_ref().map(|address| remote::begin(address, &args.out, None)).transpose();
+    let remote = remote.map_err(|e| {
+        let is_in_the_way = e.code == 2;
+        e.with(", or give another place by --out".to_owned(), is_in_the_way)
+    })?;
     let folder = match &remote {
         Some(run) => run.folder.clone(),
         None => other_logs::run_folder(Path::new(&args.run), &args.out)?,
@@ -57,7 +61,8 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     }
     Reader::open(&folder).map_err(Failure::wrong)?;
     let set = Settings { out: args.out.clone(), ..Settings::default() };
-    window::follow(FollowedRun { folder, address }, &OpenArgs { what: None, timings: false, set }, began)
+    let source = remote.as_ref().map(|run| run.source.clone());
+    window::follow(FollowedRun { folder, remote: source }, &OpenArgs { what: None, timings: false, set }, began)
 }
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.

@@ -156,8 +156,8 @@ impl Host for DesktopHost {
             let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
                 false => {
-                    let address = followed.as_ref().and_then(|followed| followed.address.as_ref());
-                    let kept = RunOut { folder: &folder, out: &out, is_followed: followed.is_some(), address };
+                    let remote = followed.as_ref().and_then(|followed| followed.remote.as_ref());
+                    let kept = RunOut { folder: &folder, out: &out, is_followed: followed.is_some(), remote };
                     replay(kept, &sink, &receiver, process)
                 }
             };

@@ -70,9 +70,9 @@ pub use failure::Failure;
 pub use process::{exit_code, prepare_process};
 
 const AFTER: &str =
-    "Exit codes: 0 done and recorded whole, 1 the run or the window failed, or a result could not be written whole,
-2 wrong arguments, settings or files, 130 stopped by Ctrl-C or the system, with a checkpoint, 141 the reader
-of the output left.
+    "Exit codes: 0 done and recorded whole, 1 the run, the window or a connection failed, or a result could not be
+written whole, 2 wrong arguments, settings or files, 130 stopped by Ctrl-C or the system, with a checkpoint,
+141 the reader of the output left.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.
 The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine

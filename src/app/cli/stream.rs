@@ -46,7 +46,7 @@ pub enum Frame {
     Part { file: String, from: u64, bytes: u64 },
     /// Another run is in the folder, or the same one was cut: the logs begin anew.
     Anew,
-    /// Nothing was appended.
+    /// All that is there was sent, and nothing was appended since.
     Beat,
 }
 
@@ -134,14 +134,16 @@ impl<W: Write> Streamer<'_, W> {
     /// Until the reader leaves.
     fn run(&mut self) -> Result<(), Failure> {
         self.frame(&Frame::Hello { version: VERSION }, &[])?;
+        let mut has_sent_all = false;
         loop {
-            let is_more = self.round()?;
-            if self.told.elapsed() >= BEAT {
+            if self.round()? {
+                continue;
+            }
+            if !has_sent_all || self.told.elapsed() >= BEAT {
+                has_sent_all = true;
                 self.frame(&Frame::Beat, &[])?;
             }
-            if !is_more {
-                std::thread::sleep(POLL);
-            }
+            std::thread::sleep(POLL);
         }
     }
 

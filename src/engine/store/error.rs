@@ -23,17 +23,26 @@ impl StoreError {
 
     /// `doing` completes "cannot ...": "write".
     pub(super) fn io(doing: &str, path: &Path, e: io::Error) -> Self {
-        let next = match e.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+        let is_reading = ["read", "list", "find", "ask"].iter().any(|verb| doing.starts_with(verb));
+        // "make a run folder in": a run that is new may as well lie elsewhere
+        let is_made = doing.starts_with("make ");
+        let next = match (e.kind(), is_made) {
+            (io::ErrorKind::PermissionDenied, _) if is_reading => "you may not read it: change its permissions",
+            (io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem, true) => {
                 "you may not write there: choose another folder (`--out DIR`) or change its permissions"
             }
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            (io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem, false) => {
+                "you may not write there: change its permissions"
+            }
+            (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
                 "the disk is full: free some space; what was recorded so far is kept"
             }
-            io::ErrorKind::NotFound => "there is no such file or folder",
-            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            (io::ErrorKind::NotFound, _) => "there is no such file or folder",
+            (io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists, true) => {
                 "something that is not a folder is in the way: choose another folder (`--out DIR`)"
             }
+            (io::ErrorKind::NotADirectory, false) => "something that is not a folder is in the way: move it away",
+            (io::ErrorKind::AlreadyExists, false) => "something else has that name: move it away",
             _ => "the system refused",
         };
         Self::with_source(format!("cannot {doing} `{}`: {next} ({e})", path.display()), e)
@@ -76,5 +85,23 @@ impl<T> At<T> for Result<T, FileError> {
 impl<T> At<T> for io::Result<T> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError> {
         self.map_err(|e| StoreError::io(doing, path, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_folder_is_advised_where_one_is_made() {
+        let words = |doing: &str, kind: io::ErrorKind| StoreError::io(doing, Path::new("a"), kind.into()).to_string();
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::NotADirectory] {
+            assert!(words("make the run folder", kind).contains("--out"));
+            for doing in ["ask in", "read", "write", "make"] {
+                assert!(!words(doing, kind).contains("--out"), "{doing}");
+            }
+        }
+        assert!(words("read", io::ErrorKind::PermissionDenied).contains("you may not read it"));
+        assert!(words("write", io::ErrorKind::PermissionDenied).contains("you may not write there"));
     }
 }

@@ -6,6 +6,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use candle_core::Device;
@@ -20,8 +21,8 @@ use super::{
 };
 use crate::{
     files::{
-        self, FileError, check_memory, create_new_inside, folder_inside, make_folder_inside, read_inside,
-        remove_file_inside, rename_inside,
+        self, FileError, check_memory, create_new_inside, folder_inside, make_folder_inside, memory::size, open_inside,
+        read_all, remove_file_inside, rename_inside,
     },
     nn::host,
     telemetry::{Args, Array, Payload, RunInfo, Sample},
@@ -31,6 +32,10 @@ use crate::{
 const MAX_QUESTION: usize = 64 << 10;
 /// Bytes of an answer, and of the tensors beside it.
 pub const MAX_ANSWER: u64 = 64 << 20;
+/// Bytes of the names and shapes of those tensors: each takes twenty times its text until it is shown.
+const MAX_HEADER: u64 = 1 << 20;
+/// Bytes of memory that a value of them takes on its way to JSON: as its number, in bytes that grow, and as text.
+const MAX_VALUE_MEMORY: u64 = 24;
 
 #[derive(Serialize)]
 struct QuestionOut<'a> {
@@ -38,6 +43,9 @@ struct QuestionOut<'a> {
     ask: &'a str,
     args: &'a Args,
     at: String,
+    /// Seconds after which nobody waits for the answer any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -108,12 +116,14 @@ pub struct ComposedQuestion {
 }
 
 impl ComposedQuestion {
-    /// A question by the protocol's name of it, whose answer is looked for in the run folder `run`.
+    /// A question by the protocol's name of it, whose answer is looked for in the run folder `run`, so long as `patience`
+    /// says if that is known.
     ///
     /// # Errors
     /// If it is longer than a program reads.
-    pub fn new(run: &Path, ask: &str, args: &Args) -> Result<Self, StoreError> {
-        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now() };
+    pub fn new(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
+        let wait = patience.map(|patience| patience.as_secs_f64().ceil() as u64);
+        let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now(), wait };
         let text = serde_json::to_vec(&question)
             .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
         if text.len() > MAX_QUESTION {
@@ -127,16 +137,16 @@ impl ComposedQuestion {
 }
 
 impl OpenQuestion {
-    /// Asks the program that writes the run in this folder by the protocol's name of the question.
+    /// Asks the program that writes the run in this folder a question, as [`ComposedQuestion::new`] composes it.
     ///
     /// # Errors
     /// If the folder takes no questions, the question is longer than a program reads, or the system refuses.
-    pub fn put(run: &Path, ask: &str, args: &Args) -> Result<Self, StoreError> {
+    pub fn put(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
         match folder_inside(run, ASK) {
             Err(e) if e.is_missing() => return Err(StoreError::new(nobody(run))),
             found => drop(found.at("ask in", &run.join(ASK))?),
         }
-        let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args)?;
+        let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args, patience)?;
         let hidden = Path::new(ASK).join(format!(".{}.json", asked.id));
         let write = || -> Result<(), FileError> {
             create_new_inside(run, &hidden)?.write_all(&text)?;
@@ -166,7 +176,7 @@ impl OpenQuestion {
     /// # Errors
     /// If what is there is no answer to this question, or too large.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, StoreError> {
-        let Some((path, bytes)) = self.answer_file("json")? else { return Ok(None) };
+        let Some((path, bytes)) = self.answer_file("json", 1)? else { return Ok(None) };
         let wrong = |words: &dyn std::fmt::Display| {
             StoreError::new(format!("`{}` is no answer to this question: {words}", path.display()))
         };
@@ -221,25 +231,42 @@ impl OpenQuestion {
         let _ = remove_file_inside(&self.run, self.path(ASK, "json"));
     }
 
-    /// The path and the bytes of a file of the answer, once it is there.
-    fn answer_file(&self, ending: &str) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
+    /// The path and the bytes of a file of the answer, once it is there, if `times` as many bytes of memory are free.
+    fn answer_file(&self, ending: &str, times: u64) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
         let name = self.path(ANSWER, ending);
         let path = self.run.join(&name);
-        match read_inside(&self.run, &name, MAX_ANSWER) {
+        let read = || -> Result<Vec<u8>, FileError> {
+            let file = open_inside(&self.run, &name)?;
+            // a longer one is refused as such
+            check_memory(times * file.metadata()?.len().min(MAX_ANSWER))?;
+            read_all(file, MAX_ANSWER)
+        };
+        match read() {
             Err(e) if e.is_missing() => Ok(None),
-            read => Ok(Some((path.clone(), read.at("read", &path)?))),
+            bytes => {
+                let bytes = bytes.at("read", &path)?;
+                Ok(Some((path, bytes)))
+            }
         }
     }
 
     /// The tensors that lie beside the answer: the array of one, or those of several by name.
     fn tensors(&self) -> Result<Option<Json>, StoreError> {
-        let Some((path, bytes)) = self.answer_file("safetensors")? else { return Ok(None) };
+        // the file and its tensors
+        let Some((path, bytes)) = self.answer_file("safetensors", 2)? else { return Ok(None) };
         let wrong =
             |words: &dyn std::fmt::Display| StoreError::new(format!("`{}` cannot be shown: {words}", path.display()));
-        // as numbers of four bytes, and those as text
-        check_memory(bytes.len() as u64 * 8).map_err(|e| wrong(&e))?;
+        let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+        // one that is longer than the file is no header
+        if header > MAX_HEADER && header < bytes.len() as u64 {
+            return Err(wrong(&format!("its header has {}, and at most {} are read", size(header), size(MAX_HEADER))));
+        }
+        let tensors = tensors::from_bytes(&path, &bytes, &Device::Cpu)?;
+        drop(bytes);
+        let values: u64 = tensors.iter().map(|(_, tensor)| tensor.elem_count() as u64).sum();
+        check_memory(values * MAX_VALUE_MEMORY).map_err(|e| wrong(&e))?;
         let mut arrays = serde_json::Map::new();
-        for (name, tensor) in tensors::from_bytes(&path, &bytes, &Device::Cpu)? {
+        for (name, tensor) in tensors {
             let values = host::to_f32(&tensor).map_err(|e| wrong(&e))?;
             let array = Array::new(tensor.dims().to_vec(), values).map_err(|e| wrong(&e))?;
             arrays.insert(name, serde_json::to_value(array).map_err(|e| wrong(&e))?);
@@ -327,7 +354,7 @@ mod tests {
 
         fn put(&self) -> OpenQuestion {
             let args = Args::from([("text".to_owned(), Value::Text("hi".into()))]);
-            OpenQuestion::put(self.run.path(), "attention", &args).unwrap()
+            OpenQuestion::put(self.run.path(), "attention", &args, Some(Duration::from_secs(60))).unwrap()
         }
 
         /// The reading of this answer; `ID` in it stands for the question's.
@@ -355,7 +382,7 @@ mod tests {
         let question: Json =
             serde_json::from_slice(&fs::read(folder.run.path().join(asked.path(ASK, "json"))).unwrap()).unwrap();
         assert_eq!((&question["protocol"], &question["ask"]), (&json!(1), &json!("attention")));
-        assert_eq!(question["args"], json!({"text": "hi"}));
+        assert_eq!((&question["args"], &question["wait"]), (&json!({"text": "hi"}), &json!(60)));
         assert_eq!(asked.reply(&folder.info).unwrap(), None);
         asked.withdraw();
         assert!(names().is_empty());
@@ -418,11 +445,33 @@ mod tests {
     }
 
     #[test]
+    fn tensors_that_are_too_large_are_refused_before_they_are_read() {
+        let folder = Folder::new();
+        let asked = folder.put();
+        let answer = json!({"id": asked.id, "state": "answered"}).to_string();
+        fs::write(folder.run.path().join(asked.path(ANSWER, "json")), answer).unwrap();
+        let path = folder.run.path().join(asked.path(ANSWER, "safetensors"));
+        let said = |written: Vec<u8>, length: u64| {
+            fs::write(&path, written).unwrap();
+            fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+            asked.reply(&folder.info).expect_err("refused").to_string()
+        };
+        // a hole of many gigabytes
+        assert!(said(vec![], 1 << 40).contains("longer than 67.1 MB"));
+        let header = vec![b' '; MAX_HEADER as usize + 1];
+        let long = [&(header.len() as u64).to_le_bytes()[..], &header].concat();
+        let length = long.len() as u64 + 8;
+        assert!(said(long, length).contains("its header has 1.0 MB"));
+        assert!(said(b"no tensors at all".to_vec(), 17).contains("cannot read"));
+    }
+
+    #[test]
     fn a_folder_without_questions_and_a_long_one_are_refused() {
         let folder = Folder::new();
         let args = Args::from([("text".to_owned(), Value::Text("x".repeat(MAX_QUESTION)))]);
-        let put =
-            |args: &Args| OpenQuestion::put(folder.run.path(), "attention", args).expect_err("refused").to_string();
+        let put = |args: &Args| {
+            OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string()
+        };
         assert!(put(&args).contains("shorten its text"));
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         assert!(put(&Args::new()).contains("nobody answers in"));
@@ -442,7 +491,7 @@ mod tests {
         asked.withdraw();
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         symlink(elsewhere.path(), folder.run.path().join(ASK)).unwrap();
-        let put = OpenQuestion::put(folder.run.path(), "attention", &Args::new());
+        let put = OpenQuestion::put(folder.run.path(), "attention", &Args::new(), None);
         assert!(put.expect_err("a link is refused").to_string().contains("it is a link"));
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
     }

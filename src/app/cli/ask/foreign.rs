@@ -1,7 +1,7 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -15,7 +15,7 @@ use crate::{
         RUNS,
         failure::Failure,
         interrupt, lab_config, output,
-        remote::{self, Address, RemoteQuestion, RemoteRun},
+        remote::{self, Address, RemoteQuestion, RemoteSource},
         settings::{self, Named},
         shell::quoted,
         terminal::notice,
@@ -30,81 +30,102 @@ use crate::{
 /// How often an answer is looked for.
 const POLL: Duration = Duration::from_millis(50);
 
-/// A run that another program trains.
-pub(super) struct ForeignRun {
-    /// Its folder, or the copy of it.
-    folder: PathBuf,
-    info: Arc<RunInfo>,
-    /// The run of another machine, whose copy is written meanwhile.
-    remote: Option<RemoteRun>,
-}
-
-/// The run that another program trains, by its folder or its address; `None` for anything else.
+/// Asks the program that trains a run, by the run's folder or address, or the weights that it keeps, and prints or draws the
+/// answer; false for what is no run of another program.
 ///
 /// # Errors
-/// If it is a run folder of a later version, or the other machine cannot be asked.
-pub(super) fn find(what: &str) -> Result<Option<ForeignRun>, Failure> {
-    let remote = match Address::parse(what).transpose().map_err(Failure::usage)? {
-        Some(address) => Some(remote::begin(&address, Path::new(RUNS))?),
-        None if !Path::new(what).is_dir() => return Ok(None),
-        None => None,
-    };
-    let folder = match &remote {
-        Some(run) => {
-            run.wait_for_description();
-            run.folder.clone()
+/// If the question is wrong, which is said before another machine is connected to, and those of [`AskedProgram::ask`]; if
+/// the other machine cannot be asked, or the folder is of a later version.
+pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failure> {
+    let begun = Instant::now();
+    if let Some(address) = Address::parse(what).transpose().map_err(Failure::usage)? {
+        let question = TypedQuestion::new(name, args)?;
+        if question.matrices.is_some() {
+            return Err(Failure::usage(format!("the weights of {address} are not copied: ask on that machine")));
         }
-        None => match settings::resolve(what)? {
-            Named::Run(folder) => folder,
-            _ => return Ok(None),
-        },
-    };
-    let info = Reader::open(&folder).map_err(Failure::wrong)?.info();
-    match info.filter(|info| info.lab == FOREIGN) {
-        Some(info) => Ok(Some(ForeignRun { folder, info, remote })),
-        None if remote.is_some() => {
-            Err(Failure::usage(format!("{what} is a run of Orrery's own: ask there, by `orrery ask` on that machine")))
-        }
-        None => Ok(None),
+        let run = remote::begin(&address, Path::new(RUNS), Some(args.patience()))?;
+        let Some(info) = foreign_info(&run.folder)? else {
+            let words = "is a run of Orrery's own: ask there, by `orrery ask` on that machine";
+            return Err(Failure::usage(format!("{what} {words}")));
+        };
+        let program = AskedProgram { folder: &run.folder, info: &info, remote: Some(&run.source) };
+        question.answer(&program, begun)?;
+        return Ok(true);
     }
+    if !Path::new(what).is_dir() {
+        return Ok(false);
+    }
+    let Named::Run(folder) = settings::resolve(what)? else { return Ok(false) };
+    let Some(info) = foreign_info(&folder)? else { return Ok(false) };
+    let program = AskedProgram { folder: &folder, info: &info, remote: None };
+    TypedQuestion::new(name, args)?.answer(&program, begun)?;
+    Ok(true)
 }
 
-/// Asks the program that trains a run, or the weights that it keeps, and prints or draws the answer.
-pub(super) fn run(run: &ForeignRun, name: &str, args: &AskArgs) -> Result<(), Failure> {
-    let ForeignRun { folder, info, remote } = run;
-    let program = AskedProgram { folder, info, address: remote.as_ref().map(|run| &run.address) };
-    let is_of_weights = !args.matrices.is_empty();
-    let given = [
-        (args.step.is_some() && !is_of_weights, "--step"),
-        (args.text.is_some(), "--text"),
-        (args.variant.is_some(), "--variant"),
-    ];
-    for (is_given, option) in given {
-        if is_given {
+/// The description of a run that another program trains; `None` of one of Orrery's own.
+fn foreign_info(folder: &Path) -> Result<Option<Arc<RunInfo>>, Failure> {
+    Ok(Reader::open(folder).map_err(Failure::wrong)?.info().filter(|info| info.lab == FOREIGN))
+}
+
+/// A question as it was typed, right as far as that is known without the run.
+struct TypedQuestion<'a> {
+    name: &'a str,
+    question: Args,
+    /// The names of the two that are asked in place of the program.
+    matrices: Option<[&'a str; 2]>,
+    typed: &'a AskArgs,
+}
+
+impl<'a> TypedQuestion<'a> {
+    /// # Errors
+    /// If an option does not go with it, or an argument is wrong.
+    fn new(name: &'a str, typed: &'a AskArgs) -> Result<Self, Failure> {
+        let matrices = match &typed.matrices[..] {
+            [] => None,
+            [from, to] => Some([from.as_str(), to.as_str()]),
+            _ => return Err(Failure::usage("--matrices takes the names of two matrices, once")),
+        };
+        let given = [
+            (typed.step.is_some() && matrices.is_none(), "--step"),
+            (typed.text.is_some(), "--text"),
+            (typed.variant.is_some(), "--variant"),
+        ];
+        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
             let words = "is asked as it is now, about whatever the question itself names";
             return Err(Failure::usage(format!("a program that trains a run elsewhere {words}: leave out {option}")));
         }
-    }
-    let name = asks::ask_of(name);
-    let question = match asks::knobs_of(name) {
-        Some(knobs) => arguments(name, &knobs, &args.set)?,
-        None => args.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
-    };
-    let samples = match &args.matrices[..] {
-        [from, to] => MatrixQuestion { probe: name, names: [from, to], args: &question, at: args.step }
-            .ask(folder, info, Progress::none())
-            .map_err(Failure::usage)?,
-        [] => vec![program.ask(name, &question, Duration::from_secs(args.wait.into()))?],
-        _ => return Err(Failure::usage("--matrices takes the names of two matrices, once")),
-    };
-    match (&args.view, &args.out) {
-        (Some(view), Some(out)) => {
-            let (lab, config) = lab_config::recorded(folder)?;
-            Picture { view, out, lab, config: &config }.draw(replayed(folder)?, samples)
+        let name = asks::ask_of(name);
+        let question = match asks::knobs_of(name) {
+            Some(knobs) => arguments(name, &knobs, &typed.set)?,
+            None => typed.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
+        };
+        if matrices.is_none() {
+            // one that is too long is refused
+            ComposedQuestion::new(Path::new(RUNS), name, &asks::without_defaults(name, &question), None)
+                .map_err(Failure::wrong)?;
         }
-        _ => {
-            let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
-            output::print(&answers(&ids, &samples, args.csv).map_err(Failure::failed)?)
+        Ok(Self { name, question, matrices, typed })
+    }
+
+    /// Prints or draws the answer, for which was waited since `begun`.
+    fn answer(&self, program: &AskedProgram<'_>, begun: Instant) -> Result<(), Failure> {
+        let Self { name, question, matrices, typed } = self;
+        let AskedProgram { folder, info, .. } = *program;
+        let samples = match *matrices {
+            Some(names) => MatrixQuestion { probe: name, names, args: question, at: typed.step }
+                .ask(folder, info, Progress::none())
+                .map_err(Failure::usage)?,
+            None => vec![program.ask(name, question, begun, typed.patience())?],
+        };
+        match (&typed.view, &typed.out) {
+            (Some(view), Some(out)) => {
+                let (lab, config) = lab_config::recorded(folder)?;
+                Picture { view, out, lab, config: &config }.draw(replayed(folder)?, samples)
+            }
+            _ => {
+                let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
+                output::print(&answers(&ids, &samples, typed.csv).map_err(Failure::failed)?)
+            }
         }
     }
 }
@@ -126,7 +147,7 @@ pub struct AskedProgram<'a> {
     pub info: &'a RunInfo,
     /// Where the run lies on another machine, as the user named it in this process. What a copy says of itself is not
     /// enough for a connection to be made.
-    pub address: Option<&'a Address>,
+    pub remote: Option<&'a RemoteSource>,
 }
 
 /// A question that was put to a program, here or on another machine.
@@ -144,11 +165,11 @@ impl PutQuestion {
     /// The program's reply, once it is there; `info` describes the run.
     ///
     /// # Errors
-    /// In words, if what is there is no answer to this question, or none will come.
-    pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, String> {
+    /// If what is there is no answer to this question, or none will come.
+    pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // what has failed after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
-        match (self.open.reply(info).map_err(|e| e.to_string())?, failure) {
+        match (self.open.reply(info).map_err(Failure::wrong)?, failure) {
             (None, Some(why)) => Err(why),
             (reply, _) => Ok(reply),
         }
@@ -164,14 +185,26 @@ impl PutQuestion {
 }
 
 impl AskedProgram<'_> {
-    /// Puts a question by the name of a probe or of the protocol. `has_ended`: the run has an end on record.
+    /// True if the run has ended, which its record says. That of an older copy says nothing.
+    pub fn has_ended(&self, is_recorded: impl FnOnce() -> bool) -> bool {
+        self.remote.is_none_or(RemoteSource::is_up_to_date) && is_recorded()
+    }
+
+    /// Puts a question by the name of a probe or of the protocol, which waits for its answer so long as `patience` says;
+    /// until it is withdrawn if not given.
     ///
     /// # Errors
     /// Why it is not asked, in words: the run has ended, its script does not allow the question, or its folder takes none.
-    pub fn put(&self, has_ended: bool, name: &str, args: &Args) -> Result<PutQuestion, String> {
-        let Self { folder, info, address } = *self;
+    pub fn put(
+        &self,
+        has_ended: bool,
+        name: &str,
+        args: &Args,
+        patience: Option<Duration>,
+    ) -> Result<PutQuestion, String> {
+        let Self { folder, info, remote } = *self;
         let ask = asks::ask_of(name);
-        if let (None, Some(source)) = (address, remote::source_of(folder)) {
+        if let (None, Some(source)) = (remote, remote::source_of(folder)) {
             let (word, ask) = (quoted(&source), quoted(ask));
             return Err(format!(
                 "this is a copy of {source}: `orrery ask {word} {ask} ..`, or the window of `orrery follow {word}`, asks \
@@ -191,30 +224,32 @@ impl AskedProgram<'_> {
             return Err(format!("`{ask}` is not allowed by the script of this run, which allows {allowed}"));
         }
         let args = asks::without_defaults(ask, args);
-        match address {
-            None => Ok(PutQuestion { open: OpenQuestion::put(folder, ask, &args)?, remote: None }),
-            Some(address) => {
-                let question = ComposedQuestion::new(folder, ask, &args)?;
+        match remote {
+            None => Ok(PutQuestion { open: OpenQuestion::put(folder, ask, &args, patience)?, remote: None }),
+            Some(source) => {
+                let question = ComposedQuestion::new(folder, ask, &args, patience)?;
                 let open = question.open.clone();
-                Ok(PutQuestion { open, remote: Some(RemoteQuestion::put(address, question)?) })
+                Ok(PutQuestion { open, remote: Some(RemoteQuestion::put(source, question)?) })
             }
         }
     }
 
-    /// The program's answer; waits for it for as long as `patience` says.
+    /// The program's answer; waits for it for as long as `patience` says, from `begun` on.
     ///
     /// # Errors
     /// A refusal, an answer that is none, and none in time.
-    pub fn ask(&self, name: &str, args: &Args, patience: Duration) -> Result<Sample, Failure> {
-        let Self { folder, info, address } = *self;
-        let question = self.put(store::has_ended(folder), name, args).map_err(Failure::usage)?;
-        let (begun, since) = (Instant::now(), jiff::Zoned::now().strftime("%H:%M:%S").to_string());
+    pub fn ask(&self, name: &str, args: &Args, begun: Instant, patience: Duration) -> Result<Sample, Failure> {
+        let Self { folder, info, remote } = *self;
+        let has_ended = || self.has_ended(|| store::has_ended(folder));
+        let left = patience.saturating_sub(begun.elapsed());
+        let question = self.put(has_ended(), name, args, Some(left)).map_err(Failure::usage)?;
+        let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let is_asked_to_end = Arc::<AtomicBool>::default();
         let ends = Arc::clone(&is_asked_to_end);
         interrupt::on_interrupt(move || ends.store(true, Ordering::SeqCst));
         loop {
             // looked at first, so that what comes at the last moment is taken
-            let has_ended = store::has_ended(folder);
+            let has_ended = has_ended();
             let (is_late, is_interrupted) = (begun.elapsed() >= patience, is_asked_to_end.load(Ordering::SeqCst));
             let reply = question.reply(info);
             if matches!(reply, Ok(None)) && !(has_ended || is_late || is_interrupted) {
@@ -224,13 +259,13 @@ impl AskedProgram<'_> {
             let ask = question.ask().to_owned();
             question.withdraw();
             // the ssh of the same terminal may end by an interrupt before this process has seen it
-            if reply.is_err() && address.is_some() {
+            if reply.is_err() && remote.is_some() {
                 std::thread::sleep(2 * POLL);
                 if is_asked_to_end.load(Ordering::SeqCst) {
                     return Err(Failure::interrupted("the question was withdrawn"));
                 }
             }
-            return match reply.map_err(Failure::usage)? {
+            return match reply? {
                 Some(Reply::Refused(words)) => Err(Failure::usage(format!("refused: {words}"))),
                 Some(Reply::Answered { words, sample }) => {
                     if !words.is_empty() {
@@ -247,11 +282,11 @@ impl AskedProgram<'_> {
 
     /// Who was asked, since when, and what may be the reason that no answer came.
     fn unanswered(&self, ask: &str, since: &str, patience: Duration) -> String {
-        let Self { folder, info, address } = *self;
+        let Self { folder, info, remote } = *self;
         let name = info.config.preset.as_str();
         let who = if name.is_empty() { "its program".to_owned() } else { format!("`{name}`") };
-        let shown = address.map_or_else(|| folder.display().to_string(), Address::to_string);
-        let why = match (address, store::is_being_written(folder)) {
+        let shown = remote.map_or_else(|| folder.display().to_string(), |source| source.address.to_string());
+        let why = match (remote, store::is_being_written(folder)) {
             (Some(_), _) => {
                 "It looks once a step, and its steps may be longer: --wait gives it more time. Or it was killed there."
             }

@@ -19,7 +19,7 @@ use crate::{
             foreign::{AskedProgram, PutQuestion},
             matrices::MatrixQuestion,
         },
-        remote::Address,
+        remote::RemoteSource,
         stream::POLL,
     },
     config::Value,
@@ -52,7 +52,7 @@ pub(super) struct FollowOptions<'a> {
     /// It is followed until it ends, though no process of this machine holds it.
     pub is_followed: bool,
     /// Where the run lies on another machine, if it is the copy of one that the command line named.
-    pub address: Option<&'a Address>,
+    pub remote: Option<&'a RemoteSource>,
 }
 
 /// Tells of a run: all that is there, and while another process writes it, all that is appended. A run that another
@@ -239,8 +239,8 @@ impl<'a> Followed<'a> {
                 Err("the program that trains this run has only its newest weights: press F to follow it".to_owned())
             }
             None => {
-                let program = AskedProgram { folder: self.folder, info: &self.info, address: self.options.address };
-                program.put(self.reader.has_ended(), probe, args)
+                let program = self.program();
+                program.put(program.has_ended(|| self.reader.has_ended()), probe, args, None)
             }
         };
         match put {
@@ -253,6 +253,10 @@ impl<'a> Followed<'a> {
             }
             Err(words) => self.say(*request, QuestionState::Refused(words)),
         }
+    }
+
+    fn program(&self) -> AskedProgram<'_> {
+        AskedProgram { folder: self.folder, info: &self.info, remote: self.options.remote }
     }
 
     /// Reads the weights and answers on a thread of its own.
@@ -288,7 +292,7 @@ impl<'a> Followed<'a> {
 
     /// Delivers the replies that have come. A run that ends leaves what it was asked unanswered.
     fn take_replies(&mut self) {
-        let has_ended = self.reader.has_ended();
+        let has_ended = self.program().has_ended(|| self.reader.has_ended());
         for (request, question) in std::mem::take(&mut self.open) {
             let state = match question.reply(&self.info) {
                 Ok(None) if !has_ended => {
@@ -301,7 +305,7 @@ impl<'a> Followed<'a> {
                     self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
                     QuestionState::Answered
                 }
-                Err(words) => QuestionState::Refused(words),
+                Err(why) => QuestionState::Refused(why.words),
             };
             question.withdraw();
             self.say(request, state);

@@ -8,7 +8,7 @@ use crate::{
         continuation::{self, Continuation},
         other_logs,
         prelude::*,
-        remote::Address,
+        remote::RemoteSource,
     },
     telemetry::{Command, Inbox, Level},
     trainer::{DriveOptions, Process},
@@ -34,7 +34,7 @@ pub(super) struct RunOut<'a> {
     /// It is read on until it ends, though no process of this machine holds it.
     pub is_followed: bool,
     /// Where it lies on another machine, of the copy that the command line follows.
-    pub address: Option<&'a Address>,
+    pub remote: Option<&'a RemoteSource>,
 }
 
 /// True if the window is closing.
@@ -66,7 +66,7 @@ pub(super) fn example(packed: &[u8], inbox: &Inbox) {
 /// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
 pub(super) fn replay(
-    RunOut { folder, out, is_followed, address }: RunOut<'_>,
+    RunOut { folder, out, is_followed, remote }: RunOut<'_>,
     inbox: &Arc<Inbox>,
     commands: &Receiver<Command>,
     process: Option<Process>,
@@ -79,7 +79,7 @@ pub(super) fn replay(
     let folder = recorded.as_deref().unwrap_or(folder);
     if !is_series {
         let is_ending = || process.as_ref().is_some_and(ends);
-        let options = FollowOptions { commands, ends: &is_ending, is_followed, address };
+        let options = FollowOptions { commands, ends: &is_ending, is_followed, remote };
         if let FollowOutcome::Left = follow::tell(folder, inbox, &options)? {
             return Ok(());
         }

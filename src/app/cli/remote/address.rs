@@ -1,9 +1,6 @@
-//! `ssh://[user@]host[:port]/path`, and the system's `ssh` to it.
+//! `ssh://[user@]host[:port]/path`.
 
-use std::{
-    fmt,
-    process::{Command, Stdio},
-};
+use std::fmt;
 
 use crate::cli::shell::quoted;
 
@@ -11,8 +8,8 @@ use crate::cli::shell::quoted;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Address {
     /// `host` or `user@host`.
-    host: String,
-    port: Option<u16>,
+    pub(super) host: String,
+    pub(super) port: Option<u16>,
     path: String,
 }
 
@@ -49,17 +46,6 @@ impl Address {
         let last = self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
-    }
-
-    /// The system's ssh, which runs a command line there.
-    pub(super) fn ssh(&self, there: &str) -> Command {
-        let mut command = Command::new("ssh");
-        command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
-        if let Some(port) = self.port {
-            command.args(["-p", &port.to_string()]);
-        }
-        command.args(["--", &self.host, there]).stdout(Stdio::piped());
-        command
     }
 
     /// The path as a word of the other side's shell that is no option.

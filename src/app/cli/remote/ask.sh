@@ -47,6 +47,10 @@ ask() { # with the question as standard input
     printf '"nobody"\n'
     exit
   fi
+  # what a cut has left behind, once it is answered
+  for left in *.json; do
+    if [ ! -L "$root/answer" ] && [ -f "$root/answer/$left" ]; then rm -f -- "$left"; fi
+  done
   # a reader that leaves is noticed by what cannot be written
   trap '' PIPE
   trap withdraw EXIT

@@ -2,17 +2,16 @@
 //! answer, which comes into the copy of the run. Each question has a connection of its own, which ends with it; no program of
 //! Orrery is needed there.
 
-use std::{
-    io::{BufReader, Read},
-    process::{ChildStdout, Stdio},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 
-use super::{Address, Shared, end_words, exactly, next_frame};
+use super::{
+    RemoteSource,
+    ssh::{Frames, Ssh, end_words, script},
+};
 use crate::{
-    cli::terminal::one_line,
+    cli::{failure::Failure, terminal::one_line},
     files::memory::size,
     store::{ComposedQuestion, MAX_ANSWER},
 };
@@ -47,95 +46,101 @@ enum AnswerFrame {
 
 /// A question that was put over `ssh`. Dropped, it is withdrawn: the script there notices that nobody reads it any more.
 pub struct RemoteQuestion {
-    shared: Arc<Shared>,
+    ssh: Arc<Ssh>,
     /// Why no answer will come.
-    failure: Arc<Mutex<Option<String>>>,
+    failure: Arc<Mutex<Option<Failure>>>,
 }
 
 impl Drop for RemoteQuestion {
     fn drop(&mut self) {
-        self.shared.end();
+        self.ssh.end();
     }
 }
 
 impl RemoteQuestion {
-    /// Asks the program that writes the run at this address. The answer is written into the folder that the question names,
-    /// the copy of the run.
+    /// Asks the program that writes the run there. The answer is written into the folder that the question names, the copy
+    /// of the run.
     ///
     /// # Errors
     /// If no thread can be started, in words.
-    pub fn put(address: &Address, question: ComposedQuestion) -> Result<Self, String> {
-        let asked = Self { shared: Arc::default(), failure: Arc::default() };
-        let (shared, failure) = (Arc::clone(&asked.shared), Arc::clone(&asked.failure));
-        let exchange = Exchange { address: address.clone(), question, shared };
+    pub fn put(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, String> {
+        let asked = Self { ssh: Arc::default(), failure: Arc::default() };
+        let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));
+        let exchange = Exchange { source: source.clone(), question, ssh };
         let worker = std::thread::Builder::new().name("ssh question".to_owned()).spawn(move || {
-            if let Err(words) = exchange.run() {
-                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+            if let Err(why) = exchange.run() {
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
         });
         worker.map(|_| asked).map_err(|e| format!("no thread could be started: {e}"))
     }
 
-    /// Why no answer will come, if so.
-    pub fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Why no answer will come, if so; it is said once.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// One connection with one question.
 struct Exchange {
-    address: Address,
+    source: RemoteSource,
     question: ComposedQuestion,
-    shared: Arc<Shared>,
+    ssh: Arc<Ssh>,
 }
 
 impl Exchange {
     /// Puts the question and writes the answer, once it comes, into the copy.
-    fn run(&self) -> Result<(), String> {
+    fn run(&self) -> Result<(), Failure> {
         let id = self.question.open.id();
-        let mut command = self.address.ssh(&format!("exec sh -s -- {} {id}", self.address.quoted_path()));
-        command.stdin(Stdio::piped());
-        let out = self.shared.connect(command, &script(id, &self.question.text))?;
-        let answered = out.map_or(Ok(false), |out| self.read(out));
-        let code = self.shared.exit_code();
+        let RemoteSource { address, socket, .. } = &self.source;
+        let input = input(id, &self.question.text);
+        let frames = self.ssh.connect(script(address, id, socket), &input).map_err(Failure::run)?;
+        let answered = frames.map_or(Ok(false), |frames| self.read(frames));
+        let code = self.ssh.exit_code();
         match answered? {
             true => Ok(()),
-            false if self.shared.is_over() => Err("the question was withdrawn".to_owned()),
-            false => Err(format!("{}: {}, and no answer has come", self.address, end_words(code))),
+            false if self.ssh.is_over() => Err(Failure::run("the question was withdrawn")),
+            false => Err(Failure::run(format!("{address}: {}, and no answer has come", end_words(code)))),
         }
     }
 
     /// Reads what the script writes; true once the answer is whole.
-    fn read(&self, out: ChildStdout) -> Result<bool, String> {
-        let mut out = BufReader::new(out);
-        let there = &self.address;
-        while let Some(frame) = next_frame(&mut out)? {
-            if self.shared.is_over() {
+    fn read(&self, mut frames: Frames) -> Result<bool, Failure> {
+        let there = &self.source.address;
+        while let Some(frame) = frames.read_frame().map_err(Failure::run)? {
+            if self.ssh.is_over() {
                 return Ok(false);
             }
             match frame {
                 AnswerFrame::Beat => {}
                 AnswerFrame::Nobody => {
                     let words = "it has no folder `ask`, which a program makes where its script allows questions";
-                    return Err(format!("nobody answers in {there}: {words} (docs/protocol.md)"));
+                    return Err(Failure::usage(format!("nobody answers in {there}: {words} (docs/protocol.md)")));
                 }
                 AnswerFrame::Unwritable => {
-                    return Err(format!("the question cannot be written into the folder `ask` of {there}"));
+                    let words = format!("the question cannot be written into the folder `ask` of {there}");
+                    return Err(Failure::run(words));
                 }
                 AnswerFrame::NoFile { name } => {
                     let name = shown(&name);
-                    return Err(format!("`{name}` of {there} is a link, or no file: no link of a folder is followed"));
+                    let words = format!("`{name}` of {there} is a link, or no file: no link of a folder is followed");
+                    return Err(Failure::usage(words));
                 }
                 AnswerFrame::TooLong { name, bytes } => {
                     let (name, bytes, most) = (shown(&name), size(bytes), size(MAX_ANSWER));
-                    return Err(format!("`{name}` of {there} has {bytes}, and at most {most} are read"));
+                    return Err(Failure::usage(format!(
+                        "`{name}` of {there} has {bytes}, and at most {most} are read"
+                    )));
                 }
                 AnswerFrame::Answer { ending, bytes } => {
                     let is_json = ending == "json";
                     if !(is_json || ending == "safetensors") || bytes > MAX_ANSWER {
-                        return Err(format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending)));
+                        let words = format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending));
+                        return Err(Failure::usage(words));
                     }
-                    self.keep(&ending, bytes, &mut out)?;
+                    // where any answer is looked for
+                    let content = frames.read_bytes(bytes).map_err(Failure::run)?;
+                    self.question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
                     if is_json {
                         return Ok(true);
                     }
@@ -144,15 +149,10 @@ impl Exchange {
         }
         Ok(false)
     }
-
-    /// Writes a file of the answer into the copy, where any answer is looked for.
-    fn keep(&self, ending: &str, bytes: u64, out: &mut impl Read) -> Result<(), String> {
-        self.question.open.write_answer(ending, &exactly(out, bytes)?).map_err(|e| e.to_string())
-    }
 }
 
 /// The script with the question as what its function reads. JSON has no line of its own that could end it early.
-fn script(id: &str, question: &[u8]) -> Vec<u8> {
+fn input(id: &str, question: &[u8]) -> Vec<u8> {
     [SCRIPT.as_bytes(), format!("ask <<'{id}'\n").as_bytes(), question, format!("\n{id}\n").as_bytes()].concat()
 }
 
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_question_is_the_input_of_the_script() {
-        let text = script("0001-ab", br#"{"ask":"a\nb"}"#);
+        let text = input("0001-ab", br#"{"ask":"a\nb"}"#);
         let text = String::from_utf8(text).unwrap();
         assert!(text.ends_with("}\nask <<'0001-ab'\n{\"ask\":\"a\\nb\"}\n0001-ab\n"), "{text}");
     }

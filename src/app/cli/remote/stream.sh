@@ -1,11 +1,17 @@
-# Writes a run folder, and what is appended to it, to standard output as `orrery stream` does, where there is no Orrery:
+# Writes a run folder, and what is appended to it, to standard output: by `orrery stream`, and where there is no Orrery as
+# that does:
 #     sh -s -- FOLDER METRICS SAMPLES EVENTS < stream.sh
 # Of each log so many bytes are there at the other end, and how they end, in hexadecimal digits: BYTES:END.
 # It needs sh, wc, head, tail, od, tr, cksum and sleep, and polls, since network file systems announce no changes.
 CDPATH='' cd -- "$1" >/dev/null || exit 2
 shift
+if command -v orrery >/dev/null 2>&1; then
+  exec orrery stream --stdio --have "metrics.jsonl=$1" --have "samples.jsonl=$2" --have "events.jsonl=$3" . </dev/null
+fi
+echo 'there is no `orrery` on the path of that machine: its `sh` and `tail` read the run instead' >&2
 metrics=${1%%:*} metrics_end=${1#*:} samples=${2%%:*} samples_end=${2#*:} events=${3%%:*} events_end=${3#*:}
-run='' config='' round=0
+# the first round compares all that is at the other end, and when it has sent the rest a beat says so
+run='' config='' round=3
 most=262144
 
 # The bytes of a file; nothing of what is no file or a link.

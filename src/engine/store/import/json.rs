@@ -1,7 +1,7 @@
 //! What other tools write as JSON: numbers one after another, without holding the values around them, and settings within
 //! a bound. A parsed value takes up to 80 times its text.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -26,12 +26,42 @@ pub(super) fn number(json: &str) -> Option<f64> {
     }
 }
 
+/// The text with U+FFFD in the place of each escape of half a surrogate pair. Python writes such escapes of texts that are not
+/// UTF-8, and serde refuses all that follows one.
+pub(super) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
+    let bytes = json.as_bytes();
+    let unit = |at: usize| match bytes.get(at..at + 6)? {
+        [b'\\', b'u', digits @ ..] => u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok(),
+        _ => None,
+    };
+    let (mut out, mut copied, mut at) = (String::new(), 0, 0);
+    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| *b == b'\\')) {
+        at += next;
+        match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                out.push_str(&json[copied..at]);
+                out.push_str("\\ufffd");
+                at += 6;
+                copied = at;
+            }
+            // the escape of a backslash begins no other one
+            _ => at += 2,
+        }
+    }
+    match copied {
+        0 => Cow::Borrowed(json),
+        _ => Cow::Owned(out + &json[copied..]),
+    }
+}
+
 /// Hands over every field of a JSON object: its name and its number, `None` for a value that is none. False if the text is
 /// not JSON or no object, of which nothing is handed over, or at a number beyond those of 64 bits.
 ///
 /// # Errors
 /// Those of `each`.
 pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), E>) -> Result<bool, E> {
+    let json = &*without_lone_surrogates(json);
     // a text that is cut within a number has another one at its end
     if !json.trim_start().starts_with('{') || serde_json::from_str::<IgnoredAny>(json).is_err() {
         return Ok(false);
@@ -182,6 +212,23 @@ mod tests {
         // cut within a number, which would be another one
         for wrong in [r#"{"a": 1"#, r#"{"a": 1, "b""#, "[1]", "1", "", "{} {}", r#"{"a": 1e999}"#] {
             assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_a_replacement_character() {
+        let json =
+            r#"{"a": "\ud800", "b\udc00": 1, "c": "\ud83d\ude00", "d": "\\ud800", "e": "\ud800\ud83d\ude00", "f": 2}"#;
+        let whole =
+            r#"{"a": "\ufffd", "b\ufffd": 1, "c": "\ud83d\ude00", "d": "\\ud800", "e": "\ufffd\ud83d\ude00", "f": 2}"#;
+        assert_eq!(without_lone_surrogates(json), whole);
+        assert!(matches!(without_lone_surrogates(whole), Cow::Borrowed(same) if same == whole));
+        let numbers: Vec<(String, f64)> =
+            read(json).unwrap().into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        assert_eq!(numbers, [("b\u{fffd}".to_owned(), 1.0), ("f".to_owned(), 2.0)]);
+        // cut within an escape
+        for cut in [r#"{"a": "\"#, r#"{"a": "\u"#, r#"{"a": "\ud8"#, "\\ud800", "\\ud83d\\u"] {
+            assert_eq!(read(cut), None, "{cut}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value as Json;
 
-use super::json::{MAX_SETTINGS_JSON, setting};
+use super::json::{MAX_SETTINGS_JSON, setting, without_lone_surrogates};
 use crate::{
     config::Value,
     files::reading_budget,
@@ -232,7 +232,7 @@ impl Logged {
             self.lose(Lost::Settings);
             return None;
         }
-        Some(serde_json::from_str(json).unwrap_or_else(|_| json.into()))
+        Some(serde_json::from_str(&without_lone_surrogates(json)).unwrap_or_else(|_| json.into()))
     }
 
     /// Takes a setting; an object is one setting a key, with dots between.

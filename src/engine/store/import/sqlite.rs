@@ -13,7 +13,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
 };
 
-use super::{ReadError, max_record, too_long};
+use super::{DamagedParts, ReadError, max_record, too_long};
 
 /// The first bytes of a database.
 pub(super) const HEAD: &[u8; 16] = b"SQLite format 3\0";
@@ -62,6 +62,8 @@ pub(super) struct Database {
     left: u64,
     /// Bytes of a row that are held in memory.
     most: u64,
+    /// Rows that are passed over.
+    pub long_rows: DamagedParts,
 }
 
 /// The pages of a write-ahead log that were committed, by their numbers: where in the log each lies.
@@ -95,7 +97,16 @@ impl Database {
         let wal = wal.map(|file| Wal::open(file, page_size)).transpose()?;
         let in_log = wal.as_ref().map_or(0, |wal| wal.pages.len() as u64 * page_size as u64);
         let bytes = file.metadata()?.len() + in_log;
-        Ok(Self { file, wal, page_size, usable, bytes, left: bytes, most: max_record() })
+        Ok(Self {
+            file,
+            wal,
+            page_size,
+            usable,
+            bytes,
+            left: bytes,
+            most: max_record(),
+            long_rows: DamagedParts::default(),
+        })
     }
 
     /// The table of this name, if there is one.
@@ -118,7 +129,8 @@ impl Database {
         Ok(found)
     }
 
-    /// Hands every row of a table to `each`, in the order of their numbers.
+    /// Hands every row of a table to `each`, in the order of their numbers. One that is longer than is held in memory is
+    /// passed over and noted in `long_rows`.
     ///
     /// # Errors
     /// If the system refuses, a page is damaged, or `each` fails. The rows before it were handed over.
@@ -155,8 +167,9 @@ impl Database {
                 13 => {
                     for i in 0..cells {
                         let at = cell(i).ok_or_else(wrong)?;
-                        let payload = self.payload(&page, at)?;
-                        each(record(&payload).ok_or_else(wrong)?)?;
+                        if let Some(payload) = self.payload(&page, at)? {
+                            each(record(&payload).ok_or_else(wrong)?)?;
+                        }
                     }
                 }
                 _ => return Err(wrong()),
@@ -165,16 +178,18 @@ impl Database {
         Ok(())
     }
 
-    /// The bytes of a row whose cell lies at this place of a page, also those on further pages.
-    fn payload(&mut self, page: &[u8], at: usize) -> Result<Vec<u8>, ReadError> {
+    /// The bytes of a row whose cell lies at this place of a page, also those on further pages; `None` of one that is passed
+    /// over.
+    fn payload(&mut self, page: &[u8], at: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let wrong = || damaged("a row is damaged");
         let mut rest = page.get(at..self.usable).ok_or_else(wrong)?;
         let length = varint(&mut rest).filter(|length| *length <= self.left).ok_or_else(wrong)?;
+        self.left -= length;
         if length > self.most {
-            return Err(damaged(&too_long("a row", length)));
+            self.long_rows.add(too_long("a row", length));
+            return Ok(None);
         }
         varint(&mut rest).ok_or_else(wrong)?; // the number of the row
-        self.left -= length;
         let length = length as usize;
         let (most, least) = (self.usable - 35, (self.usable - 12) * 32 / 255 - 23);
         let here = match length {
@@ -192,7 +207,7 @@ impl Database {
             let part = page.get(4..self.usable).ok_or_else(wrong)?;
             payload.extend(&part[..part.len().min(length - payload.len())]);
         }
-        Ok(payload)
+        Ok(Some(payload))
     }
 
     /// A page by its number, from 1 on.
@@ -378,6 +393,8 @@ fn columns(sql: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -400,6 +417,26 @@ mod tests {
         }
         assert_eq!(varint(&mut &[0x81, 0x00][..]), Some(128));
         assert_eq!(varint(&mut &[0xff; 9][..]), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_row_that_is_too_long_is_passed_over() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/other_logs/trackio/demo.db");
+        let read = |most: u64| {
+            let mut database = Database::open(File::open(&path).unwrap(), None).unwrap();
+            let table = database.table("metrics").unwrap().unwrap();
+            database.most = most;
+            let mut rows = 0;
+            let each = |_| {
+                rows += 1;
+                Ok(())
+            };
+            database.rows(&table, each).unwrap();
+            (rows, database.long_rows.count)
+        };
+        assert_eq!((read(u64::MAX), read(10)), ((12, 0), (0, 12)));
+        let (rows, passed_over) = (10..400).map(read).find(|(rows, _)| *rows > 0).unwrap();
+        assert!(rows < 12 && rows + passed_over == 12, "rows of several lengths: {rows} and {passed_over}");
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
         });
         tolerate(read, name, logged)?;
     }
+    database.long_rows.tell(name, "row", logged);
     Ok(())
 }
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     config::{Config, Value},
-    files::{self, Replacement, read_text_inside, sha256},
+    files::{self, FileError, Replacement, read_text_inside, sha256},
     telemetry::{Channel, Event, FOREIGN, Level, RunInfo, RunState, StepStats, VariantInfo},
 };
 
@@ -71,11 +71,17 @@ enum EarlierImport {
 }
 
 impl EarlierImport {
-    fn read(folder: &Path) -> Self {
+    /// # Errors
+    /// If there is a record that the system does not give, or something else in its place: nobody knows whose folder it is.
+    fn read(folder: &Path) -> Result<Self, StoreError> {
         match read_text_inside(folder, SOURCE, MAX_SOURCE) {
-            Err(e) if e.is_missing() => Self::Missing,
-            Err(e) => Self::Unreadable(e.to_string()),
-            Ok(text) => serde_json::from_str(&text).map_or_else(|e| Self::Unreadable(e.to_string()), Self::Found),
+            Err(e) if e.is_missing() => Ok(Self::Missing),
+            Err(e @ FileError::NotUtf8 { .. }) => Ok(Self::Unreadable(e.to_string())),
+            Err(e) => {
+                let words = format!("`{}` is in the way, whose `{SOURCE}` cannot be read: {e}", folder.display());
+                Err(StoreError::with_source(words, e))
+            }
+            Ok(text) => Ok(serde_json::from_str(&text).map_or_else(|e| Self::Unreadable(e.to_string()), Self::Found)),
         }
     }
 }
@@ -142,8 +148,7 @@ impl Source {
         let origin = Origin::new(self)?;
         let name = origin.folder_name(self);
         let folder = runs.join(&name);
-        let earlier = EarlierImport::read(&folder);
-        let (is_of_others, unreadable) = match earlier {
+        let (is_of_others, unreadable) = match EarlierImport::read(&folder)? {
             EarlierImport::Found(record) if record.origin == origin && record.is_whole(&folder) => {
                 return Ok(Imported { folder, words: None });
             }

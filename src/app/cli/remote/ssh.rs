@@ -1,0 +1,290 @@
+//! The system's `ssh` as a child process: its options, what it writes, and how it ends.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io::{self, BufRead, BufReader, IsTerminal, Read, Write},
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+
+use super::Address;
+
+/// Most bytes of a frame's line.
+pub(super) const LONGEST_LINE: u64 = 64 << 10;
+/// Said of output that was not written by the program that was asked for.
+pub(super) const STRANGE: &str = "what came is not from `orrery stream`, or from the script in its place";
+/// Said where the other side ends within a frame.
+const CUT: &str = "the connection was cut";
+/// The exit code of a shell that does not find a command.
+const NOT_FOUND: i32 = 127;
+/// The exit code of an `ssh` that has no connection.
+const NO_CONNECTION: i32 = 255;
+/// Bytes of the path of a socket that every Unix takes, with the ending that `ssh` gives it while it is made.
+const LONGEST_SOCKET: usize = 80;
+
+/// Only one `ssh` of this process connects at a time, so that no two ask for a password at once.
+static CONNECTING: Mutex<()> = Mutex::new(());
+
+/// How `ssh` asks for a password or a passphrase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prompt {
+    Terminal,
+    /// By the program that the user has named for it.
+    Program,
+    /// Not at all: nobody would see it, and it would wait for ever.
+    Never,
+}
+
+impl Prompt {
+    fn new(is_terminal: bool, askpass: Option<&OsStr>) -> Self {
+        match (is_terminal, askpass) {
+            (true, _) => Self::Terminal,
+            (false, Some(program)) if !program.is_empty() => Self::Program,
+            (false, _) => Self::Never,
+        }
+    }
+
+    fn here() -> Self {
+        Self::new(io::stdin().is_terminal(), env::var_os("SSH_ASKPASS").as_deref())
+    }
+}
+
+/// A command that connects to the other machine, without what it does there.
+fn ssh(address: &Address, prompt: Prompt) -> Command {
+    let mut command = Command::new("ssh");
+    command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+    match prompt {
+        Prompt::Terminal => {}
+        // not at the terminal that this process may still belong to, in the background
+        Prompt::Program => {
+            command.env("SSH_ASKPASS_REQUIRE", "force");
+        }
+        Prompt::Never => {
+            command.args(["-o", "BatchMode=yes"]);
+        }
+    }
+    if let Some(port) = address.port {
+        command.args(["-p", &port.to_string()]);
+    }
+    command
+}
+
+/// The script for the other side's `sh`, which reads it from its standard input, with its arguments as they stand in a
+/// command line.
+pub(super) fn script(address: &Address, arguments: &str, socket: &[String]) -> Command {
+    let mut command = ssh(address, Prompt::here());
+    command.args(socket).args(["--", &address.host, &format!("exec sh -s -- {} {arguments}", address.quoted_path())]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+/// A socket by which later connections to a machine go over the first one, so that a password is typed once.
+#[derive(Debug)]
+pub(super) struct SharedSocket {
+    folder: TempDir,
+}
+
+impl SharedSocket {
+    /// `None` where the user's own configuration has one, `ssh` knows none, or no folder of a short name can be made.
+    pub fn new(address: &Address) -> Option<Self> {
+        if !cfg!(unix) {
+            return None;
+        }
+        // says what is configured and connects to nothing
+        let mut command = ssh(address, Prompt::Never);
+        command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stderr(Stdio::null());
+        let configured = command.output().ok().filter(|output| output.status.success())?;
+        let configured = String::from_utf8_lossy(&configured.stdout).into_owned();
+        let own = configured.lines().find_map(|line| line.strip_prefix("controlpath "));
+        if own.is_some_and(|path| path != "none") {
+            return None;
+        }
+        let folder = tempfile::Builder::new().prefix("orrery-").tempdir().ok()?;
+        let path = folder.path().to_str()?;
+        // `ssh` splits an option at blanks and puts names in the place of `%`
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+        (path.len() <= LONGEST_SOCKET && path.chars().all(is_plain)).then_some(Self { folder })
+    }
+
+    /// The options of the first connection, or of later ones.
+    pub fn options(&self, is_first: bool) -> Vec<String> {
+        let master = if is_first { "auto" } else { "no" };
+        let path = self.folder.path().join("ssh");
+        [format!("ControlMaster={master}"), format!("ControlPath={}", path.display())]
+            .into_iter()
+            .flat_map(|option| ["-o".to_owned(), option])
+            .collect()
+    }
+}
+
+/// A running `ssh`, which two threads may end.
+#[derive(Debug, Default)]
+pub(super) struct Ssh {
+    is_over: AtomicBool,
+    child: Mutex<Option<Child>>,
+}
+
+impl Ssh {
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Starts an `ssh`, keeps it so that it can be ended, and writes `input` to it; what it writes. `None` if it is over
+    /// already. Waits while another one of this process connects.
+    pub fn connect(&self, mut command: Command, input: &[u8]) -> Result<Option<Frames>, String> {
+        let turn = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_over() {
+            return Ok(None);
+        }
+        let mut child = command.spawn().map_err(|e| format!("`ssh` cannot be run: {e}"))?;
+        let (to_shell, out) = (child.stdin.take(), child.stdout.take());
+        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        if self.is_over() {
+            self.end();
+        }
+        if let Some(mut to_shell) = to_shell {
+            // an `ssh` that does not take it says why itself
+            let _ = to_shell.write_all(input);
+        }
+        Ok(out.map(|out| Frames { out: BufReader::new(out), turn: Some(turn) }))
+    }
+
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// The exit code of the child, whose output has ended.
+    pub fn exit_code(&self) -> Option<i32> {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let begun = Instant::now();
+        // it ends by itself where the other side has ended
+        while begun.elapsed() < Duration::from_secs(1) && matches!(child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        child.wait().ok()?.code()
+    }
+}
+
+/// What a child writes: lines of JSON, some with bytes behind them.
+pub(super) struct Frames {
+    out: BufReader<ChildStdout>,
+    /// Until the first line has come or the child has ended.
+    turn: Option<MutexGuard<'static, ()>>,
+}
+
+impl Frames {
+    /// The next line, which describes what follows it; `None` at the end.
+    pub fn read_frame<F: DeserializeOwned>(&mut self) -> Result<Option<F>, String> {
+        let mut line = vec![];
+        let read = self.out.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+        self.turn = None;
+        match read.map_err(|e| e.to_string())? {
+            0 => Ok(None),
+            _ => serde_json::from_slice(&line).map(Some).map_err(|_| STRANGE.to_owned()),
+        }
+    }
+
+    /// So many bytes.
+    pub fn read_bytes(&mut self, bytes: u64) -> Result<Vec<u8>, String> {
+        let mut content = vec![];
+        match self.out.by_ref().take(bytes).read_to_end(&mut content) {
+            Ok(read) if read as u64 == bytes => Ok(content),
+            Ok(_) => Err(CUT.to_owned()),
+            Err(e) => Err(e.to_string()),
+        }
+    }
+}
+
+/// How an `ssh` with this exit code has ended.
+pub(super) fn end_words(code: Option<i32>) -> String {
+    match code {
+        Some(NOT_FOUND) => "there is no `sh` on the path of that machine".to_owned(),
+        Some(code) => format!("`ssh` ended with code {code}"),
+        None => CUT.to_owned(),
+    }
+}
+
+/// What may help where a first connection has failed with this exit code; empty if nothing is known.
+pub(super) fn advice(code: Option<i32>) -> &'static str {
+    match (code, Prompt::here()) {
+        (Some(NO_CONNECTION), Prompt::Never) => {
+            " (where standard input is no terminal, `ssh` asks for no password: a key or `ssh-agent` lets it in)"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(command: &Command) -> Vec<String> {
+        command.get_args().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn the_path_is_one_word_of_the_other_sides_shell() {
+        let address = Address::parse("ssh://box/a'; rm -rf $HOME").unwrap().unwrap();
+        let words = arguments(&script(&address, "0001-ab", &[]));
+        let place = words.iter().position(|word| word == "--").unwrap();
+        assert_eq!(words[place..], ["--", "box", r"exec sh -s -- '/a'\''; rm -rf $HOME' 0001-ab"]);
+    }
+
+    #[test]
+    fn a_password_is_asked_for_where_somebody_can_type_it() {
+        let program = OsStr::new("askpass");
+        assert_eq!(Prompt::new(true, Some(program)), Prompt::Terminal);
+        assert_eq!(Prompt::new(false, Some(program)), Prompt::Program);
+        assert_eq!(Prompt::new(false, Some(OsStr::new(""))), Prompt::Never);
+        assert_eq!(Prompt::new(false, None), Prompt::Never);
+        let address = Address::parse("ssh://box:22/a").unwrap().unwrap();
+        let is_batch = |prompt| arguments(&ssh(&address, prompt)).contains(&"BatchMode=yes".to_owned());
+        assert_eq!([Prompt::Terminal, Prompt::Program, Prompt::Never].map(is_batch), [false, false, true]);
+    }
+
+    #[test]
+    fn an_ssh_that_is_over_is_not_started() {
+        let ssh = Ssh::default();
+        ssh.end();
+        // there is no such program, which would be an error
+        assert!(ssh.connect(Command::new("/nowhere/ssh"), b"").is_ok_and(|frames| frames.is_none()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_connects_at_a_time() {
+        let shell = |words: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", words]).stdout(Stdio::piped());
+            command
+        };
+        let (first, second) = (Ssh::default(), Ssh::default());
+        let mut frames = first.connect(shell("echo 1; exec sleep 100"), b"").unwrap().unwrap();
+        let is_connected = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let frames = second.connect(shell("echo 2"), b"").unwrap();
+                is_connected.store(true, Ordering::SeqCst);
+                assert_eq!(frames.unwrap().read_frame::<u32>(), Ok(Some(2)));
+            });
+            std::thread::sleep(Duration::from_millis(200));
+            assert!(!is_connected.load(Ordering::SeqCst));
+            assert_eq!(frames.read_frame::<u32>(), Ok(Some(1)));
+        });
+        first.end();
+        second.end();
+    }
+}
