@@ -621,7 +621,7 @@ fn layers() -> Outcome {
     Ok(())
 }
 
-/// Claims 5, 7, 8 and 9 and observation 8 of the paper of BDH on small matrices.
+/// Claims 5, 7, 8 and 9, observation 8 and the gains of section 5.4 of the paper of BDH on small matrices.
 #[test]
 fn bdh_theory() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("bdh_theory.json"))?)?;
@@ -658,6 +658,12 @@ fn bdh_theory() -> Outcome {
     let errors = theory::sparse_state_errors(&inputs, &edges);
     assert!(errors.iter().all(|[claim, _]| *claim < 1e-12), "{errors:?}");
     near("sampled", &errors.iter().map(|[_, sampled]| *sampled).collect::<Vec<f64>>(), &state["errors"]);
+    let pairs = &file["pair_gains"];
+    let (successors, p) = (lists(&pairs["successors"]), numbers(&pairs["p"]));
+    let (n, bias) = (successors.len(), pairs["bias"].as_f64().ok_or("no bias")?);
+    let gains: Vec<f64> = (0..n).flat_map(|i| theory::pair_gains(&successors, &p, bias, [i, (i + 1) % n])).collect();
+    assert!(gains.iter().any(|gain| *gain > 0.1) && gains.iter().any(|gain| *gain < 0.0), "no gain is tried");
+    near("gains", &gains, &pairs["gains"]);
     interaction_kernel(&file["kernel"])?;
     graph_rounds(&file["rounds"])
 }

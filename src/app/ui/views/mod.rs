@@ -294,8 +294,9 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
      what rounding explains. A line above its dashed bound would mean that they are not the same.";
     "bdh_theory", "Theory", panels::<bdh_dynamics::Theory>,
-    "Six claims of the paper's theory, each tried on numbers drawn at random. They are a Markov chain followed by ReLU, \
-     messages within blocks, facts that linear attention holds, hashed keys, keys close in the L1 norm, and a sparse state.";
+    "Claims of the paper's theory, each tried on numbers drawn at random. They are a Markov chain followed by ReLU, \
+     messages within blocks, two sources that reach a neighbour only together, facts that linear attention holds, hashed \
+     keys, keys close in the L1 norm, a sparse state, predator and prey, spikes, and neurons that integrate and fire.";
     "oscillators", "Oscillators", boxed::<bdh_dynamics::OscillatorsView>,
     "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y came \
      just before x the connector between them is displaced, and later pulls.";
