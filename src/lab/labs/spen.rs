@@ -154,7 +154,8 @@ fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
         let why = format!("`depth.d_model` = {d_model} must be a multiple of `depth.heads` = {heads}; try {fits}");
         return Err(ConfigError::inconsistent(DepthSettings::d_model.name, why));
     }
-    let model = |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual });
+    let model =
+        |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual, ..AlibiGptSpec::default() });
     Ok(chosen.into_iter().map(|(_, id, label, residual)| Variant::new(id, label, model(residual))).collect())
 }
 
@@ -163,7 +164,7 @@ fn transformer(variants: &[Variant], vocab: usize) -> Result<Variant, ConfigErro
     let parameters = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.parameters(vocab) } else { 0 };
     let most = variants.iter().map(parameters).max().unwrap_or(0);
     let model = equal_transformer(most, vocab, CompareSettings::transformer.name)?;
-    Ok(Variant::new("transformer", "transformer", model))
+    Ok(Variant::new("transformer", "transformer", ModelSpec::AlibiGpt(model)))
 }
 
 fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
