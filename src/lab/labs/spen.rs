@@ -159,11 +159,13 @@ fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
     Ok(chosen.into_iter().map(|(_, id, label, residual)| Variant::new(id, label, model(residual))).collect())
 }
 
-/// The last step: no traces, and attention in every block, with as many parameters as the largest of these.
-fn transformer(variants: &[Variant], vocab: usize) -> Result<Variant, ConfigError> {
+/// The last step: no traces, and attention in every block, with as many parameters as the largest of these. A token sees
+/// `window` tokens, or all where that is 0.
+fn transformer(variants: &[Variant], vocab: usize, window: usize) -> Result<Variant, ConfigError> {
     let parameters = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.parameters(vocab) } else { 0 };
     let most = variants.iter().map(parameters).max().unwrap_or(0);
     let model = equal_transformer(most, vocab, CompareSettings::transformer.name)?;
+    let model = AlibiGptSpec { window: (window > 0).then_some(window), ..model };
     Ok(Variant::new("transformer", "transformer", ModelSpec::AlibiGpt(model)))
 }
 
@@ -201,7 +203,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         check(&s.model, &variants)?;
     }
     let transformer = match s.compare.transformer && has_traces {
-        true => Some(transformer(&variants, s.corpus.vocab)?),
+        true => Some(transformer(&variants, s.corpus.vocab, s.compare.window)?),
         false => None,
     };
     variants.extend(transformer);
