@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     labs,
     models::{
-        Model, ModelSpec, Trainable,
+        Carry, Model, ModelSpec, Trainable,
         bdh::BdhSpec,
         gpt::{AlibiGptSpec, Gpt},
     },
@@ -18,7 +18,8 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const VOCAB: usize = 31;
 
-const SPEC: AlibiGptSpec = AlibiGptSpec { d_model: 24, heads: 3, layers: 2, residual: ResidualMixing::Fixed };
+const SPEC: AlibiGptSpec =
+    AlibiGptSpec { d_model: 24, heads: 3, layers: 2, residual: ResidualMixing::Fixed, window: None, carry: None };
 
 fn model() -> candle_core::Result<Gpt> {
     Gpt::with_alibi(&SPEC, VOCAB, 3, &Device::Cpu)
@@ -64,6 +65,35 @@ fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
     let last = |x: &Tensor| host::to_f32(&model.logits(x, &mut Tap::off())?.narrow(1, 2, 1)?);
     let off = last(&swapped)?.iter().zip(last(&straight)?).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
     assert!(off > 1e-4, "{off}");
+    Ok(())
+}
+
+/// Each layer looks so many tokens back as its window has, less itself.
+#[test]
+fn a_window_hides_what_is_further_back() -> Outcome {
+    let (window, at) = (5, 12);
+    let model = Gpt::with_alibi(&AlibiGptSpec { window: Some(window), ..SPEC }, VOCAB, 3, &Device::Cpu)?;
+    assert!(model.capabilities().attention_layers.iter().all(|layer| layer.window == Some(window)));
+    let first = tokens(1, 1, 40)?;
+    let others = first.narrow(1, 0, at)?.to_vec2::<u32>()?.concat().into_iter().map(|id| (id + 1) % VOCAB as u32);
+    let others = Tensor::from_vec(others.collect::<Vec<_>>(), (1, at), &Device::Cpu)?;
+    let changed = Tensor::cat(&[others, first.narrow(1, at, 40 - at)?], 1)?;
+    let [a, b] = [&first, &changed].map(|ids| model.logits(ids, &mut Tap::off()));
+    let (a, b) = (a?, b?);
+    let hidden_from = at + SPEC.layers * (window - 1);
+    let part = |x: &Tensor, from: usize, len: usize| host::to_f32(&x.narrow(1, from, len)?);
+    assert_eq!(part(&a, hidden_from, 40 - hidden_from)?, part(&b, hidden_from, 40 - hidden_from)?);
+    assert_ne!(part(&a, hidden_from - 1, 1)?, part(&b, hidden_from - 1, 1)?);
+    let wide = Gpt::with_alibi(&AlibiGptSpec { window: Some(40), ..SPEC }, VOCAB, 3, &Device::Cpu)?;
+    assert_eq!(
+        host::to_f32(&wide.logits(&first, &mut Tap::off())?)?,
+        host::to_f32(&self::model()?.logits(&first, &mut Tap::off())?)?
+    );
+    let refused = Gpt::with_alibi(&AlibiGptSpec { window: Some(0), ..SPEC }, VOCAB, 3, &Device::Cpu).err();
+    assert!(refused.ok_or("it took 0")?.to_string().contains("sees nothing"));
+    let carry = Some(Carry { rows: 2, every: 4 });
+    let refused = Gpt::with_alibi(&AlibiGptSpec { carry, ..SPEC }, VOCAB, 3, &Device::Cpu).err();
+    assert!(refused.ok_or("it took no window")?.to_string().contains("needs an attention window"));
     Ok(())
 }
 
@@ -136,6 +166,27 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
     }
     config.set_text(&knobs, "model.checkpoint", "some.pt")?;
     assert!((lab.plan)(&config).unwrap_err().to_string().contains("`variants.baseline`"));
+    Ok(())
+}
+
+#[test]
+fn the_transformer_carries_keys_and_values_where_bdh_carries_its_state() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    for (key, value) in [("variants.baseline", "true"), ("train.batch", "3"), ("variants.cache", "40")] {
+        config.set_text(&knobs, key, value)?;
+    }
+    let refused = (lab.plan)(&config).map(|_| ()).unwrap_err();
+    assert_eq!(refused.key(), Some("variants.cache"));
+    assert!(refused.to_string().contains("`train.carry`"), "{refused}");
+    config.set_text(&knobs, "train.carry", "6")?;
+    let plan = (lab.plan)(&config)?;
+    let ModelSpec::AlibiGpt(spec) = &plan.variants[1].model else { return Err("no transformer".into()) };
+    assert_eq!((spec.window, spec.carry, plan.tbptt_steps), (Some(40), Some(Carry { rows: 3, every: 6 }), 6));
+    config.set_text(&knobs, "variants.cache", "0")?;
+    let plan = (lab.plan)(&config)?;
+    let ModelSpec::AlibiGpt(spec) = &plan.variants[1].model else { return Err("no transformer".into()) };
+    assert_eq!((spec.window, spec.carry), (None, None), "off, it is as it was");
     Ok(())
 }
 

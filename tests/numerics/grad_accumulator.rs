@@ -67,13 +67,16 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
         ("flow", ModelSpec::OdeFlow(flow.clone())),
         ("flow, steered", ModelSpec::OdeFlow(OdeFlowSpec { steering: Some(steering), ..flow })),
         ("plain", ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 2, positions: 12 })),
-        (
-            "alibi",
-            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2, residual: ResidualMixing::Fixed }),
-        ),
+        ("alibi", ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2, ..AlibiGptSpec::default() })),
         (
             "alibi, attention over layers",
-            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 3, residual: ResidualMixing::Attention }),
+            ModelSpec::AlibiGpt(AlibiGptSpec {
+                d_model: 16,
+                heads: 2,
+                layers: 3,
+                residual: ResidualMixing::Attention,
+                ..AlibiGptSpec::default()
+            }),
         ),
         ("bdh", ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
     ]

@@ -15,7 +15,7 @@ use orrery_lab::{
         singular_values::{entropy_rank, singular_values},
     },
     models::{
-        Model, Trainable,
+        Carry, Model, Trainable,
         bdh::{Bdh, BdhSpec, Form},
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
@@ -126,9 +126,10 @@ fn load(oracle: &Oracle, params: &Params) -> Outcome {
     let mut loaded = 0;
     for (name, value) in oracle.under("w.") {
         params.load(name, value)?;
-        loaded += 1;
+        loaded += usize::from(!params.is_buffer(name));
     }
-    assert_eq!(loaded, params.iter().count(), "every parameter is in the file");
+    let weights = params.iter().filter(|(name, _)| !params.is_buffer(name)).count();
+    assert_eq!(loaded, weights, "every parameter is in the file");
     Ok(())
 }
 
@@ -153,18 +154,32 @@ fn learn(
     logits: &Tensor,
     loss: &dyn Fn(&Batch) -> candle_core::Result<[Tensor; 2]>,
 ) -> Outcome {
+    fn same<'a>(params: &'a &Params) -> &'a Params {
+        params
+    }
+    learn_with_state(oracle, &mut { params }, same, logits, |_, batch| loss(batch))
+}
+
+/// Same as [`learn`], of a model that a loss changes.
+fn learn_with_state<M>(
+    oracle: &Oracle,
+    model: &mut M,
+    params: impl Fn(&M) -> &Params,
+    logits: &Tensor,
+    mut loss: impl FnMut(&mut M, &Batch) -> candle_core::Result<[Tensor; 2]>,
+) -> Outcome {
     let batch = oracle.batch()?;
     let off = distance(logits, oracle.get("out.logits")?)?;
     assert!(off < LOGITS, "logits are {off:e} off");
 
-    let [total, cross_entropy] = loss(&batch)?;
+    let [total, cross_entropy] = loss(model, &batch)?;
     let off = (host::scalar(&cross_entropy)? - host::scalar(oracle.get("out.loss")?)?).abs();
     assert!(off < LOSS, "loss is {off:e} off");
 
     let grads = total.backward()?;
     let mut compared = 0;
     for (name, expected) in oracle.under("grad.") {
-        let var = params.get(name).ok_or(format!("no parameter `{name}`"))?;
+        let var = params(model).get(name).ok_or(format!("no parameter `{name}`"))?;
         let grad = grads.get(var).ok_or(format!("no gradient of `{name}`"))?;
         let largest = host::to_f64(expected)?.iter().fold(0f64, |m, v| m.max(v.abs()));
         let off = distance(grad, expected)?;
@@ -175,12 +190,12 @@ fn learn(
     assert!(compared > 0, "the file has no gradients");
     drop((grads, total, cross_entropy));
 
-    let mut adam = AdamW::new(params, AdamWSpec::default())?;
+    let mut adam = AdamW::new(params(model), AdamWSpec::default())?;
     for (step, expected) in host::to_f64(oracle.get("out.train_losses")?)?.into_iter().enumerate() {
-        let [total, cross_entropy] = loss(&batch)?;
+        let [total, cross_entropy] = loss(model, &batch)?;
         let off = (host::scalar(&cross_entropy)? - expected).abs();
         assert!(off < TRAINING, "training loss {step} is {off:e} off");
-        adam.step(params, &total.backward()?, 2e-3)?;
+        adam.step(params(model), &total.backward()?, 2e-3)?;
     }
     Ok(())
 }
@@ -447,6 +462,7 @@ fn alibi(file: &str) -> Outcome {
             Value::Null => ResidualMixing::Fixed,
             residual => serde_json::from_value(residual.clone())?,
         },
+        ..AlibiGptSpec::default()
     };
     compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
@@ -464,6 +480,39 @@ fn alibi_gpt_learned() -> Outcome {
 #[test]
 fn alibi_gpt_attention() -> Outcome {
     alibi("alibi_gpt_attention.safetensors")
+}
+
+/// A text read part by part with a cache of keys and values, first in, first out: its logits are those of the whole text
+/// read through a window of the same length, and its gradients end where a part begins.
+#[test]
+fn alibi_gpt_cache() -> Outcome {
+    let oracle = Oracle::open("alibi_gpt_cache.safetensors")?;
+    let (part, batch) = (oracle.must("part")?, oracle.batch()?);
+    let (rows, tokens) = batch.tokens.dims2()?;
+    let parts = tokens / part;
+    assert!(parts > 2 && parts * part == tokens);
+    let spec = AlibiGptSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        layers: oracle.must("layers")?,
+        window: Some(oracle.must("window")?),
+        carry: Some(Carry { rows, every: parts as u64 }),
+        ..AlibiGptSpec::default()
+    };
+    let mut model = Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
+    let logits = model.logits(&batch.tokens, &mut Tap::off())?;
+    learn_with_state(&oracle, &mut model, Trainable::params, &logits, |model: &mut Gpt, batch| {
+        let mut sum = Tensor::new(0f32, &Device::Cpu)?;
+        for k in 0..parts {
+            let of_part = |ids: &Tensor| ids.narrow(1, k * part, part)?.contiguous();
+            model.begin_step(k as u64 + 1)?;
+            let batch = Batch { tokens: of_part(&batch.tokens)?, targets: of_part(&batch.targets)? };
+            sum = (sum + model.loss(&batch)?.total)?;
+        }
+        let mean = (sum / parts as f64)?;
+        Ok([mean.clone(), mean])
+    })
 }
 
 /// Gradients that stop at keys and values, and thirty steps with them.
@@ -621,7 +670,7 @@ fn layers() -> Outcome {
     Ok(())
 }
 
-/// Claims 5, 7, 8 and 9 and observation 8 of the paper of BDH on small matrices.
+/// Claims 5, 7, 8 and 9, observation 8 and the gains of section 5.4 of the paper of BDH on small matrices.
 #[test]
 fn bdh_theory() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("bdh_theory.json"))?)?;
@@ -658,6 +707,12 @@ fn bdh_theory() -> Outcome {
     let errors = theory::sparse_state_errors(&inputs, &edges);
     assert!(errors.iter().all(|[claim, _]| *claim < 1e-12), "{errors:?}");
     near("sampled", &errors.iter().map(|[_, sampled]| *sampled).collect::<Vec<f64>>(), &state["errors"]);
+    let pairs = &file["pair_gains"];
+    let (successors, p) = (lists(&pairs["successors"]), numbers(&pairs["p"]));
+    let (n, bias) = (successors.len(), pairs["bias"].as_f64().ok_or("no bias")?);
+    let gains: Vec<f64> = (0..n).flat_map(|i| theory::pair_gains(&successors, &p, bias, [i, (i + 1) % n])).collect();
+    assert!(gains.iter().any(|gain| *gain > 0.1) && gains.iter().any(|gain| *gain < 0.0), "no gain is tried");
+    near("gains", &gains, &pairs["gains"]);
     interaction_kernel(&file["kernel"])?;
     graph_rounds(&file["rounds"])
 }

@@ -6,11 +6,12 @@ use orrery::{
     corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
     labs,
     models::{
-        Trainable,
-        bdh::{Bdh, BdhSpec, Carry, Form},
+        Carry, Model, Trainable,
+        bdh::{Bdh, BdhSpec, Form},
         capabilities::{State, SynapseModel},
+        gpt::{AlibiGptSpec, Gpt},
     },
-    nn::{Batch, Tap, fused::cross_entropy::cross_entropy, host},
+    nn::{Batch, Tap, fused::cross_entropy::cross_entropy, host, residual_mixing::ResidualMixing},
     trainer::{Plan, Run},
 };
 
@@ -103,11 +104,56 @@ fn what_is_carried_is_what_streaming_holds() -> Outcome {
     Ok(())
 }
 
+/// A transformer's batches continue each other as the whole text does that is read through a window of the same length.
+#[test]
+fn a_transformer_goes_on_with_the_keys_and_values_of_the_last_tokens() -> Outcome {
+    let (rows, t, every) = (2, 12, 4);
+    for residual in [ResidualMixing::Fixed, ResidualMixing::Attention] {
+        for window in [5, 12, 30, 100] {
+            let spec = AlibiGptSpec { d_model: 16, heads: 2, layers: 3, residual, ..AlibiGptSpec::default() };
+            let spec = AlibiGptSpec { window: Some(window), ..spec };
+            let carry = Some(Carry { rows, every });
+            let mut model = Gpt::with_alibi(&AlibiGptSpec { carry, ..spec.clone() }, 31, 3, &Device::Cpu)?;
+            assert_eq!(model.params().count(), spec.parameters(31), "what is carried is no weight");
+            for (_, var) in model.params().iter().filter(|(n, v)| !n.starts_with("carried.") && v.dims().len() == 2) {
+                var.set(&(var.as_tensor() * 8.0)?.detach())?;
+            }
+            let ids: Vec<u32> = (0..rows * (6 * t + 1)).map(|i| (i * i * 7 % 31) as u32).collect();
+            let all = Tensor::from_vec(ids, (rows, 6 * t + 1), &Device::Cpu)?;
+            for k in 0..6 {
+                let first = k / every as usize * every as usize; // the first batch of the stretch
+                let part = |from: usize, len: usize| all.narrow(1, from, len)?.contiguous();
+                let batch = Batch { tokens: part(k * t, t)?, targets: part(k * t + 1, t)? };
+                model.begin_step(k as u64 + 1)?;
+                let loss = model.loss(&batch)?;
+                let grads = loss.total.backward()?;
+                assert!(
+                    model.params().iter().all(|(n, v)| n.starts_with("carried.") != grads.get(v).is_some()),
+                    "every weight learns, and nothing before the batch"
+                );
+                let whole = model.logits(&part(first * t, (k + 1 - first) * t)?, &mut Tap::off())?;
+                let logits = whole.narrow(1, (k - first) * t, t)?.contiguous()?;
+                let wanted = host::scalar(&cross_entropy(&logits, &batch.targets)?)?;
+                let found = host::scalar(&loss.cross_entropy)?;
+                assert!((found - wanted).abs() < 1e-5 * wanted, "batch {k}, window {window}: {found}, whole {wanted}");
+                let alone = host::scalar(&model.evaluate(&batch)?)?;
+                assert_eq!(k == first, (found - alone).abs() < 1e-5 * alone, "batch {k}: {found}, alone {alone}");
+            }
+            let three = Tensor::zeros((3, t), DType::U32, &Device::Cpu)?;
+            let words = model.loss(&Batch { tokens: three.clone(), targets: three }).err().ok_or("it took them")?;
+            assert!(words.to_string().contains("`train.batch`"), "{words}");
+        }
+    }
+    Ok(())
+}
+
 fn plan(steps: &str) -> Result<Plan, Box<dyn std::error::Error>> {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;
     let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
     for (key, value) in [
         ("train.carry", "4"),
+        ("variants.baseline", "true"),
+        ("variants.cache", "40"),
         ("train.steps", steps),
         ("train.window", "32"),
         ("train.batch", "4"),
@@ -121,13 +167,18 @@ fn plan(steps: &str) -> Result<Plan, Box<dyn std::error::Error>> {
     Ok((lab.plan)(&config)?)
 }
 
-fn losses(run: &mut Run, steps: usize) -> Result<Vec<u64>, Box<dyn std::error::Error>> {
+/// The bits of the losses of BDH and of the transformer beside it.
+fn losses(run: &mut Run, steps: usize) -> Result<Vec<[u64; 2]>, Box<dyn std::error::Error>> {
     let mut all = vec![];
     for _ in 0..steps {
-        let stats = run.update(0)?;
+        let mut both = [0; 2];
+        for (variant, loss) in both.iter_mut().enumerate() {
+            let stats = run.update(variant)?;
+            let found = stats.scalars.iter().find(|(c, _)| c.to_string() == "loss/train").ok_or("no loss")?.1;
+            *loss = found.to_bits();
+        }
         run.finish_step()?;
-        let loss = stats.scalars.iter().find(|(c, _)| c.to_string() == "loss/train").ok_or("no loss")?.1;
-        all.push(loss.to_bits());
+        all.push(both);
     }
     Ok(all)
 }
@@ -151,13 +202,14 @@ fn a_run_resumed_within_a_stretch_goes_on_bit_for_bit() -> Outcome {
     assert_eq!(losses(&mut again, 6)?, rest);
     let mut forgetful = Run::open(plan("12")?)?;
     let mut emptied = kept.clone();
-    for (name, t) in &mut emptied.variants[0].weights {
+    for (name, t) in emptied.variants.iter_mut().flat_map(|v| &mut v.weights) {
         if name.starts_with("carried.") {
             *t = t.zeros_like()?;
         }
     }
     forgetful.restore(&emptied)?;
-    assert_ne!(losses(&mut forgetful, 1)?[0], rest[0], "the state does not matter");
+    let without = losses(&mut forgetful, 1)?[0];
+    assert!(without.iter().zip(&rest[0]).all(|(a, b)| a != b), "the state does not matter");
     let mut anew = Run::open(plan("12")?)?;
     assert_eq!(losses(&mut anew, 6)?, first);
     Ok(())
@@ -166,9 +218,11 @@ fn a_run_resumed_within_a_stretch_goes_on_bit_for_bit() -> Outcome {
 #[test]
 fn it_learns() -> Outcome {
     let mut run = Run::open(plan("80")?)?;
-    let all: Vec<f64> = losses(&mut run, 80)?.into_iter().map(f64::from_bits).collect();
-    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-    let (began, ended) = (mean(&all[..8]), mean(&all[72..]));
-    assert!(ended < 0.7 * began, "from {began} to {ended}");
+    let all = losses(&mut run, 80)?;
+    for (variant, share) in [0.7, 0.8].into_iter().enumerate() {
+        let mean = |part: &[[u64; 2]]| part.iter().map(|l| f64::from_bits(l[variant])).sum::<f64>() / part.len() as f64;
+        let (began, ended) = (mean(&all[..8]), mean(&all[72..]));
+        assert!(ended < share * began, "variant {variant}: from {began} to {ended}");
+    }
     Ok(())
 }

@@ -163,11 +163,41 @@ fn the_transformer_is_the_last_step_and_as_large_as_the_largest() {
     run.finish_step().unwrap();
     let loss = run.evaluate(4).unwrap().scalars.iter().find(|(c, _)| c.as_str() == "loss/held_out").unwrap().1;
     assert!((1.0..8.0).contains(&loss), "{loss}");
+    // its loss along texts four times as long as its windows stands beside that of the traces
+    let by_position = Args::from([("window".to_owned(), Value::Int(16))]);
+    for variant in [0, 4] {
+        let [losses] = of::<PositionLosses>(&mut run, variant, &by_position).try_into().unwrap();
+        assert_eq!(losses.edges.last(), Some(&64), "{variant}");
+        assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{variant}: {:?}", losses.loss);
+    }
     // what is asked about traces leaves it alone
     for schedule in probes {
         run.ask(4, &schedule.probe, &schedule.args).map_err(|e| format!("{}: {e}", schedule.probe)).unwrap();
     }
     assert!(run.ask(4, "unit_usage", &Args::new()).unwrap().is_empty());
+}
+
+/// Texts that differ before what a sliding window reaches end alike; each layer looks back by a window less one token.
+#[test]
+fn the_transformers_window_slides_along_long_texts() {
+    let whole = plan(&[("compare.transformer", "true")]).unwrap();
+    assert!(matches!(&whole.variants.last().unwrap().model, ModelSpec::AlibiGpt(spec) if spec.window.is_none()));
+    let plan = plan(&[("compare.transformer", "true"), ("compare.window", "6")]).unwrap();
+    let ModelSpec::AlibiGpt(spec) = plan.variants.last().unwrap().model.clone() else { panic!() };
+    assert_eq!((spec.window, spec.carry), (Some(6), None));
+    let (last, reach) = (plan.variants.len() - 1, spec.layers * 5);
+    let mut run = Run::open(plan).unwrap();
+    run.update(last).unwrap();
+    let model = run.variants[last].model.capabilities().token_model.unwrap();
+    let after = 40 + reach;
+    let ends = [97, 98].map(|first| {
+        let ids: Vec<u32> = (0..after + 4).map(|i| if i < 40 { first } else { 100 + i as u32 % 7 }).collect();
+        let text = candle_core::Tensor::from_vec(ids, (1, after + 4), &nn::Device::Cpu).unwrap();
+        let logits = model.logits(&text, &mut nn::Tap::off()).unwrap();
+        [40, after].map(|at| nn::host::to_f32(&logits.narrow(1, at, 1).unwrap()).unwrap())
+    });
+    assert_ne!(ends[0][0], ends[1][0], "the window reaches the tokens just before");
+    assert_eq!(ends[0][1], ends[1][1]);
 }
 
 #[test]

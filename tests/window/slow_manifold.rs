@@ -154,6 +154,29 @@ fn canards_are_a_click_away() {
 }
 
 #[test]
+fn averaging_and_splitting_are_a_chart_beside_the_plane() {
+    let mut harness = shown();
+    assert!(rows(&harness, "error of averaging (y) by eps (x)").is_empty(), "nobody asked");
+    harness.get_by_label("averaging").click();
+    harness.step();
+    harness.step();
+    assert!(words(&harness).contains("averaged: slope") && !words(&harness).contains("to f = 0: slope"));
+    let averaged = rows(&harness, "error of averaging (y) by eps (x)");
+    let split = rows(&harness, "error of splitting (y) by eps (x)");
+    assert_eq!((averaged.len(), split.len()), (16, 32));
+    // ten times the eps is ten times the error of averaging, and as much of splitting
+    let ratio = |line: &[[f64; 2]]| line[5][1] / line[0][1];
+    assert!((ratio(&averaged) / 10.0 - 1.0).abs() < 0.1 && ratio(&split) < 1.5, "{averaged:?} {split:?}");
+    set(&mut harness, "f", Value::Text("x - y".into()));
+    set(&mut harness, "system", Value::Text("formulas".into()));
+    assert!(words(&harness).contains("no attracting branch"), "{}", words(&harness));
+    harness.get_by_label("distance").click();
+    harness.step();
+    harness.step();
+    assert!(rows(&harness, "error of averaging (y) by eps (x)").is_empty());
+}
+
+#[test]
 fn nothing_repaints_when_nothing_moves() {
     let mut harness = shown();
     for _ in 0..4 {

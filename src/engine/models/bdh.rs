@@ -19,16 +19,17 @@ use candle_core::{DType, Device, Result, Tensor, bail};
 pub use self::{
     checkpoint::Checkpoint,
     export_state_dict::{StateDict, export_state_dict},
-    spec::{BdhSpec, Carry, Form, Position},
+    spec::{BdhSpec, Form, Position},
     token_reader::TokenReader,
 };
 
 use self::net::{ForwardChange, Net};
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    Carry, FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{
         Capabilities, CheckpointFacts, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence,
     },
+    carry::CARRIED,
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -187,17 +188,12 @@ impl Bdh {
     }
 }
 
-/// The prefix of carried states among the parameters; the layer follows.
-const CARRIED: &str = "carried.";
-
 impl Bdh {
     /// The loss of a batch whose rows go on where the last batch ended, whose state it reads; the state
     /// after it is what the next will read. Gradients end at the batch's beginning.
     fn continued_loss(&self, batch: &Batch) -> Result<Tensor> {
         let (rows, t) = batch.tokens.dims2()?;
-        if let Some(Carry { rows: wanted, .. }) = self.spec.carry.filter(|c| c.rows != rows) {
-            bail!("a batch of {rows} rows cannot go on with the state of {wanted}; `train.batch` must stay");
-        }
+        self.spec.carry.map_or(Ok(()), |carry| carry.check_rows(rows))?;
         let layers = self.carried.iter().map(Tensor::detach).collect();
         let mut state = State { layers, at: self.since as usize * t, traces: vec![] };
         let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), &self.dropout())?;
@@ -216,8 +212,8 @@ impl Trainable for Bdh {
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
         self.update = step;
-        let Some(Carry { every, .. }) = self.spec.carry else { return Ok(()) };
-        self.since = step.saturating_sub(1) % every.max(1);
+        let Some(carry) = self.spec.carry else { return Ok(()) };
+        self.since = carry.since(step);
         if self.since == 0 {
             self.remember(&self.carried.iter().map(Tensor::zeros_like).collect::<Result<Vec<_>>>()?)?;
         }

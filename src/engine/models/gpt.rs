@@ -6,12 +6,15 @@ mod spec;
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{
+    Carry,
     capabilities::{AttentionLayer, ResidualLayers},
+    carry::CARRIED,
     step_memory::{self, BlockSizes},
 };
 use crate::{
     models::prelude::*,
     nn::{
+        attention::KeyValueCache,
         block::{self, Block, Gpt2BlockSpec, gpt2_block},
         fused::{cross_entropy::head_cross_entropy, embedding::embedding},
         layers::{EMBEDDING_STD, Norm},
@@ -39,7 +42,7 @@ impl FamilySpec for AlibiGptSpec {
     }
 
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let plain = memory([self.d_model, self.heads, self.layers, 0], step);
+        let plain = self.with_carried(memory([self.d_model, self.heads, self.layers, 0], step), step);
         if self.residual == ResidualMixing::Fixed {
             return plain;
         }
@@ -57,6 +60,20 @@ impl FamilySpec for AlibiGptSpec {
 
     fn tiny() -> Self {
         Self { d_model: 16, heads: 2, layers: 2, ..Self::default() }
+    }
+}
+
+impl AlibiGptSpec {
+    /// The memory of a net of so much that carries keys and values, if it does: two buffers a layer, and blocks of several
+    /// operations, each of which saves its own; the scores of a batch are those of its tokens and of the buffers'.
+    fn with_carried(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
+        let (Some(Carry { rows, .. }), Some(window)) = (self.carry, self.window) else { return memory };
+        let (d, layers) = (self.d_model as f64, self.layers as f64);
+        let carried = 2.0 * layers * rows as f64 * window as f64 * d;
+        let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
+        let scores = step.positions() * self.heads as f64 * (step.tokens + window as f64);
+        let activations = memory.activations + layers * (block + 6.0 * scores) + 2.0 * carried;
+        StepMemory { weights: memory.weights + carried, activations, ..memory }
     }
 }
 
@@ -89,13 +106,17 @@ struct Sizes {
     heads: usize,
     layers: usize,
     residual: ResidualMixing,
+    window: Option<usize>,
 }
+
+/// The pass of a state `(B, T, D)` through the block of a layer.
+type BlockPass<'a> = dyn FnMut(usize, &Tensor, &mut Tap) -> Result<Tensor> + 'a;
 
 impl Net {
     /// Builds the net with so many learned positions, or with ALiBi where there are none.
     fn new(p: &mut Params, vocab: usize, sizes: Sizes, positions: Option<usize>) -> Result<Self> {
-        let Sizes { d_model: d, heads, layers, residual } = sizes;
-        let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none() };
+        let Sizes { d_model: d, heads, layers, residual, window } = sizes;
+        let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none(), window };
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
             positions: positions.map(|n| p.normal("pos.weight", (n, d), EMBEDDING_STD)).transpose()?,
@@ -116,15 +137,28 @@ impl Net {
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let x = embed_from(tokens, &self.embed, self.positions.as_ref(), 0)?;
-        let x = if self.mixers.iter().any(Option::is_some) { self.mixed(x, tap)? } else { self.stream(x, tap)? };
+        self.normalised(x, &mut |layer, x, tap| self.layers[layer].forward(x, tap), tap)
+    }
+
+    /// Same as [`Net::encode`], for the tokens after those in the caches, one a layer, without learned positions.
+    fn encode_after(&self, tokens: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
+        let x = embedding(&self.embed, tokens)?;
+        let mut block = |layer: usize, x: &Tensor, _: &mut Tap| self.layers[layer].forward_after(x, &mut caches[layer]);
+        self.normalised(x, &mut block, &mut Tap::off())
+    }
+
+    /// What the head reads of embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
+    fn normalised(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
+        let is_mixed = self.mixers.iter().any(Option::is_some);
+        let x = if is_mixed { self.mixed(x, block, tap)? } else { self.stream(x, block, tap)? };
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
     }
 
     /// The residual stream after all layers, `(B, T, D)`.
-    fn stream(&self, x: Tensor, tap: &mut Tap) -> Result<Tensor> {
-        self.layers.iter().enumerate().try_fold(x, |x, (layer, block)| {
-            let next = block.forward(&x, tap)?;
+    fn stream(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
+        (0..self.layers.len()).try_fold(x, |x, layer| {
+            let next = block(layer, &x, tap)?;
             tap.offer(&ResidualLayers::input_tap(layer), || Ok(x.clone()))?;
             tap.offer(&ResidualLayers::added_tap(layer), || &next - &x)?;
             Ok(next)
@@ -132,15 +166,15 @@ impl Net {
     }
 
     /// What the last norm reads of the embedding and of what each layer added to its own mix, `(B, T, D)`.
-    fn mixed(&self, x: Tensor, tap: &mut Tap) -> Result<Tensor> {
+    fn mixed(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
         let mut sources = vec![x];
         let mix = |sources: &[Tensor], mixer: &Option<Mixer>| match mixer {
             Some(mixer) => mixer.mix(sources),
             None => sources.iter().skip(1).try_fold(sources[0].clone(), |sum, source| sum + source),
         };
-        for (layer, (block, mixer)) in self.layers.iter().zip(&self.mixers).enumerate() {
-            let x = mix(&sources, mixer)?;
-            let added = (block.forward(&x, tap)? - &x)?;
+        for layer in 0..self.layers.len() {
+            let x = mix(&sources, &self.mixers[layer])?;
+            let added = (block(layer, &x, tap)? - &x)?;
             tap.offer(&ResidualLayers::input_tap(layer), || Ok(x))?;
             tap.offer(&ResidualLayers::added_tap(layer), || Ok(added.clone()))?;
             sources.push(added);
@@ -171,28 +205,79 @@ pub struct Gpt {
     params: Params,
     net: Net,
     inference_net: Net,
+    carried: Option<CarriedKeys>,
+}
+
+/// Keys and values that go on from batch to batch, first in, first out; they are buffers of the parameters.
+struct CarriedKeys {
+    carry: Carry,
+    /// The tokens of which there are keys and values at most.
+    window: usize,
+    /// Updates since there were none.
+    since: u64,
+}
+
+/// The names of a layer's buffers.
+fn carried_names(layer: usize) -> [String; 2] {
+    ["k", "v"].map(|part| format!("{CARRIED}{layer}.{part}"))
 }
 
 impl Gpt {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn with_learned_positions(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let PlainGptSpec { d_model, heads, layers, positions } = *spec;
-        let sizes = Sizes { d_model, heads, layers, residual: ResidualMixing::Fixed };
+        let sizes = Sizes { d_model, heads, layers, residual: ResidualMixing::Fixed, window: None };
         let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(positions));
         Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
     /// Like [`Gpt::with_learned_positions`], with ALiBi in place of the positions.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let AlibiGptSpec { d_model, heads, layers, residual } = *spec;
-        let sizes = Sizes { d_model, heads, layers, residual };
+        let AlibiGptSpec { d_model, heads, layers, residual, window, carry } = *spec;
+        let sizes = Sizes { d_model, heads, layers, residual, window };
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
-        Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
+        let mut model = Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)?;
+        let Some(carry) = carry else { return Ok(model) };
+        let Some(window) = window else {
+            bail!("keys and values are carried first in, first out, which needs an attention window")
+        };
+        for name in (0..layers).flat_map(carried_names) {
+            model.params.zeros(&name, (carry.rows, heads, window, d_model / heads))?;
+        }
+        model.params.register_buffers(CARRIED);
+        model.carried = Some(CarriedKeys { carry, window, since: 0 });
+        Ok(model)
     }
 
     fn new(spec: ModelSpec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
         let (net, inference_net) = params.build_twice(build)?;
-        Ok(Self { spec, params, net, inference_net })
+        Ok(Self { spec, params, net, inference_net, carried: None })
+    }
+
+    /// The loss of a batch whose rows go on where the last batch ended, whose keys and values it reads; those after it are
+    /// what the next will read. Gradients end at the batch's beginning.
+    fn continued_loss(&self, batch: &Batch, carried: &CarriedKeys) -> Result<Tensor> {
+        let CarriedKeys { carry, window, since } = *carried;
+        let (rows, t) = batch.tokens.dims2()?;
+        carry.check_rows(rows)?;
+        let len = (since as usize).saturating_mul(t).min(window);
+        let buffer = |name: &String| match self.params.get(name) {
+            Some(var) => Ok(var.as_tensor()),
+            None => bail!("the model lacks the buffer `{name}`"),
+        };
+        let cache = |layer: usize| {
+            let [k, v] = carried_names(layer);
+            KeyValueCache::last_of([buffer(&k)?, buffer(&v)?], len)
+        };
+        let mut caches = (0..self.net.layers.len()).map(cache).collect::<Result<Vec<_>>>()?;
+        let x = self.net.encode_after(&batch.tokens, &mut caches)?;
+        let loss = head_cross_entropy(&x, &self.net.head, &batch.targets)?;
+        for (layer, cache) in caches.iter().enumerate() {
+            for (name, value) in carried_names(layer).iter().zip(cache.to_buffers(window)?.iter().flatten()) {
+                self.params.load(name, value)?;
+            }
+        }
+        Ok(loss)
     }
 }
 
@@ -205,7 +290,17 @@ impl Trainable for Gpt {
         self.spec.clone()
     }
 
+    fn begin_step(&mut self, step: u64) -> Result<()> {
+        if let Some(carried) = &mut self.carried {
+            carried.since = carried.carry.since(step);
+        }
+        Ok(())
+    }
+
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        if let Some(carried) = &self.carried {
+            return Ok(self.continued_loss(batch, carried)?.into());
+        }
         Ok(self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?.into())
     }
 
@@ -214,7 +309,8 @@ impl Trainable for Gpt {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), None);
+        let window = if let ModelSpec::AlibiGpt(spec) = &self.spec { spec.window } else { None };
+        let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), window);
         let residual_layers = Some(ResidualLayers { layers: self.net.layers.len() });
         let positions = self.net.positions.as_ref().and_then(|p| p.dim(0).ok());
         Capabilities {

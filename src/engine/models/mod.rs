@@ -14,6 +14,7 @@ use capabilities::{Capabilities, CapabilitiesMut, RuntimeParam};
 use family::families;
 use step_memory::{StepMemory, StepSizes};
 
+pub use carry::Carry;
 pub use family::FamilySpec;
 
 /// Answers that every family gives alike: its weights, and its sizes as they were given.
@@ -32,6 +33,7 @@ macro_rules! params_and_spec {
 pub mod bdh;
 pub mod bigru;
 pub mod capabilities;
+mod carry;
 pub mod coupled_qk;
 pub mod dense;
 mod family;

@@ -84,6 +84,13 @@ impl Block {
         &x + self.transform(&x)?
     }
 
+    /// Same as [`Block::forward`], for the tokens after those in the cache, which takes them in; gradients end at what it
+    /// held.
+    pub fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        let x = (x + self.attention.forward_after(&self.norm1.forward(x)?, cache)?)?;
+        &x + self.transform(&x)?
+    }
+
     /// Same as [`Block::forward`], of a block that a forward pass uses several times: offers
     /// `<path>.r<round>.attn.weights`.
     pub fn forward_in_round(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {

@@ -3,6 +3,7 @@
 use crate::{
     analysis::bdh_theory::{
         block_model, capacity, hashing, integrate_and_fire, l1_amplification, markov, replicator, sparse_state, spikes,
+        supermodular,
     },
     probe::prelude::*,
     telemetry::measurements::{BdhTheoryArgs, TheoryClaim, TheoryCurve},
@@ -22,6 +23,7 @@ impl Probe for BdhTheory {
         let found = match claim {
             TheoryClaim::Markov => markov(n, cx.seed),
             TheoryClaim::Blocks => block_model(n, cx.seed),
+            TheoryClaim::Supermodular => supermodular(n, cx.seed),
             TheoryClaim::Capacity => capacity(n, cx.seed),
             TheoryClaim::Hashing => hashing(n, cx.seed),
             TheoryClaim::L1 => l1_amplification(n),

@@ -162,7 +162,8 @@ mod tests {
 
     fn ask(residual: ResidualMixing, layer: i64) -> Result<measurements::LayerReadout> {
         let corpus = testing::prose()?;
-        let spec = ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual });
+        let spec =
+            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual, ..AlibiGptSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let args = [("layer", Value::Int(layer)), ("windows", Value::Int(12))];
         testing::measured(&LayerReadout, model.as_mut(), &corpus, &args)

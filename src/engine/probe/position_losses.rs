@@ -6,7 +6,8 @@ use crate::{
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
 
-/// Makes a [`Measured`]; nothing where the text is a task.
+/// Makes a [`Measured`] of a model of traces, or of a transformer that reads texts of any length; nothing where the text is
+/// a task.
 pub struct PositionLosses;
 
 /// The ratio of the widths of successive bins.
@@ -17,8 +18,9 @@ impl Probe for PositionLosses {
     type Subject<'m> = &'m dyn Model;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn Model> {
-        let Capabilities { token_model, trace_blocks, .. } = model.capabilities();
-        trace_blocks.and(token_model)
+        let Capabilities { token_model, trace_blocks, residual_layers, positions, .. } = model.capabilities();
+        let is_long_transformer = residual_layers.is_some() && positions.is_none();
+        token_model.filter(|_| trace_blocks.is_some() || is_long_transformer)
     }
 
     fn ask(model: &dyn Model, args: &PositionLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -4,7 +4,11 @@
 use crate::{
     config::CheckpointFile,
     labs::prelude::*,
-    models::bdh::{BdhSpec, Carry, Form, Position},
+    models::{
+        Carry,
+        bdh::{BdhSpec, Form, Position},
+        gpt::AlibiGptSpec,
+    },
 };
 
 settings! {
@@ -89,6 +93,9 @@ settings! {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
+        /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. The paper's has 4,096. A step takes longer with it.
+        #[knob("Keys and values it carries", range(0..=8192), unit("tokens"))]
+        cache: usize = 0,
         /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
         #[knob("Without BPTT beside it")]
         no_bptt: bool = false,
@@ -125,11 +132,14 @@ pub struct Training<'a> {
 impl Training<'_> {
     /// The model, with the state that it carries. Errors name the key.
     pub fn spec(&self) -> Result<BdhSpec, ConfigError> {
-        let carry = match self.carry.carry {
+        Ok(BdhSpec { carry: self.carried(), ..self.model.spec()? })
+    }
+
+    fn carried(&self) -> Option<Carry> {
+        match self.carry.carry {
             0 => None,
             every => Some(Carry { rows: self.experiment.train.batch, every }),
-        };
-        Ok(BdhSpec { carry, ..self.model.spec()? })
+        }
     }
 
     /// The one variant `bdh`.
@@ -171,8 +181,15 @@ impl Training<'_> {
         Ok(Variant::new("normfree", "BDH without norms", ModelSpec::Bdh(spec)))
     }
 
-    /// A Transformer with as many parameters as the model. Errors name the key.
-    pub fn baseline(&self) -> Result<Variant, ConfigError> {
+    /// A Transformer with as many parameters as the model, which carries keys and values of the last `cache` tokens; 0
+    /// carries none. Errors name the key.
+    pub fn baseline(&self, cache: usize) -> Result<Variant, ConfigError> {
+        if cache > 0 && self.carry.carry == 0 {
+            return Err(ConfigError::inconsistent(
+                BesideSettings::cache.name,
+                "`variants.cache` carries keys and values from batch to batch, and `train.carry` = 0 begins every window anew; set `train.carry`, or `variants.cache` to 0",
+            ));
+        }
         if self.model.checkpoint.path().is_some() {
             return Err(ConfigError::inconsistent(
                 BdhSettings::checkpoint.name,
@@ -181,7 +198,8 @@ impl Training<'_> {
         }
         let vocab = self.corpus.vocab;
         let model = equal_transformer(self.spec()?.parameters(vocab), vocab, BesideSettings::baseline.name)?;
-        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", model))
+        let (window, carry) = if cache > 0 { (Some(cache), self.carried()) } else { (None, None) };
+        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", ModelSpec::AlibiGpt(AlibiGptSpec { window, carry, ..model })))
     }
 
     /// These variants on the corpus of `corpus.*`.

@@ -26,15 +26,14 @@ impl Variant {
 ///
 /// # Errors
 /// If no width and number of layers come near that count; the error names `key`, the setting that asks for it.
-pub fn equal_transformer(parameters: usize, vocab: usize, key: &str) -> Result<ModelSpec, ConfigError> {
-    let spec = AlibiGptSpec::with_equal_parameters(parameters, vocab).ok_or_else(|| {
+pub fn equal_transformer(parameters: usize, vocab: usize, key: &str) -> Result<AlibiGptSpec, ConfigError> {
+    AlibiGptSpec::with_equal_parameters(parameters, vocab).ok_or_else(|| {
         let nearest = AlibiGptSpec::with_parameters_near(parameters, vocab).parameters(vocab);
         let why = format!(
             "`{key}` asks for a transformer of about {parameters} parameters at {vocab} tokens, and the nearest one has {nearest}; make the models larger, or switch it off"
         );
         ConfigError::inconsistent(key, why)
-    })?;
-    Ok(ModelSpec::AlibiGpt(spec))
+    })
 }
 
 /// The settings that every training lab's run shares, besides its text, models and probes.
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(error.key(), Some("compare.transformer"));
         assert!(error.to_string().contains("about 900 parameters at 256 tokens"), "{error}");
         for (parameters, vocab) in [(11_456, 256), (76_096, 30), (78_272, 64), (152_320, 64), (164_608, 256)] {
-            let ModelSpec::AlibiGpt(spec) = equal_transformer(parameters, vocab, "k").unwrap() else { panic!() };
+            let spec = equal_transformer(parameters, vocab, "k").unwrap();
             let off = spec.parameters(vocab) as f64 / parameters as f64 - 1.0;
             assert!(off.abs() < 0.05, "{spec:?} is {off:.3} off {parameters}");
         }

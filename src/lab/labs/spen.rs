@@ -154,16 +154,19 @@ fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
         let why = format!("`depth.d_model` = {d_model} must be a multiple of `depth.heads` = {heads}; try {fits}");
         return Err(ConfigError::inconsistent(DepthSettings::d_model.name, why));
     }
-    let model = |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual });
+    let model =
+        |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual, ..AlibiGptSpec::default() });
     Ok(chosen.into_iter().map(|(_, id, label, residual)| Variant::new(id, label, model(residual))).collect())
 }
 
-/// The last step: no traces, and attention in every block, with as many parameters as the largest of these.
-fn transformer(variants: &[Variant], vocab: usize) -> Result<Variant, ConfigError> {
+/// The last step: no traces, and attention in every block, with as many parameters as the largest of these. A token sees
+/// `window` tokens, or all where that is 0.
+fn transformer(variants: &[Variant], vocab: usize, window: usize) -> Result<Variant, ConfigError> {
     let parameters = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.parameters(vocab) } else { 0 };
     let most = variants.iter().map(parameters).max().unwrap_or(0);
     let model = equal_transformer(most, vocab, CompareSettings::transformer.name)?;
-    Ok(Variant::new("transformer", "transformer", model))
+    let model = AlibiGptSpec { window: (window > 0).then_some(window), ..model };
+    Ok(Variant::new("transformer", "transformer", ModelSpec::AlibiGpt(model)))
 }
 
 fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
@@ -200,7 +203,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         check(&s.model, &variants)?;
     }
     let transformer = match s.compare.transformer && has_traces {
-        true => Some(transformer(&variants, s.corpus.vocab)?),
+        true => Some(transformer(&variants, s.corpus.vocab, s.compare.window)?),
         false => None,
     };
     variants.extend(transformer);

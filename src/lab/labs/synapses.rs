@@ -138,7 +138,7 @@ fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
             variants.push(training.without_norms()?);
         }
         if s.variants.baseline {
-            variants.push(training.baseline()?);
+            variants.push(training.baseline(s.variants.cache)?);
         }
         training.plan(&variants, probes(s))?
     };

@@ -35,7 +35,8 @@ const NEEDS: &[(&str, &[&str])] = &[
         &["unit_usage", "autocorrelation", "trace_reading"],
     ),
     (
-        "It is asked of a model with blocks of traces that learns a text and no task, as in the lab EMA language model.",
+        "It is asked of a model with blocks of traces, or of a transformer with ALiBi, that learns a text and no task, as in \
+         the lab EMA language model.",
         &["position_losses"],
     ),
     ("It is asked of a model that reads a text part by part.", &["warm_up", "fast_weights", "uncertainty"]),

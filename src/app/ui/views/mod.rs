@@ -109,8 +109,9 @@ pub static VIEWS: &[ViewEntry] = views! {
     "slow_manifold", "Slow manifold", boxed::<slow_manifold::SlowManifold>,
     "Particles of \u{3b5} dx/dt = f, dy/dt = g (x fast) collapse on f = 0: a solid line where it attracts, dashed \
      where it repels, rings at the folds where a trajectory must jump. Beside it the distance of the true motion to f \
-     = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. M1 and M2 are the two \
-     other things called a manifold. (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
+     = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. Its other chart has \
+     the errors of averaging x away and of Lie splitting. M1 and M2 are the two other things called a manifold. \
+     (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
     "attention_by_layer", "Attention by layer", boxed::<attention::AttentionByLayer>,
     "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
      variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
@@ -294,8 +295,9 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
      what rounding explains. A line above its dashed bound would mean that they are not the same.";
     "bdh_theory", "Theory", panels::<bdh_dynamics::Theory>,
-    "Six claims of the paper's theory, each tried on numbers drawn at random. They are a Markov chain followed by ReLU, \
-     messages within blocks, facts that linear attention holds, hashed keys, keys close in the L1 norm, and a sparse state.";
+    "Claims of the paper's theory, each tried on numbers drawn at random. They are a Markov chain followed by ReLU, \
+     messages within blocks, two sources that reach a neighbour only together, facts that linear attention holds, hashed \
+     keys, keys close in the L1 norm, a sparse state, predator and prey, spikes, and neurons that integrate and fire.";
     "oscillators", "Oscillators", boxed::<bdh_dynamics::OscillatorsView>,
     "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y came \
      just before x the connector between them is displaced, and later pulls.";

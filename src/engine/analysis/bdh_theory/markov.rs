@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Curves, dot, normal, ranks};
 
-/// Successors of a node.
-const SUCCESSORS: usize = 4;
+/// Successors of a node, r in the paper.
+pub(super) const SUCCESSORS: usize = 4;
 /// Nodes from which the chain takes a step.
 const STARTS: usize = 24;
 /// Biases that are tried, from 0 to 1/r.
@@ -31,18 +31,29 @@ struct Step {
     found: Vec<f64>,
 }
 
+/// The successors of `n` nodes, [`SUCCESSORS`] of each, drawn without repetition.
+pub(super) fn random_chain(n: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
+    (0..n).map(|_| index::sample(rng, n, SUCCESSORS.min(n)).into_vec()).collect()
+}
+
+/// What the low-rank map makes of a node: G' P P^T v, for all nodes.
+pub(super) fn propagated(successors: &[Vec<usize>], p: &[f64], node: usize) -> Vec<f64> {
+    let (n, d) = (successors.len(), p.len() / successors.len().max(1));
+    let code = &p[node * d..][..d];
+    let mut found = vec![0.0; n];
+    for (i, next) in successors.iter().enumerate() {
+        let share = dot(&p[i * d..][..d], code) / next.len() as f64;
+        next.iter().for_each(|j| found[*j] += share);
+    }
+    found
+}
+
 impl Step {
     fn new(successors: &[Vec<usize>], p: &[f64], node: usize) -> Self {
-        let (n, d) = (successors.len(), p.len() / successors.len().max(1));
-        let code = &p[node * d..][..d];
-        let (mut exact, mut found) = (vec![0.0; n], vec![0.0; n]);
-        for (i, next) in successors.iter().enumerate() {
-            let share = dot(&p[i * d..][..d], code) / next.len() as f64;
-            next.iter().for_each(|j| found[*j] += share);
-        }
+        let mut exact = vec![0.0; successors.len()];
         let next = &successors[node];
         next.iter().for_each(|j| exact[*j] += 1.0 / next.len() as f64);
-        Self { exact, found }
+        Self { exact, found: propagated(successors, p, node) }
     }
 
     fn errors(&self, bias: f64) -> PropagationErrors {
@@ -64,9 +75,8 @@ pub fn propagation_errors(successors: &[Vec<usize>], p: &[f64], bias: f64, node:
 /// biases.
 pub fn markov(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut drawn = |of: usize, count: usize| index::sample(&mut rng, of, count.min(of)).into_vec();
-    let successors: Vec<Vec<usize>> = (0..n).map(|_| drawn(n, SUCCESSORS)).collect();
-    let starts = drawn(n, STARTS);
+    let successors = random_chain(n, &mut rng);
+    let starts = index::sample(&mut rng, n, STARTS.min(n)).into_vec();
     let ranks = ranks(n);
     let mut values: [Vec<f64>; 3] = Default::default();
     for d in &ranks {

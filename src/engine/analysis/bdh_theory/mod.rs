@@ -8,6 +8,7 @@ mod keys;
 mod markov;
 mod sparse_state;
 mod spikes;
+mod supermodular;
 
 pub use block_model::block_model;
 pub use capacity::{capacity, retrieval_errors};
@@ -16,6 +17,7 @@ pub use keys::{hashing, l1_amplification, near_distributions};
 pub use markov::{PropagationErrors, markov, propagation_errors};
 pub use sparse_state::{SparseStateInputs, sparse_state, sparse_state_errors};
 pub use spikes::{FiringNeuron, Link, Rates, Rounds, SpikingGraph, integrate_and_fire, spikes};
+pub use supermodular::{pair_gains, supermodular};
 
 use crate::analysis::{graph::null_models, statistics::dot};
 
@@ -92,6 +94,20 @@ mod tests {
         let [sparse, even, dense] = [0, 1, 2].map(|k| last(&found, k));
         assert!(sparse > 0.85 && sparse > even && even > dense && dense > 0.45, "{sparse} {even} {dense}");
         assert!(found.curves[0].values[0] < sparse - 0.1, "a low rank is too noisy");
+    }
+
+    /// With P = I, G is G' itself: the gain is 2/r - 1.5/r where both sources lead, and 0 everywhere else.
+    #[test]
+    fn two_sources_reach_a_common_neighbour_only_together() {
+        let successors = vec![vec![2, 3], vec![3, 4], vec![0, 1], vec![0, 4], vec![1, 2]];
+        let identity: Vec<f64> = (0..25).map(|i| if i % 6 == 0 { 1.0 } else { 0.0 }).collect();
+        assert_eq!(pair_gains(&successors, &identity, 0.75, [0, 1]), [0.0, 0.0, 0.0, 0.25, 0.0]);
+        assert_eq!(pair_gains(&successors, &identity, 0.0, [0, 1]), [0.0; 5], "without a bias it is linear on sources");
+        let found = supermodular(256, 13);
+        let [both, one, unbiased] = [0, 1, 2].map(|k| last(&found, k));
+        assert!((both - 1.0).abs() < 0.25 && one.abs() < 0.1 && unbiased.abs() < 0.05, "{both} {one} {unbiased}");
+        assert!(found.curves[2].values.iter().all(|gain| *gain <= 1e-12), "{found:?}");
+        assert!(found.curves[1].values[0] > one + 0.05, "a low rank is too noisy: {found:?}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ const STEPS_A_DECADE: i32 = 5;
 /// A stretch stays away from folds: f_x is at least this share of its largest on the branch.
 const HYPERBOLIC: f64 = 0.35;
 /// A stretch takes no longer than this, in slow time.
-const LONGEST: f64 = 1.0;
+pub(super) const LONGEST: f64 = 1.0;
 /// Share of the stretch after which whatever was off the manifold at the start has gone.
 const SETTLED: f64 = 0.4;
 
@@ -62,9 +62,7 @@ pub fn manifold_distances(
     manifold: &CriticalManifold,
 ) -> Option<ManifoldDistances> {
     let stretch = longest_stretch(plane, manifold)?;
-    let steps = (-f64::from(STEPS_A_DECADE) * MIN_EPSILON.log10()).round() as i32;
-    let epsilons = (0..=steps).map(|i| MIN_EPSILON * 10f64.powf(f64::from(i) / f64::from(STEPS_A_DECADE)));
-    let points: Vec<DistanceAt> = epsilons.filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
+    let points: Vec<DistanceAt> = epsilons().filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
     let slope = |of: fn(&DistanceAt) -> f64| {
         let fitted = points.iter().filter(|p| p.epsilon <= FITTED && of(p) > 0.0);
         slope(&fitted.map(|p| [p.epsilon.ln(), of(p).ln()]).collect::<Vec<_>>())
@@ -73,8 +71,14 @@ pub fn manifold_distances(
     (points.len() > 3).then_some(ManifoldDistances { points, stretch, slopes })
 }
 
+/// The eps at which everything is measured, from 1e-3 to 1.
+pub(super) fn epsilons() -> impl Iterator<Item = f64> {
+    let steps = (-f64::from(STEPS_A_DECADE) * MIN_EPSILON.log10()).round() as i32;
+    (0..=steps).map(|i| MIN_EPSILON * 10f64.powf(f64::from(i) / f64::from(STEPS_A_DECADE)))
+}
+
 /// Least squares; NaN for fewer than two points.
-fn slope(points: &[[f64; 2]]) -> f64 {
+pub(super) fn slope(points: &[[f64; 2]]) -> f64 {
     let count = points.len() as f64;
     let [x, y] = [0, 1].map(|k| points.iter().map(|p| p[k]).sum::<f64>() / count);
     let covariance: f64 = points.iter().map(|p| (p[0] - x) * (p[1] - y)).sum();
@@ -82,7 +86,7 @@ fn slope(points: &[[f64; 2]]) -> f64 {
 }
 
 /// The part of a stable branch, away from folds and of one sign of g, over which y changes most.
-fn longest_stretch(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Option<[Point; 2]> {
+pub(super) fn longest_stretch(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Option<[Point; 2]> {
     let mut best: Option<[Point; 2]> = None;
     let length = |[from, to]: [Point; 2]| (to[1] - from[1]).abs();
     for branch in manifold.branches.iter().filter(|b| b.is_stable) {
@@ -160,7 +164,7 @@ fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsi
 }
 
 /// h0 at the y of a point, from its x on by Newton's method; `None` where it does not converge.
-fn critical_x(plane: &FastSlowPlane, [mut x, y]: Point) -> Option<f64> {
+pub(super) fn critical_x(plane: &FastSlowPlane, [mut x, y]: Point) -> Option<f64> {
     for _ in 0..40 {
         let change = plane.f([x, y]) / plane.f_x([x, y]);
         x -= change;

@@ -10,6 +10,7 @@
 //!
 //! Everything is in f64.
 
+mod averaging;
 mod critical_manifold;
 mod fenichel;
 mod formulas;
@@ -18,6 +19,7 @@ mod long_term;
 mod system;
 mod trajectory;
 
+pub use averaging::{MultiscaleError, MultiscaleErrors, SPLITTING_STEPS, averaged, lie_splitting, multiscale_errors};
 pub use critical_manifold::{Branch, CriticalManifold};
 pub use fenichel::{DistanceAt, ManifoldDistances, first_order_correction, manifold_distances};
 pub use formulas::{Formulas, PlaneError};

@@ -90,6 +90,56 @@ fn distances_have_the_slopes_of_the_theorem() {
 }
 
 #[test]
+fn averaging_is_off_by_eps_and_splitting_by_its_step() {
+    let systems = [
+        system(Equations::VanDerPol, 0.5),
+        system(Equations::FitzHughNagumo, 0.5),
+        system(Equations::CubicFold, 1.0),
+        formulas("-x - 0.5*sin(x) + y", "1 + 0.2*x"),
+    ];
+    for plane in systems {
+        let found = multiscale_errors(&plane, &plane.bounds(), &traced(&plane)).unwrap();
+        assert!((found.averaged_slope - 1.0).abs() < 0.06, "{found:?}");
+        assert!((found.splitting_order - 1.0).abs() < 0.15, "{found:?}");
+        assert!(found.points.len() == 16 && found.time > 0.05, "{found:?}");
+        // long steps are averaging's where the timescales are far apart, and splitting's where they are not
+        let [first, .., last] = found.points[..] else { panic!() };
+        assert!(first.averaged < first.splitting[1] && last.averaged > last.splitting[1], "{found:?}");
+        assert!((first.splitting[0] / found.points[5].splitting[0]).ln().abs() < 0.5, "{found:?}");
+    }
+}
+
+/// eps x' = y - x, y' = -x: the rest is x = y, so averaging solves y' = -y; both parts of the splitting are exponentials.
+#[test]
+fn averaging_and_splitting_of_a_linear_system_are_the_closed_forms() {
+    let plane = formulas("y - x", "-x");
+    let (h, steps): (f64, i32) = (0.1, 10);
+    let path = averaged(&plane, [0.9, 0.8], h, steps as usize);
+    assert_eq!(path.len(), steps as usize + 1);
+    for (n, [x, y]) in path.into_iter().enumerate() {
+        // the method's own growth of a step
+        let known = 0.8 * (1.0 - h + h * h / 2.0 - h.powi(3) / 6.0 + h.powi(4) / 24.0).powi(n as i32);
+        assert!((x - known).abs() < 1e-12 && (y - known).abs() < 1e-12, "{n}: {x} {y} and {known}");
+    }
+    for epsilon in [0.02, 0.5] {
+        let limits = SolveLimits { tolerance: 1e-10, ..limits(&plane, epsilon, h) };
+        let [x, y] = lie_splitting(&plane, [0.3, 0.8], &limits, steps as usize).unwrap();
+        let (mut known_x, mut known_y) = (0.3f64, 0.8f64);
+        for _ in 0..steps {
+            known_x = known_y + (known_x - known_y) * (-h / epsilon).exp();
+            known_y -= h * known_x;
+        }
+        assert!((x - known_x).abs() < 1e-7 && (y - known_y).abs() < 1e-7, "{epsilon}: {x} {y}, {known_x} {known_y}");
+    }
+}
+
+#[test]
+fn a_system_without_an_attracting_branch_has_no_errors() {
+    let plane = formulas("x - y", "1");
+    assert_eq!(multiscale_errors(&plane, &plane.bounds(), &traced(&plane)), None);
+}
+
+#[test]
 fn a_linear_system_is_solved_to_the_third_order() {
     // eps x' = y - x, y' = 1 from (0, 0): x = t - eps + eps e^(-t/eps).
     let plane = formulas("y - x", "1");

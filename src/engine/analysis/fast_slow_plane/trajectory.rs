@@ -52,6 +52,11 @@ pub struct Trajectory {
 
 /// The trajectory through `start`.
 pub fn solve(plane: &FastSlowPlane, start: Point, limits: &SolveLimits) -> Trajectory {
+    solve_moving(plane, start, limits, [1.0, 1.0])
+}
+
+/// Same as [`solve`], with the velocities of x and y times `moves`: 0 holds a variable.
+pub(super) fn solve_moving(plane: &FastSlowPlane, start: Point, limits: &SolveLimits, moves: [f64; 2]) -> Trajectory {
     let mut trajectory = Trajectory { times: vec![0.0], points: vec![start], end: StopReason::TimeIsUp };
     let (mut time, mut point) = (0.0, start);
     let mut step = (1e-3 * limits.epsilon).min(limits.longest_step);
@@ -60,7 +65,7 @@ pub fn solve(plane: &FastSlowPlane, start: Point, limits: &SolveLimits) -> Traje
             return trajectory;
         }
         step = step.min(limits.longest_step).min(limits.until - time);
-        let (next, error) = rodas3(plane, point, step, limits);
+        let (next, error) = rodas3(plane, point, step, limits, moves);
         let growth = if error.is_finite() { 0.9 * error.max(1e-10).powf(-1.0 / 3.0) } else { MIN_GROWTH };
         if error <= 1.0 {
             (time, point) = (time + step, next);
@@ -81,31 +86,28 @@ pub fn solve(plane: &FastSlowPlane, start: Point, limits: &SolveLimits) -> Traje
     trajectory
 }
 
-/// dx/dt and dy/dt in slow time.
-fn velocity(plane: &FastSlowPlane, p: Point, epsilon: f64) -> Point {
-    [plane.f(p) / epsilon, plane.g(p)]
-}
-
 /// One step: the next point, and the estimated error in units of the tolerance (NaN where there is no value).
-fn rodas3(plane: &FastSlowPlane, p: Point, step: f64, limits: &SolveLimits) -> (Point, f64) {
-    let epsilon = limits.epsilon;
+fn rodas3(plane: &FastSlowPlane, p: Point, step: f64, limits: &SolveLimits, moves: [f64; 2]) -> (Point, f64) {
+    let (epsilon, [fast, slow]) = (limits.epsilon, moves);
+    // dx/dt and dy/dt in slow time
+    let velocity = |p: Point| [fast * plane.f(p) / epsilon, slow * plane.g(p)];
     let j = plane.jacobian(p);
     // I / (step gamma) - J, inverted by Cramer's rule.
     let diagonal = 1.0 / (step * GAMMA);
-    let [a, b] = [diagonal - j.f_x / epsilon, -j.f_y / epsilon];
-    let [c, d] = [-j.g_x, diagonal - j.g_y];
+    let [a, b] = [diagonal - fast * j.f_x / epsilon, -fast * j.f_y / epsilon];
+    let [c, d] = [-slow * j.g_x, diagonal - slow * j.g_y];
     let determinant = a * d - b * c;
     let solved = |[u, v]: Point| [(d * u - b * v) / determinant, (a * v - c * u) / determinant];
     let sum = |terms: &[(f64, Point)]| {
         terms.iter().fold([0.0; 2], |[x, y], (weight, [u, v])| [x + weight * u, y + weight * v])
     };
-    let slope = velocity(plane, p, epsilon);
+    let slope = velocity(p);
     let k1 = solved(slope);
     let k2 = solved(sum(&[(1.0, slope), (4.0 / step, k1)]));
     let third = sum(&[(1.0, p), (2.0, k1)]);
-    let k3 = solved(sum(&[(1.0, velocity(plane, third, epsilon)), (1.0 / step, k1), (-1.0 / step, k2)]));
+    let k3 = solved(sum(&[(1.0, velocity(third)), (1.0 / step, k1), (-1.0 / step, k2)]));
     let fourth = sum(&[(1.0, third), (1.0, k3)]);
-    let slope = velocity(plane, fourth, epsilon);
+    let slope = velocity(fourth);
     let k4 = solved(sum(&[(1.0, slope), (1.0 / step, k1), (-1.0 / step, k2), (-8.0 / (3.0 * step), k3)]));
     let next = sum(&[(1.0, fourth), (1.0, k4)]);
     let share = |k: usize| k4[k] / (limits.tolerance * (1.0 + p[k].abs().max(next[k].abs())));

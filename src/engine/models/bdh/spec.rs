@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     models::{
+        Carry,
         capabilities::SynapseShape,
         step_memory::{self, StepMemory, StepSizes},
     },
@@ -57,15 +58,6 @@ impl Form {
     pub(super) fn carries_x(self) -> bool {
         matches!(self, Self::Paper | Self::Both | Self::Normfree)
     }
-}
-
-/// The state that outlives a batch, and when it is reset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carry {
-    /// Rows of a batch; each has a state of its own.
-    pub rows: usize,
-    /// Updates after which the state is empty again.
-    pub every: u64,
 }
 
 defaults! {

@@ -1,6 +1,6 @@
 //! Sizes of the GPT family: with learned positions, and with ALiBi.
 
-use crate::{config::defaults, nn::residual_mixing::ResidualMixing};
+use crate::{config::defaults, models::Carry, nn::residual_mixing::ResidualMixing};
 
 /// The smallest width and the step of widths, and the step of small models that miss their count by more than [`NEAR`].
 const STEP: usize = 8;
@@ -41,6 +41,13 @@ defaults! {
         pub layers: usize = 6,
         /// The state that a layer reads of what those before it gave.
         pub residual: ResidualMixing = ResidualMixing::Fixed,
+        /// Tokens that a token sees, itself among them; `None`: the whole text.
+        pub window: Option<usize> = None,
+        /// Keys and values that go on from batch to batch, those of the `window` last tokens first in, first out, as the
+        /// Transformer of the BDH paper has them (arXiv 2509.26507, appendix B.2); `None` begins every batch without. They
+        /// go token by token, so that a token sees the same wherever the text is cut into batches; a cache that is renewed
+        /// once a batch, as in Transformer-XL, lets later tokens of a batch see more.
+        pub carry: Option<Carry> = None,
     }
 }
 
@@ -72,11 +79,15 @@ impl AlibiGptSpec {
         (near.miss(parameters, vocab) <= TOLERANCE).then_some(near)
     }
 
-    /// Floating-point operations of a training step for each token: three times those of the forward pass. Attention
-    /// reads half of a window on average.
-    pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
-        let (d, layers) = (self.d_model as f64, self.layers as f64);
-        6.0 * (layers * (12.0 * d * d + d * window as f64) + vocab as f64 * d)
+    /// Floating-point operations of a training step for each token of a text of `tokens`: three times those of the
+    /// forward pass. Attention reads half of the text on average, and less of it through a window; with carried keys and
+    /// values it reads a whole window.
+    pub fn training_flops(&self, vocab: usize, tokens: usize) -> f64 {
+        let (d, layers, tokens) = (self.d_model as f64, self.layers as f64, tokens as f64);
+        let window = self.window.map_or(tokens, |w| w as f64);
+        let seen = window.min(tokens);
+        let twice_read = if self.carry.is_some() { 2.0 * window } else { seen * (2.0 - seen / tokens) };
+        6.0 * (layers * (12.0 * d * d + d * twice_read) + vocab as f64 * d)
     }
 
     /// The share of the wanted count by which it is missed.

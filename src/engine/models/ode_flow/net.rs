@@ -34,7 +34,7 @@ impl FieldNet {
     /// Parameters under `prefix`.
     pub fn new(params: &mut Params, prefix: &str, spec: &OdeFlowSpec, writers: usize) -> Result<Self> {
         let d = spec.d_model;
-        let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false };
+        let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false, window: None };
         Ok(Self {
             layer: gpt2_block(params, prefix, &block)?,
             time1: Affine::input_proj(params, &format!("{prefix}.time1"), d, 1)?,
@@ -126,7 +126,7 @@ pub struct Net {
 impl Net {
     pub fn new(p: &mut Params, spec: &OdeFlowSpec, vocab: usize) -> Result<Self> {
         let (d, writers) = (spec.d_model, 2 * (spec.pre + spec.post + 1));
-        let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false };
+        let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false, window: None };
         let layers = |p: &mut Params, name: &str, n: usize| -> Result<Vec<Block>> {
             (0..n).map(|i| gpt2_block(p, &format!("{name}.{i}"), &block)).collect()
         };

@@ -37,6 +37,12 @@ pub trait Attention: std::fmt::Debug + Send + Sync {
         bail!("this attention reads whole texts only")
     }
 
+    /// Same as [`Attention::forward`], for the tokens after those in the cache, which takes them in; gradients end at what
+    /// it held. An error of a variant that cannot go on so.
+    fn forward_after(&self, _x: &Tensor, _cache: &mut KeyValueCache) -> Result<Tensor> {
+        bail!("this attention begins every text anew")
+    }
+
     /// The evolution of queries and keys before they are scored, if there is one.
     fn evolution(&self) -> Option<&Evolution> {
         None

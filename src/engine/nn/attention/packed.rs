@@ -3,10 +3,10 @@
 
 use candle_core::{Result, Tensor, bail};
 
-use super::{Attention, FusedAttention};
+use super::{Attention, FusedAttention, KeyValueCache};
 use crate::nn::{
     Params, Tap,
-    fused::attention::{AttentionSpec, plain, plain_alibi, plain_alibi_reference, plain_reference},
+    fused::attention::{AttentionSpec, reference_without_norms, without_norms},
     layers::Affine,
 };
 
@@ -38,23 +38,32 @@ impl PackedAttention {
         self.spec.alibi = true;
         self
     }
+
+    /// The same where a token sees so many last ones, itself among them; `None` sees the whole past. Errors: 0.
+    pub fn with_window(mut self, window: Option<usize>) -> Result<Self> {
+        if window == Some(0) {
+            bail!("an attention window of 0 sees nothing; use 1 or more, or none");
+        }
+        self.spec.window = window;
+        Ok(self)
+    }
 }
 
 impl Attention for PackedAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
         let qkv = self.qkv.forward(x)?; // (B,T,3D)
-        let heads = self.spec.heads;
         let y = if tap.wants(path) {
-            let reference = if self.spec.alibi { plain_alibi_reference } else { plain_reference };
-            let (y, weights) = reference(&qkv, heads)?;
+            let (y, weights) = reference_without_norms(&qkv, self.spec)?;
             tap.offer(path, || Ok(weights))?;
             y
-        } else if self.spec.alibi {
-            plain_alibi(&qkv, heads)?
         } else {
-            plain(&qkv, heads)?
+            without_norms(&qkv, self.spec)?
         };
         self.proj.forward(&y)
+    }
+
+    fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        self.proj.forward(&cache.attend(&self.qkv.forward(x)?, self.spec)?)
     }
 
     fn fused(&self) -> Option<FusedAttention<'_>> {

@@ -19,14 +19,17 @@ pub struct Gpt2BlockSpec {
     pub writers: usize,
     /// True if scores fall with distance (ALiBi).
     pub alibi: bool,
+    /// Tokens that a token sees, itself among them; `None`: the whole past.
+    pub window: Option<usize>,
 }
 
 /// Parameters `<path>.ln1.*`, `<path>.attn.{qkv,proj}.*`, `<path>.ln2.*`, `<path>.mlp.{up,down}.*`. Errors
 /// name the size that does not fit.
 pub fn gpt2_block(params: &mut Params, path: &str, s: &Gpt2BlockSpec) -> Result<Block> {
-    let Gpt2BlockSpec { d_model, heads, writers, alibi } = *s;
+    let Gpt2BlockSpec { d_model, heads, writers, alibi, window } = *s;
     let norm1 = Norm::layer(params, &format!("{path}.ln1"), d_model)?;
-    let attention = PackedAttention::new(params, &format!("{path}.attn"), d_model, heads, writers)?;
+    let attention =
+        PackedAttention::new(params, &format!("{path}.attn"), d_model, heads, writers)?.with_window(window)?;
     let attention = if alibi { attention.with_alibi() } else { attention };
     let norm2 = Norm::layer(params, &format!("{path}.ln2"), d_model)?;
     let mlp = BiasedMlp::new(params, &format!("{path}.mlp"), d_model, writers)?;

@@ -29,6 +29,8 @@ choices! {
         Markov = "markov",
         /// Claim 6: a neuron tells messages of its own block from others. AUROC over the rank d.
         Blocks = "blocks",
+        /// Section 5.4: two sources make a common neighbour fire only together. Gain over each alone, over the rank d.
+        Supermodular = "supermodular",
         /// Claims 7 and 8: facts that linear attention holds over the dimension n.
         Capacity = "capacity",
         /// Observation 7: affinity of hashed keys over their cosine.

@@ -19,6 +19,28 @@ class AlibiAttention(BiasedAttention):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
 
 
+class CachedAttention(BiasedAttention):
+    """The same with a first-in, first-out cache of the last `window` keys and values, token by token: each pushes its
+    own and reads what the cache then holds. What an earlier part of the text has left is detached."""
+
+    window = 0
+    cache: tuple[Tensor, Tensor] | None = None
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        slopes = 2.0 ** (-8.0 * torch.arange(1, self.heads + 1, device=q.device) / self.heads)
+        keys, values = ([], []) if self.cache is None else [list(past.detach().unbind(2)) for past in self.cache]
+        reads = []
+        for t in range(q.shape[2]):
+            keys, values = (past[-self.window :] for past in ([*keys, k[:, :, t]], [*values, v[:, :, t]]))
+            held = torch.stack(keys, dim=2)  # (B, H, S, d)
+            scores = (held @ q[:, :, t, :, None]).squeeze(-1) / q.shape[-1] ** 0.5
+            distance = torch.arange(len(keys) - 1, -1, -1, device=q.device)
+            weights = (scores - slopes[:, None] * distance).softmax(dim=-1)
+            reads.append(torch.einsum("bhs,bhsd->bhd", weights, torch.stack(values, dim=2)))
+        self.cache = (torch.stack(keys, dim=2), torch.stack(values, dim=2))
+        return torch.stack(reads, dim=2)
+
+
 class LearnedMix(nn.Module):
     """A number for each source."""
 
@@ -69,3 +91,20 @@ class AlibiGpt(nn.Module):
         for layer in self.layers:
             h = layer(h)
         return self.head(self.ln(h))
+
+
+class CachedAlibiGpt(AlibiGpt):
+    """Reads a text in equal parts of `part` tokens; gradients stay within a part (arXiv 2509.26507, appendix B.2)."""
+
+    def __init__(self, vocab: int, d: int, heads: int, layers: int, window: int, part: int):
+        super().__init__(vocab, d, heads, layers)
+        self.part = part
+        for block in self.layers:
+            cached = CachedAttention(d, heads)
+            cached.window = window
+            block.attn = cached
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        for block in self.layers:
+            block.attn.cache = None
+        return torch.cat([super(CachedAlibiGpt, self).forward(part) for part in tokens.split(self.part, dim=1)], dim=1)

@@ -125,6 +125,28 @@ def rounds(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
+def pair_gains(rng: np.random.Generator) -> dict[str, Any]:
+    """Section 5.4: f(z + v + w) - f(z + v) - f(z + w) + f(z) of each node and the next; D E z = -bias everywhere."""
+    successors = [rng.choice(NODES, SUCCESSORS, replace=False) for _ in range(NODES)]
+    p = rng.normal(0, RANK**-0.5, (NODES, RANK))
+    g = np.zeros((NODES, NODES))
+    for i, following in enumerate(successors):
+        g[following, i] = 1 / SUCCESSORS
+    bias = 1.5 / SUCCESSORS
+
+    def f(v: np.ndarray) -> np.ndarray:
+        return np.maximum(g @ p @ p.T @ v - bias, 0)
+
+    nodes, nothing = np.eye(NODES), np.zeros(NODES)
+    gains = [f(v + w) - f(v) - f(w) + f(nothing) for v, w in zip(nodes, np.roll(nodes, -1, axis=0), strict=True)]
+    return {
+        "successors": [following.tolist() for following in successors],
+        "p": p.ravel().tolist(),
+        "bias": bias,
+        "gains": np.concatenate(gains).tolist(),
+    }
+
+
 def make(seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     return {
@@ -135,4 +157,5 @@ def make(seed: int) -> dict[str, Any]:
         "sparse_state": sparse_state(rng),
         "kernel": kernel(rng),
         "rounds": rounds(rng),
+        "pair_gains": pair_gains(rng),
     }

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from families.alibi_gpt import AlibiGpt
+from families.alibi_gpt import AlibiGpt, CachedAlibiGpt
 from families.bdh import Bdh
 from families.coupled_qk import KINDS, CoupledQk
 from families.dense import Dense
@@ -177,6 +177,8 @@ ORACLES = {
         )
         for residual in ("learned", "attention")
     },
+    # three parts, each shorter than the cache, which is shorter than the text
+    "alibi_gpt_cache": ModelOracle(CachedAlibiGpt, dict(vocab=40, d=24, heads=3, layers=2, window=17, part=12), 36),
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
     "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
     # weights with which neither layer vanishes

@@ -43,6 +43,14 @@ fn words(claim: TheoryClaim) -> ClaimWords {
             x: Axis::new("rank d").log(),
             y: Axis::new("AUROC, own block against others").include(&[0.5, 1.0]),
         },
+        TheoryClaim::Supermodular => ClaimWords {
+            name: "Two sources",
+            about: "Section 5.4: below a bias of 1.5/r, two nodes that both lead to a third make it fire only together. \
+                    Gain over what each does alone: 1 is the paper's value; neighbours of one of them are the null. \
+                    Without ReLU it is 0; with ReLU alone it is never above 0.",
+            x: Axis::new("rank d").log(),
+            y: Axis::new("gain of both, in 1/(2r)").include(&[0.0, 1.0]),
+        },
         TheoryClaim::Capacity => ClaimWords {
             name: "Facts held",
             about: "Claims 7 and 8: linear attention in n dimensions holds about n facts of independent keys, and the \

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Run};
 use crate::{
-    analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
+    analysis::fast_slow_plane::{LongTerm, MultiscaleErrors, SPLITTING_STEPS, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
     ui::{
         views::prelude::*,
@@ -46,6 +46,38 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
             chart.add(Line::new(name, theme.grey(), line).dashed().unnamed());
         }
         chart.add(Line::new(format!("{label}: slope {}", rounded(slope, 2)), colour, points).dots());
+    }
+    chart.upright("now", epsilon);
+    chart
+}
+
+/// Errors of averaging and of splitting on log axes, with the theorem's slope and the present eps.
+pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: &Theme) -> Chart<'static> {
+    let mut chart = Chart::new(
+        "averaging against splitting",
+        Axis::new("\u{3b5}").log(),
+        Axis::new("distance from the solution").log(),
+    )
+    .empty("Nothing to compare: no attracting branch is long enough here. Change a, or the formulas.");
+    let Some(errors) = errors else { return chart };
+    // a logarithmic axis has no place for 0
+    let line = |of: &dyn Fn(usize) -> f64| -> Vec<[f64; 2]> {
+        let points = errors.points.iter().enumerate().map(|(i, p)| [p.epsilon, of(i)]);
+        points.filter(|p| p[1] > 0.0).collect()
+    };
+    let averaged = line(&|i| errors.points[i].averaged);
+    if let Some([from, foot]) = averaged.first().copied() {
+        let theorem = averaged.iter().map(|[e, _]| [*e, foot * e / from]).collect::<Vec<_>>();
+        chart.add(Line::new("averaged: slope 1 is the theorem", theme.grey(), theorem).dashed().unnamed());
+    }
+    let name = format!("averaged: slope {}", rounded(errors.averaged_slope, 2));
+    chart.add(Line::new(name, theme.text, averaged).dots());
+    for (k, steps) in SPLITTING_STEPS.into_iter().enumerate() {
+        let name = match k {
+            0 => format!("Lie splitting, {steps} steps"),
+            _ => format!("{steps} steps: order {}", rounded(errors.splitting_order, 2)),
+        };
+        chart.add(Line::new(name, theme.series(k + 2), line(&|i| errors.points[i].splitting[k])).dots());
     }
     chart.upright("now", epsilon);
     chart

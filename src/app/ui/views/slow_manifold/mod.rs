@@ -1,9 +1,12 @@
 //! The slow manifold: particles of a planar fast-slow system that collapse on f = 0, a trajectory with its pace, and how far
-//! the true motion is from the manifold as eps shrinks. It computes from settings alone and sees no model.
+//! the true motion is from the manifold, or averaging and splitting from the true motion, as eps shrinks. It computes from
+//! settings alone and sees no model.
+
+use std::cell::OnceCell;
 
 use super::flow::streaks::Background;
 use crate::{
-    analysis::fast_slow_plane::{Bounds, Point},
+    analysis::fast_slow_plane::{Bounds, MultiscaleErrors, Point, multiscale_errors},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
     ui::views::prelude::*,
@@ -26,6 +29,15 @@ struct CachedField {
     field: Arc<Field>,
 }
 
+/// The chart beside the plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SideChart {
+    /// Distances to the manifold.
+    Distance,
+    /// Errors of averaging and of splitting.
+    Multiscale,
+}
+
 /// View `slow_manifold`.
 pub struct SlowManifold {
     /// The start that the user chose, and its system.
@@ -34,11 +46,13 @@ pub struct SlowManifold {
     window: Option<(PlanarSystem, Bounds)>,
     fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
+    errors: KeyedCache<Source, OnceCell<Option<Arc<MultiscaleErrors>>>>,
     /// The last that could be drawn: it stays while a formula is being typed.
     made: Option<CachedField>,
     chosen: Option<Background>,
     particles: ParticleLayer,
     chart: ChartState,
+    side_chart: SideChart,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,
 }
@@ -50,10 +64,12 @@ impl Default for SlowManifold {
             window: None,
             fields: KeyedCache::default(),
             runs: KeyedCache::default(),
+            errors: KeyedCache::default(),
             made: None,
             chosen: None,
             particles: ParticleLayer::default(),
             chart: ChartState::default(),
+            side_chart: SideChart::Distance,
             size: vec2(480.0, 320.0),
         }
     }
@@ -89,6 +105,13 @@ impl SlowManifold {
         let start = self.start(&made.field);
         let kept = self.runs.at((made.source.clone(), epsilon, start));
         kept.get_or_insert_with(|| Arc::new(Run::solve(&made.field, epsilon, start))).clone()
+    }
+
+    /// The errors of averaging and splitting, computed once a source and only where they are shown.
+    fn errors(&mut self, made: &CachedField) -> Option<Arc<MultiscaleErrors>> {
+        let Field { plane, bounds, manifold, .. } = &*made.field;
+        let kept = self.errors.at(made.source.clone());
+        kept.get_or_init(|| multiscale_errors(plane, bounds, manifold).map(Arc::new)).clone()
     }
 
     /// The field and the trajectory that were computed last.

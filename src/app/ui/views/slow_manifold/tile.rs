@@ -4,7 +4,7 @@
 use eframe::egui::{Key, Stroke};
 
 use super::{
-    CachedField, SlowManifold, charts,
+    CachedField, SideChart, SlowManifold, charts,
     field::Run,
     meanings,
     scene::{Scene, legend_ui},
@@ -12,7 +12,7 @@ use super::{
     sheet::Sheet,
 };
 use crate::{
-    analysis::fast_slow_plane::{Point, canard_value},
+    analysis::fast_slow_plane::{MultiscaleError, Point, SPLITTING_STEPS, canard_value},
     config::Setting,
     labs::equilibrium::slow_manifold::{ManifoldMeaning, PlanarSystem, SlowManifoldSettings},
     ui::{
@@ -25,6 +25,16 @@ const MEANINGS: [(ManifoldMeaning, &str); 3] = [
     (ManifoldMeaning::Operator, "M1 operator"),
     (ManifoldMeaning::Sphere, "M2 sphere"),
     (ManifoldMeaning::Dynamical, "M3 dynamical"),
+];
+const CHARTS: [(SideChart, &str, &str); 2] = [
+    (SideChart::Distance, "distance", "How far the true motion is from f = 0 and from h\u{2080} + \u{3b5}h\u{2081}."),
+    (
+        SideChart::Multiscale,
+        "averaging",
+        "Two ways to follow the slow variable with long steps, and how far each is from the true motion. Averaging, the \
+         heterogeneous multiscale method where x comes to rest, takes g at that rest: off by a multiple of \u{3b5}, and no \
+         fast step is taken. Lie splitting moves x alone, then y alone: off by a multiple of its step.",
+    ),
 ];
 /// Width of what stands beside the picture, as a share; and the least room for it, points.
 const SIDE: f32 = 0.38;
@@ -56,6 +66,10 @@ impl SlowManifold {
             ui.separator();
             if let Some(each) = behind.choice_ui(ui) {
                 self.chosen = Some(each);
+            }
+            ui.separator();
+            for (chart, words, tip) in CHARTS {
+                ui.selectable_value(&mut self.side_chart, chart, words).on_hover_text(tip);
             }
             if settings.system == PlanarSystem::VanDerPol {
                 ui.separator();
@@ -141,7 +155,11 @@ impl SlowManifold {
             ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, ui.available_width()).size().y + 6.0;
         let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
-        charts::distance_chart(&made.field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
+        let chart = match self.side_chart {
+            SideChart::Distance => charts::distance_chart(&made.field, run.epsilon, cx.theme),
+            SideChart::Multiscale => charts::multiscale_chart(self.errors(made).as_deref(), run.epsilon, cx.theme),
+        };
+        chart.show(ui, size, cx.theme, &mut self.chart);
         if !has_room && !cx.has_controls {
             return; // a picture has no pointer to open it
         }
@@ -320,6 +338,14 @@ impl View for SlowManifold {
             };
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));
+        }
+        if let Some(errors) = self.errors.get(&made.source).and_then(|kept| kept.get()?.as_ref()) {
+            let column = |error: fn(&MultiscaleError) -> f64| {
+                errors.points.iter().map(|p| [p.epsilon, error(p)]).collect::<Vec<Point>>()
+            };
+            rows("error of averaging (y) by eps (x)", 0, &column(|p| p.averaged));
+            rows("error of splitting (y) by eps (x)", SPLITTING_STEPS[0], &column(|p| p.splitting[0]));
+            rows("error of splitting (y) by eps (x)", SPLITTING_STEPS[1], &column(|p| p.splitting[1]));
         }
         Some(table.finish())
     }
