@@ -173,9 +173,13 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
 fn the_transformer_carries_keys_and_values_where_bdh_carries_its_state() -> Outcome {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;
     let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
-    for (key, value) in [("variants.baseline", "true"), ("train.batch", "3"), ("variants.cache", "40")] {
+    for (key, value) in [("train.batch", "3"), ("variants.cache", "40")] {
         config.set_text(&knobs, key, value)?;
     }
+    let refused = (lab.plan)(&config).map(|_| ()).unwrap_err();
+    assert_eq!(refused.key(), Some("variants.cache"));
+    assert!(refused.to_string().contains("`variants.baseline`"), "{refused}");
+    config.set_text(&knobs, "variants.baseline", "true")?;
     let refused = (lab.plan)(&config).map(|_| ()).unwrap_err();
     assert_eq!(refused.key(), Some("variants.cache"));
     assert!(refused.to_string().contains("`train.carry`"), "{refused}");

@@ -194,10 +194,11 @@ fn the_transformers_window_slides_along_long_texts() {
         let ids: Vec<u32> = (0..after + 4).map(|i| if i < 40 { first } else { 100 + i as u32 % 7 }).collect();
         let text = candle_core::Tensor::from_vec(ids, (1, after + 4), &nn::Device::Cpu).unwrap();
         let logits = model.logits(&text, &mut nn::Tap::off()).unwrap();
-        [40, after].map(|at| nn::host::to_f32(&logits.narrow(1, at, 1).unwrap()).unwrap())
+        [40, after - 1, after].map(|at| nn::host::to_f32(&logits.narrow(1, at, 1).unwrap()).unwrap())
     });
     assert_ne!(ends[0][0], ends[1][0], "the window reaches the tokens just before");
-    assert_eq!(ends[0][1], ends[1][1]);
+    assert_ne!(ends[0][1], ends[1][1], "layer by layer it reaches so far");
+    assert_eq!(ends[0][2], ends[1][2], "and no farther");
 }
 
 #[test]
@@ -208,6 +209,7 @@ fn settings_that_do_not_fit_are_named() {
         (&[("model.heads", "3")], ["`model.heads` = 3", "try 15"]),
         (&off, ["no variant", "`mechanism.fixed`"]),
         (&[("corpus.vocab", "100")], ["corpus.vocab", "at least 256"]),
+        (&[("compare.window", "6")], ["`compare.window` = 6", "`compare.transformer`"]),
         (TOO_SMALL, ["`compare.transformer`", "make the models larger"]),
     ] {
         let error = plan(settings).map(|_| ()).unwrap_err();

@@ -65,14 +65,18 @@ impl FamilySpec for AlibiGptSpec {
 
 impl AlibiGptSpec {
     /// The memory of a net of so much that carries keys and values, if it does: two buffers a layer, and blocks of several
-    /// operations, each of which saves its own; the scores of a batch are those of its tokens and of the buffers'.
+    /// operations, each of which saves its own; the scores of a batch are those of its tokens with each other and with
+    /// the tokens before them, of which there are no more than the batches since the last reset had.
     fn with_carried(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
-        let (Some(Carry { rows, .. }), Some(window)) = (self.carry, self.window) else { return memory };
+        let (Some(Carry { rows, every }), Some(window)) = (self.carry, self.window) else { return memory };
         let (d, layers) = (self.d_model as f64, self.layers as f64);
         let carried = 2.0 * layers * rows as f64 * window as f64 * d;
+        let past = (window as f64).min(every.saturating_sub(1) as f64 * step.tokens);
         let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
-        let scores = step.positions() * self.heads as f64 * (step.tokens + window as f64);
-        let activations = memory.activations + layers * (block + 6.0 * scores) + 2.0 * carried;
+        let scores = step.positions() * self.heads as f64 * (step.tokens + past);
+        // each layer keeps its scores and their bias, which is that of one row; going back holds some of one layer besides
+        let kept = layers * (block + 6.0 * scores + scores / step.rows);
+        let activations = memory.activations + kept + 4.0 * scores + 2.0 * carried;
         StepMemory { weights: memory.weights + carried, activations, ..memory }
     }
 }

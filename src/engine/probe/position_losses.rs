@@ -6,6 +6,14 @@ use crate::{
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
 
+/// A model that reads texts of any length.
+pub struct LongReader<'m> {
+    model: &'m dyn Model,
+    /// Its attention is made of several operations, with tables over pairs of tokens. That of a transformer is one
+    /// operation, which on the CPU works block by block.
+    has_tables: bool,
+}
+
 /// Makes a [`Measured`] of a model of traces, or of a transformer that reads texts of any length; nothing where the text is
 /// a task.
 pub struct PositionLosses;
@@ -15,22 +23,30 @@ const WIDER: f64 = 1.4;
 
 impl Probe for PositionLosses {
     type Args = PositionLossesArgs;
-    type Subject<'m> = &'m dyn Model;
+    type Subject<'m> = LongReader<'m>;
 
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn Model> {
+    fn subject(model: &mut dyn Trainable) -> Option<LongReader<'_>> {
         let Capabilities { token_model, trace_blocks, residual_layers, positions, .. } = model.capabilities();
         let is_long_transformer = residual_layers.is_some() && positions.is_none();
-        token_model.filter(|_| trace_blocks.is_some() || is_long_transformer)
+        let has_tables = trace_blocks.is_some();
+        token_model.filter(|_| has_tables || is_long_transformer).map(|model| LongReader { model, has_tables })
     }
 
-    fn ask(model: &dyn Model, args: &PositionLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(
+        LongReader { model, has_tables }: LongReader<'_>,
+        args: &PositionLossesArgs,
+        cx: &ProbeInputs<'_>,
+    ) -> Result<Vec<Answer>> {
         if cx.corpus.guess().is_some() {
             return Ok(vec![]);
         }
         let window = args.window;
         let len = (window * args.times).min(args.longest.max(window));
-        // Attention reads a text by tables over its pairs of tokens: scores, weights and their product with the mask.
-        let tables = 3 * (len as u64).pow(2) * size_of::<f32>() as u64;
+        // scores, weights and their product with the mask
+        let tables = match has_tables || !cx.device.is_cpu() {
+            true => 3 * (len as u64).pow(2) * size_of::<f32>() as u64,
+            false => 0,
+        };
         let what = format!("attention over a text of {len} tokens takes");
         refuse_beyond_memory(tables, &what, "ask with a smaller `longest` or `times`")?;
         let held_out = cx.corpus.held_out(args.texts, len)?;

@@ -93,7 +93,7 @@ settings! {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
-        /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. The paper's has 4,096. A step takes longer with it.
+        /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
         #[knob("Keys and values it carries", range(0..=8192), unit("tokens"))]
         cache: usize = 0,
         /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
@@ -181,14 +181,26 @@ impl Training<'_> {
         Ok(Variant::new("normfree", "BDH without norms", ModelSpec::Bdh(spec)))
     }
 
-    /// A Transformer with as many parameters as the model, which carries keys and values of the last `cache` tokens; 0
-    /// carries none. Errors name the key.
-    pub fn baseline(&self, cache: usize) -> Result<Variant, ConfigError> {
-        if cache > 0 && self.carry.carry == 0 {
-            return Err(ConfigError::inconsistent(
-                BesideSettings::cache.name,
-                "`variants.cache` carries keys and values from batch to batch, and `train.carry` = 0 begins every window anew; set `train.carry`, or `variants.cache` to 0",
-            ));
+    /// A Transformer with as many parameters as the model, which may carry keys and values of the last tokens; `None` where
+    /// it is switched off. Errors name the key.
+    pub fn baseline(&self, beside: &BesideSettings) -> Result<Option<Variant>, ConfigError> {
+        let cache = beside.cache;
+        let why = match cache {
+            0 => None,
+            _ if !beside.baseline => Some(
+                "is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on",
+            ),
+            _ if self.carry.carry == 0 => Some(
+                "carries keys and values from batch to batch, and `train.carry` = 0 begins every window anew; set `train.carry`",
+            ),
+            _ => None,
+        };
+        if let Some(why) = why {
+            let key = BesideSettings::cache.name;
+            return Err(ConfigError::inconsistent(key, format!("`{key}` = {cache} {why}, or set `{key}` to 0")));
+        }
+        if !beside.baseline {
+            return Ok(None);
         }
         if self.model.checkpoint.path().is_some() {
             return Err(ConfigError::inconsistent(
@@ -199,7 +211,8 @@ impl Training<'_> {
         let vocab = self.corpus.vocab;
         let model = equal_transformer(self.spec()?.parameters(vocab), vocab, BesideSettings::baseline.name)?;
         let (window, carry) = if cache > 0 { (Some(cache), self.carried()) } else { (None, None) };
-        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", ModelSpec::AlibiGpt(AlibiGptSpec { window, carry, ..model })))
+        let model = ModelSpec::AlibiGpt(AlibiGptSpec { window, carry, ..model });
+        Ok(Some(Variant::new("alibi_gpt", "GPT with ALiBi", model)))
     }
 
     /// These variants on the corpus of `corpus.*`.

@@ -72,6 +72,7 @@ impl Merging<'_> {
         for (key, on, why) in [
             (CarrySettings::carry.name, carry.carry > 0, "a carried state belongs to one text"),
             (BesideSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
+            (BesideSettings::cache.name, self.beside.cache > 0, "a Transformer cannot be merged"),
             (BesideSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
             (BesideSettings::gated.name, self.beside.gated, "its stages are those of one model"),
             (BesideSettings::normfree.name, self.beside.normfree, "its stages are those of one model"),

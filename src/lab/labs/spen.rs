@@ -202,6 +202,15 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     if over_depth.is_empty() || has_traces {
         check(&s.model, &variants)?;
     }
+    let window = CompareSettings::window.name;
+    if s.compare.window > 0 && !(s.compare.transformer && has_traces) {
+        let why = format!(
+            "`{window}` = {} is that of the transformer beside models with traces, and this run has none; switch \
+             `compare.transformer` on, or set `{window}` to 0",
+            s.compare.window
+        );
+        return Err(ConfigError::inconsistent(window, why));
+    }
     let transformer = match s.compare.transformer && has_traces {
         true => Some(transformer(&variants, s.corpus.vocab, s.compare.window)?),
         false => None,

@@ -137,8 +137,8 @@ fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
         if s.variants.normfree {
             variants.push(training.without_norms()?);
         }
-        if s.variants.baseline {
-            variants.push(training.baseline(s.variants.cache)?);
+        if let Some(baseline) = training.baseline(&s.variants)? {
+            variants.push(baseline);
         }
         training.plan(&variants, probes(s))?
     };

@@ -16,7 +16,7 @@ use super::{
     trajectory::{SolveLimits, StopReason, solve, solve_moving},
 };
 
-/// Steps of the two splittings.
+/// The numbers of steps of the two splittings.
 pub const SPLITTING_STEPS: [usize; 2] = [8, 64];
 /// Steps of the averaged system, whose own error is far below eps.
 const AVERAGED_STEPS: usize = 256;
@@ -28,11 +28,11 @@ pub struct MultiscaleError {
     pub epsilon: f64,
     /// The averaged system, with x at rest.
     pub averaged: f64,
-    /// Lie splitting in so many steps as [`SPLITTING_STEPS`] says.
+    /// Lie splitting, by the numbers of steps of [`SPLITTING_STEPS`].
     pub splitting: [f64; 2],
 }
 
-/// Errors for eps from 1e-3 to 1, of all from one start at rest.
+/// Errors for eps from 1e-3 to 1; each begins at the same point, where x is at rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultiscaleErrors {
     /// The errors, one entry for each eps.
@@ -41,7 +41,8 @@ pub struct MultiscaleErrors {
     pub time: f64,
     /// d log(error) / d log(eps) of averaging, fitted to the eps up to [`FITTED`]; the theorem's is 1.
     pub averaged_slope: f64,
-    /// The order in H of the splitting at the least eps, from its two numbers of steps; the theorem's is 1.
+    /// The order in H of the splitting at the least eps that has a solution, from its two numbers of steps; the theorem's
+    /// is 1. Not finite where an error is 0.
     pub splitting_order: f64,
 }
 

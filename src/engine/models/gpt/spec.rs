@@ -43,10 +43,10 @@ defaults! {
         pub residual: ResidualMixing = ResidualMixing::Fixed,
         /// Tokens that a token sees, itself among them; `None`: the whole text.
         pub window: Option<usize> = None,
-        /// Keys and values that go on from batch to batch, those of the `window` last tokens first in, first out, as the
-        /// Transformer of the BDH paper has them (arXiv 2509.26507, appendix B.2); `None` begins every batch without. They
-        /// go token by token, so that a token sees the same wherever the text is cut into batches; a cache that is renewed
-        /// once a batch, as in Transformer-XL, lets later tokens of a batch see more.
+        /// Keys and values that go on from batch to batch, those of the `window` last tokens first in, first out; `None`
+        /// begins every batch without. The Transformer of the BDH paper has such a cache (arXiv 2509.26507, appendix B.2)
+        /// in the manner of Transformer-XL: it is renewed once a batch, whose later tokens therefore see more. Here it goes
+        /// token by token, so that a token sees as much wherever the text is cut into batches.
         pub carry: Option<Carry> = None,
     }
 }
@@ -80,13 +80,13 @@ impl AlibiGptSpec {
     }
 
     /// Floating-point operations of a training step for each token of a text of `tokens`: three times those of the
-    /// forward pass. Attention reads half of the text on average, and less of it through a window; with carried keys and
-    /// values it reads a whole window.
+    /// forward pass. Attention reads half of the text on average, and less of it through a window; batches that carry keys
+    /// and values are one text until these are reset.
     pub fn training_flops(&self, vocab: usize, tokens: usize) -> f64 {
-        let (d, layers, tokens) = (self.d_model as f64, self.layers as f64, tokens as f64);
-        let window = self.window.map_or(tokens, |w| w as f64);
-        let seen = window.min(tokens);
-        let twice_read = if self.carry.is_some() { 2.0 * window } else { seen * (2.0 - seen / tokens) };
+        let (d, layers) = (self.d_model as f64, self.layers as f64);
+        let tokens = tokens as f64 * self.carry.map_or(1.0, |carry| carry.every.max(1) as f64);
+        let seen = self.window.map_or(tokens, |w| tokens.min(w as f64));
+        let twice_read = seen * (2.0 - seen / tokens);
         6.0 * (layers * (12.0 * d * d + d * twice_read) + vocab as f64 * d)
     }
 

@@ -12,7 +12,7 @@ pub struct KeyValueCache {
 }
 
 impl KeyValueCache {
-    /// Tokens that were read.
+    /// Tokens whose keys and values it holds.
     pub fn len(&self) -> usize {
         self.kept.as_ref().map_or(0, |[k, _]| k.dims().get(2).copied().unwrap_or(0))
     }

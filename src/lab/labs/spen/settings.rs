@@ -87,7 +87,7 @@ settings! {
         /// A transformer without traces (GPT, ALiBi) of as many parameters as the largest model of the staircase, on the same batches; width and layers follow from that count.
         #[knob("Transformer")]
         transformer: bool = false,
-        /// Tokens that a token of the transformer sees, itself among them: a window that slides along a long text. 0 sees the whole text. The paper's has 1,024.
+        /// Tokens that a token of the transformer sees, itself among them: a window that slides along a long text. It limits training too. 0 sees the whole text. The paper's has 1,024.
         #[knob("Attention window", range(0..=8192), unit("tokens"))]
         window: usize = 0,
     }

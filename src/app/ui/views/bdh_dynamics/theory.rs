@@ -45,7 +45,7 @@ fn words(claim: TheoryClaim) -> ClaimWords {
         },
         TheoryClaim::Supermodular => ClaimWords {
             name: "Two sources",
-            about: "Section 5.4: below a bias of 1.5/r, two nodes that both lead to a third make it fire only together. \
+            about: "Section 5.4: with a bias of \u{2212}1.5/r, two nodes that both lead to a third make it fire only together. \
                     Gain over what each does alone: 1 is the paper's value; neighbours of one of them are the null. \
                     Without ReLU it is 0; with ReLU alone it is never above 0.",
             x: Axis::new("rank d").log(),

@@ -70,12 +70,15 @@ pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: 
         let theorem = averaged.iter().map(|[e, _]| [*e, foot * e / from]).collect::<Vec<_>>();
         chart.add(Line::new("averaged: slope 1 is the theorem", theme.grey(), theorem).dashed().unnamed());
     }
-    let name = format!("averaged: slope {}", rounded(errors.averaged_slope, 2));
+    let fitted = |what: &str, value: f64| {
+        if value.is_finite() { format!(": {what} {}", rounded(value, 2)) } else { String::new() }
+    };
+    let name = format!("averaged{}", fitted("slope", errors.averaged_slope));
     chart.add(Line::new(name, theme.text, averaged).dots());
     for (k, steps) in SPLITTING_STEPS.into_iter().enumerate() {
         let name = match k {
             0 => format!("Lie splitting, {steps} steps"),
-            _ => format!("{steps} steps: order {}", rounded(errors.splitting_order, 2)),
+            _ => format!("{steps} steps{}", fitted("order", errors.splitting_order)),
         };
         chart.add(Line::new(name, theme.series(k + 2), line(&|i| errors.points[i].splitting[k])).dots());
     }
