@@ -100,11 +100,6 @@ pub fn plain_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
     reference_without_norms(qkv, plain_spec(qkv, heads)?)
 }
 
-/// Same as [`plain`], with ALiBi.
-pub fn plain_alibi(qkv: &Tensor, heads: usize) -> Result<Tensor> {
-    without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
-}
-
 /// Same as [`plain_reference`], with ALiBi.
 pub fn plain_alibi_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
     reference_without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
