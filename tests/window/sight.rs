@@ -122,8 +122,12 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
     }
     let view_of =
         |tile: u64| front.iter().find(|(id, ..)| id.0 == tile).map_or("no tile", |(_, view, _)| view.as_str());
-    for found in &drawn.plots {
-        let (size, least) = (found.in_sight.size(), plot::LEAST_PLOT);
+    for (nth, found) in drawn.plots.iter().enumerate() {
+        // The first chart of a tile is in sight as a whole; others may have to be scrolled to.
+        let is_first = drawn.plots[..nth].iter().all(|before| before.tile != found.tile);
+        let is_roomy = sheet.least_tile > 0.0;
+        let size = if is_first && is_roomy { found.in_sight.size() } else { found.area.size() };
+        let least = plot::LEAST_PLOT;
         if size.x < least.x - SLACK || size.y < least.y - SLACK {
             let (view, chart) = (view_of(found.tile), &found.chart);
             faults.push(format!("{view}: of the plot of {chart} {} x {} points are in sight", size.x, size.y));

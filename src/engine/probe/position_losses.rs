@@ -14,6 +14,15 @@ pub struct LongReader<'m> {
     has_tables: bool,
 }
 
+impl<'m> FromModel<'m> for LongReader<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, trace_blocks, residual_layers, positions, .. } = model.capabilities();
+        let is_long_transformer = residual_layers.is_some() && positions.is_none();
+        let has_tables = trace_blocks.is_some();
+        token_model.filter(|_| has_tables || is_long_transformer).map(|model| Self { model, has_tables })
+    }
+}
+
 /// Makes a [`Measured`] of a model of traces, or of a transformer that reads texts of any length; nothing where the text is
 /// a task.
 pub struct PositionLosses;
@@ -24,13 +33,6 @@ const WIDER: f64 = 1.4;
 impl Probe for PositionLosses {
     type Args = PositionLossesArgs;
     type Subject<'m> = LongReader<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<LongReader<'_>> {
-        let Capabilities { token_model, trace_blocks, residual_layers, positions, .. } = model.capabilities();
-        let is_long_transformer = residual_layers.is_some() && positions.is_none();
-        let has_tables = trace_blocks.is_some();
-        token_model.filter(|_| has_tables || is_long_transformer).map(|model| LongReader { model, has_tables })
-    }
 
     fn ask(
         LongReader { model, has_tables }: LongReader<'_>,

@@ -44,7 +44,7 @@ pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
     Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_picture, begin_tile, drawn, end_tile, fits, fits_beside,
-    fits_two, lacking_height, note_table, watch,
+    fits_two, is_low, lacking_height, note_table, watch,
 };
 
 /// Smallest size at which a chart is legible, points.

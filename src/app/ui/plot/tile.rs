@@ -8,6 +8,9 @@ pub const LEAST_PLOT: Vec2 = Vec2::new(260.0, 160.0);
 /// Room of a chart around its data, and of the gap to its neighbour, points.
 const AROUND: Vec2 = Vec2::new(76.0, 48.0);
 
+/// Height of some lines of words, points.
+const WORDS: f32 = 60.0;
+
 /// The tile whose view is being drawn; `None` outside of tiles, as in a picture.
 #[derive(Clone, Copy, Default)]
 struct CurrentTile(Option<u64>);
@@ -161,6 +164,11 @@ pub fn fits(ctx: &Context, width: f32) -> bool {
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
     let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + AROUND.x) } else { 0.0 };
     width > wide.max(least)
+}
+
+/// True if a tile has no room for words above a chart: then they stand below it, so that it is in sight as a whole.
+pub fn is_low(ui: &Ui) -> bool {
+    current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + AROUND.y + WORDS
 }
 
 /// True if the charts of one x axis are to stand beside one another: in a tile that is too low for their least heights

@@ -16,7 +16,7 @@ pub use crate::ui::{
     plot::{
         self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Span, Stroke, by_place, clip,
         colour_bar::{Colours, colour_bar},
-        distance_to, drawing, empty_ui, fits_two,
+        distance_to, drawing, empty_ui, fits_two, is_low,
         map_cells::MapCells,
         over_steps, paint_mark, pairs, quote, value_label, zoom_factor,
     },

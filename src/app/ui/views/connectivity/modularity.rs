@@ -110,7 +110,8 @@ impl Modularity {
         chart
     }
 
-    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    /// The button, and in a tile that is not low the words beside it.
+    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, is_low: bool) {
         let variant = Some(cx.selection.variant);
         let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(variant);
         ui.horizontal_wrapped(|ui| {
@@ -123,12 +124,11 @@ impl Modularity {
                 let args = GraphModularityArgs { graph: args(cx.config), ..GraphModularityArgs::default() };
                 cx.ask_now::<GraphModularity>(variant, &args);
             }
-            let words = match (is_waiting, Self::verdict(cx)) {
-                (true, _) => "measuring".to_owned(),
-                (_, Some(verdict)) => verdict,
-                _ => String::new(),
-            };
-            note_ui(ui, cx.theme, words);
+            if is_waiting {
+                note_ui(ui, cx.theme, "measuring");
+            } else if !is_low {
+                note_ui(ui, cx.theme, Self::verdict(cx).unwrap_or_default());
+            }
         });
     }
 
@@ -159,7 +159,8 @@ impl View for Modularity {
             return;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
-        Self::controls_ui(ui, cx);
+        let is_low = is_low(ui);
+        Self::controls_ui(ui, cx, is_low);
         let room = ui.available_size();
         if fits_two(ui.ctx(), room.x, 1.2 * room.y) {
             ui.horizontal(|ui| {
@@ -172,6 +173,9 @@ impl View for Modularity {
             let high = ((room.y - 6.0) / 2.0).floor();
             edges.show(ui, vec2(room.x, high), cx.theme, &mut self.states[0]);
             training.show(ui, vec2(room.x, high), cx.theme, &mut self.states[1]);
+        }
+        if let Some(verdict) = Self::verdict(cx).filter(|_| is_low) {
+            note_ui(ui, cx.theme, verdict);
         }
     }
 

@@ -167,6 +167,12 @@ impl Threshold {
         }
     }
 
+    fn words_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, histogram: &EntryHistogram) {
+        let words = self.summary(cx, histogram);
+        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+        Self::head_pairs_ui(ui, cx);
+    }
+
     fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
         let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
@@ -244,13 +250,17 @@ impl View for Threshold {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         };
-        let words = self.summary(cx, histogram.value);
-        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
-        Self::head_pairs_ui(ui, cx);
+        let is_low = is_low(ui);
+        if !is_low {
+            self.words_ui(ui, cx, histogram.value);
+        }
         let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
         let range = self.state.zoom_x.or(chart.x.fixed);
         if let Some(range) = range {
             self.handle_ui(ui, cx, drawn.area, range, histogram.value);
+        }
+        if is_low {
+            self.words_ui(ui, cx, histogram.value);
         }
     }
 

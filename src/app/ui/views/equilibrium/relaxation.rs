@@ -205,18 +205,25 @@ impl View for RelaxationView {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         let flow = measured.value;
-        note_ui(ui, cx.theme, verdict(flow));
-        let room = ui.available_size();
-        if !is_wide(ui, room.x) {
-            self.picture(ui, cx, room, flow, self.shown);
-            return;
+        let is_low = is_low(ui);
+        if !is_low {
+            note_ui(ui, cx.theme, verdict(flow));
         }
-        let beside = if self.shown == RelaxationPicture::Distances { RelaxationPicture::Particles } else { self.shown };
-        let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-        ui.horizontal(|ui| {
-            self.picture(ui, cx, size, flow, RelaxationPicture::Distances);
-            self.picture(ui, cx, size, flow, beside);
-        });
+        let room = ui.available_size();
+        if is_wide(ui, room.x) {
+            let is_first = self.shown == RelaxationPicture::Distances;
+            let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
+            let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+            ui.horizontal(|ui| {
+                self.picture(ui, cx, size, flow, RelaxationPicture::Distances);
+                self.picture(ui, cx, size, flow, beside);
+            });
+        } else {
+            self.picture(ui, cx, room, flow, self.shown);
+        }
+        if is_low {
+            note_ui(ui, cx.theme, verdict(flow));
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
