@@ -98,9 +98,8 @@ impl<'m> FromModel<'m> for GatedAttention<'m> {
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
         let Capabilities { attention_layers, two_timescales, fixed_point, .. } = model.capabilities();
         let (streams, injected) = (two_timescales?, fixed_point?.start_tap());
-        let last = format!(".r{}", streams.rounds.checked_sub(1)?);
-        let is_behind = |layer: &AttentionLayer| layer.path.starts_with("post.") && layer.path.ends_with(&last);
-        let layers: Vec<_> = attention_layers.into_iter().filter(is_behind).collect();
+        let last = streams.rounds.checked_sub(1)?;
+        let layers: Vec<_> = attention_layers.into_iter().filter(|l| streams.follows_injection(l, last)).collect();
         if layers.is_empty() {
             return None;
         }

@@ -26,6 +26,11 @@ impl TwoTimescales {
     pub fn slow_tap(&self, round: usize) -> String {
         format!("y_up.r{round}")
     }
+
+    /// True for an attention layer of the fast stream that follows the injection of this round.
+    pub fn follows_injection(&self, layer: &AttentionLayer, round: usize) -> bool {
+        layer.path.starts_with("post.") && layer.path.ends_with(&format!(".r{round}"))
+    }
 }
 
 /// The coupling of the slow stream into the fast one. A probe that changes it restores it.

@@ -115,13 +115,13 @@ impl View for Merging {
             return stages::csv(cx);
         }
         let measured = cx.answered::<measurements::Merging>()?;
-        let mut csv = "text,model,loss\n".to_owned();
+        let mut table = Table::new(["text", "model", "loss"]);
         for (t, text) in measured.texts.iter().enumerate() {
             for (model, losses) in models(measured.value) {
                 let loss = losses.get(t).copied().unwrap_or(f32::NAN);
-                csv.push_str(&format!("{text},\"{}\",{loss}\n", model.replace('"', "\"\"")));
+                table.cells(&[text, &model, &loss]);
             }
         }
-        Some(csv)
+        Some(table.finish())
     }
 }
