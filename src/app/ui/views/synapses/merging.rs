@@ -93,7 +93,7 @@ impl View for Merging {
             }
             ui.add_space(8.0);
             for line in &measured.notes {
-                ui.label(RichText::new(line).small().color(theme.secondary));
+                note_ui(ui, theme, line);
             }
         });
     }

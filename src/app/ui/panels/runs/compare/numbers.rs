@@ -91,7 +91,7 @@ pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
 pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, selected: Option<usize>) {
     let Some(point) = selected else {
         let words = "A click selects a run in the table and in every picture.";
-        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+        note_ui(ui, shell.theme, words);
         return;
     };
     ui.label(RichText::new(format!("selected: {}", results.point_name(point))).small());
