@@ -60,6 +60,29 @@ fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'stat
     choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
 }
 
+/// Words over two pictures: both side by side where there is room, elsewhere the one that is chosen. `draw_ui` draws the
+/// first (0) or the second (1) in this size.
+fn two_pictures_ui(
+    ui: &mut Ui,
+    cx: &mut ViewCx<'_>,
+    shown: &mut usize,
+    names: [&'static str; 2],
+    words: String,
+    mut draw_ui: impl FnMut(&mut Ui, &mut ViewCx<'_>, usize, Vec2),
+) {
+    if cx.has_controls && !is_wide(ui, ui.available_width()) {
+        picture_ui(ui, shown, &[(0, names[0]), (1, names[1])]);
+    }
+    note_ui(ui, cx.theme, words);
+    let room = ui.available_size();
+    if is_wide(ui, room.x) {
+        let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+        ui.horizontal(|ui| (0..2).for_each(|picture| draw_ui(ui, cx, picture, size)));
+    } else {
+        draw_ui(ui, cx, *shown, room);
+    }
+}
+
 /// Names of the numbers of the control.
 const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
 
