@@ -12,6 +12,7 @@ use std::{
 
 use super::{filter_ui, ground, top_bar};
 use crate::{
+    analysis::distinct::distinct,
     experiments::run_table::{RunRow, filter::Filter, order::Order},
     labs::{LABS, headline::split},
     telemetry::RunNote,
@@ -154,14 +155,9 @@ impl RunsPage {
     /// Columns, settings and headline numbers that rows can be sorted by: those that some shown run has.
     fn keys(&self) -> Vec<String> {
         let columns = ["began", "name", "lab", "state", "steps", "seed", "loss", "size"];
-        let mut keys: Vec<String> = columns.map(str::to_owned).into();
         let shown = self.shown.iter().filter_map(|i| self.rows.get(*i));
-        for key in shown.flat_map(|r| r.headlines.keys().into_iter().chain(r.changed.keys().map(String::as_str))) {
-            if !keys.iter().any(|k| k == key) {
-                keys.push(key.to_owned());
-            }
-        }
-        keys
+        let of_runs = shown.flat_map(|r| r.headlines.keys().into_iter().chain(r.changed.keys().map(String::as_str)));
+        distinct(columns.into_iter().chain(of_runs)).into_iter().map(str::to_owned).collect()
     }
 }
 

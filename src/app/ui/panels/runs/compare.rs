@@ -6,12 +6,15 @@ mod numbers;
 mod scatter;
 
 use super::caption;
-use crate::ui::{
-    action::Actions,
-    comparison::{ComparedLine, ComparedRuns, Comparison},
-    multiples::{Multiples, ReplayedRuns},
-    panels::prelude::*,
-    views,
+use crate::{
+    analysis::distinct::distinct,
+    ui::{
+        action::Actions,
+        comparison::{ComparedLine, ComparedRuns, Comparison},
+        multiples::{Multiples, ReplayedRuns},
+        panels::prelude::*,
+        views,
+    },
 };
 
 /// Height of what stands under the chart, points.
@@ -333,13 +336,7 @@ fn rows(page: &ComparePage) -> impl Iterator<Item = ComparedRow<'_>> {
 
 /// The values of one setting over these runs, each once.
 fn values_of(values: &[String], runs: &[usize]) -> String {
-    let mut distinct: Vec<&str> = vec![];
-    for value in runs.iter().filter_map(|run| values.get(*run)) {
-        if !distinct.contains(&value.as_str()) {
-            distinct.push(value);
-        }
-    }
-    distinct.join(", ")
+    distinct(runs.iter().filter_map(|run| values.get(*run)).map(String::as_str)).join(", ")
 }
 
 #[cfg(test)]
