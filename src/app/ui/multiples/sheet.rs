@@ -63,6 +63,7 @@ pub fn difference_png(
     theme: &Theme,
 ) -> Result<Vec<u8>, String> {
     let mut state = DifferenceState::default();
-    figure::png(offscreen, theme, difference.size(), |ui| difference::cell_ui(ui, Ok(difference), names, theme, &mut state))
+    figure::png(offscreen, theme, difference.size(), |ui| {
+        difference::cell_ui(ui, Ok(difference), names, theme, &mut state)
+    })
 }
-

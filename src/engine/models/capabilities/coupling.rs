@@ -2,7 +2,7 @@
 
 use candle_core::Result;
 
-use super::super::Model;
+use super::{super::Model, attention::AttentionLayer};
 use crate::nn::pooling::Upsample;
 
 /// A fast stream of one state a token and a slow one of one state a block, coupled in rounds.

@@ -88,7 +88,11 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     if let Some(axis) = rule.axis().filter(|_| judged.along_axis.len() > 1) {
         curve::axis_ui(ui, theme, rule, judged);
         let sides = rule.sides_label(&judged.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
-        wrapped_ui(ui, format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."), theme.secondary);
+        wrapped_ui(
+            ui,
+            format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
+            theme.secondary,
+        );
     }
 }
 

@@ -13,7 +13,7 @@ pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.draft = Draft { folder: row.folder.clone(), note: row.note.clone() };
     }
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        note_ui(ui, shell, page, &row);
+        name_and_note_ui(ui, shell, page, &row);
         buttons_ui(ui, shell, page, &row);
         facts_ui(ui, shell, &row);
         result_ui(ui, shell, &row);
@@ -22,7 +22,7 @@ pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 }
 
 /// Name and note, kept when one leaves the field.
-fn note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
+fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
     let theme = shell.theme;
     let label = note_ui(ui, theme, "name");
     let draft = &mut page.draft.note;

@@ -102,8 +102,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
         ui.add(egui::Label::new(small_text(words, shell.theme.error)).truncate());
     }
     if let Some(words) = &results.complaint {
-        let words =
-            small_text(format!("the process that made the runs ended: {words}"), shell.theme.error);
+        let words = small_text(format!("the process that made the runs ended: {words}"), shell.theme.error);
         ui.add(egui::Label::new(words).truncate()).on_hover_text(results.complaint.as_deref().unwrap_or_default());
     }
     if progress.to_make() == 0 && !results.is_being_made {
