@@ -7,10 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use super::{
     attention_maps::rows_of,
     position_losses::token_losses,
-    token_residuals::{by_token, counted, with_gate_shut},
+    token_residuals::{BATCH, MAX_WINDOWS, by_token, counted, with_gate_shut},
 };
 use crate::{
-    analysis::rank_correlation::shift_test,
+    analysis::rank_correlation::{ROTATIONS, shift_test},
     models::capabilities::{AttentionLayer, CouplingModel, TwoTimescales},
     probe::prelude::*,
     telemetry::measurements::GateEntropyArgs,
@@ -18,12 +18,6 @@ use crate::{
 
 /// Makes a [`measurements::GateEntropy`].
 pub struct GateEntropy;
-
-/// Windows that are read at once, and at most: a task asks for few tokens of each.
-const BATCH: usize = 8;
-const MAX_WINDOWS: usize = 96;
-/// The number of rotations of the null model.
-const ROTATIONS: usize = 499;
 
 impl Probe for GateEntropy {
     type Args = GateEntropyArgs;

@@ -20,8 +20,6 @@ pub use map::StationaryMapView;
 pub use relaxation::RelaxationView;
 pub use spectrum::SpectrumView;
 
-/// Training steps after which an answer is asked anew: the network has learned on.
-const STALE: u64 = 50;
 const GAP: f32 = 6.0;
 
 /// The settings as they are in this frame.
@@ -33,7 +31,7 @@ fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
 /// Asks with the present settings whenever they change, or the network has learned on.
 fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> M::Args) {
     let args = args(&settings(cx));
-    cx.ask::<M>(None, &args, Freshness::Steps(STALE));
+    cx.ask::<M>(None, &args, Freshness::SELDOM);
 }
 
 /// A subtitle: what is shown, of which step, of what.
