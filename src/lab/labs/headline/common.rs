@@ -33,7 +33,6 @@ pub const ACCURACY: Headline = Headline {
     digits: Digits::Decimals(4),
     absent: "the text asks no question",
     source: Source::Scalar { channel: channels::ACCURACY, value: |v| v },
-    ..LOSS
 };
 
 /// A race's verdict: the paired difference of losses.
