@@ -2,10 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -209,9 +206,7 @@ impl AskedProgram<'_> {
         let Self { folder, info, address } = *self;
         let question = self.put(store::has_ended(folder), name, args).map_err(Failure::usage)?;
         let (begun, since) = (Instant::now(), jiff::Zoned::now().strftime("%H:%M:%S").to_string());
-        let is_asked_to_end = Arc::<AtomicBool>::default();
-        let ends = Arc::clone(&is_asked_to_end);
-        interrupt::on_interrupt(move || ends.store(true, Ordering::SeqCst));
+        let is_asked_to_end = interrupt::asked_to_end();
         loop {
             // looked at first, so that what comes at the last moment is taken
             let has_ended = store::has_ended(folder);
