@@ -6,6 +6,7 @@ mod points;
 
 use super::{figures, summary::fitted};
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         run_rows,
@@ -143,12 +144,7 @@ fn settings_table(names: &[String], differing: &[Difference]) -> TextTable {
 
 /// A row for each run and variant.
 fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
-    let mut keys: Vec<&str> = vec![];
-    for key in rows.iter().flat_map(|r| r.headlines.keys()) {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
+    let keys = distinct(rows.iter().flat_map(|r| r.headlines.keys()));
     let heading =
         |key: &&str| rows.iter().find_map(|r| r.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key));
     let head = ["run", "variant"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();

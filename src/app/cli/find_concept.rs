@@ -159,10 +159,7 @@ struct Searches<'a> {
 impl<'a> Searches<'a> {
     fn new(question: &'a ConceptQuestion, how: &'a Procedure, all: usize) -> Self {
         let told = StepProgress::new("searching", STEPS).into();
-        let cancelled = Arc::<AtomicBool>::default();
-        let asked = Arc::clone(&cancelled);
-        interrupt::on_interrupt(move || asked.store(true, Ordering::Relaxed));
-        Self { question, how, done: 0, all, told, cancelled }
+        Self { question, how, done: 0, all, told, cancelled: interrupt::asked_to_end() }
     }
 
     fn search(&mut self, model: &dyn Trainable) -> Result<SearchResult, Failure> {

@@ -3,10 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Instant,
 };
 
@@ -67,9 +64,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.
 fn print_numbers(folder: &Path) -> Result<(), Failure> {
-    let is_asked = Arc::<AtomicBool>::default();
-    let asked = Arc::clone(&is_asked);
-    interrupt::on_interrupt(move || asked.store(true, Ordering::SeqCst));
+    let is_asked = interrupt::asked_to_end();
     let mut follower = Follower { reader: Reader::follow(folder).map_err(Failure::wrong)?, info: Arc::default() };
     let mut trouble = String::new();
     let mut end = follower.print_new(true)?;

@@ -116,16 +116,10 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
             seed: 0,
             params: 0,
         }],
-        total_steps: 0,
         device: "no device".into(),
         threads: 1,
         corpus: format!("the file {name}"),
-        vocab: 0,
-        tokens_per_step: 0,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
+        ..RunInfo::default()
     };
     let about = if graph.title.is_empty() { name } else { format!("{name}: {}", graph.title) };
     let sample = Sample {

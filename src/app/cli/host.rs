@@ -10,7 +10,7 @@ use super::{
     json_kind,
     remote::FollowedRun,
     runs::Runs,
-    settings::{self, MAX_CONFIG},
+    settings,
     sweep::{self, background::Background},
     sweep_names::is_sweep,
 };
@@ -421,6 +421,6 @@ fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Del
 }
 
 fn read_config(path: &Path) -> Result<Delivery, String> {
-    let content = read_text(path, MAX_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+    let content = read_text(path, store::MAX_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
     Ok(Delivery::Text { path: path.to_owned(), content })
 }

@@ -4,7 +4,7 @@
 use std::{
     process,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -30,6 +30,14 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     if let Err(e) = ctrlc::set_handler(interrupted) {
         notice!("warning: Ctrl-C will end the process without a checkpoint ({e})");
     }
+}
+
+/// What becomes true when the process is asked to end; nothing else is told of it then.
+pub fn asked_to_end() -> Arc<AtomicBool> {
+    let asked = Arc::<AtomicBool>::default();
+    let told = Arc::clone(&asked);
+    on_interrupt(move || told.store(true, Ordering::SeqCst));
+    asked
 }
 
 /// True if the process was asked to end more than once: then nothing is waited for.

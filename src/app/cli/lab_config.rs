@@ -24,7 +24,7 @@ pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
         return Ok((&foreign::LAB, info.config.clone()));
     }
     const CONFIG: &str = "config.toml";
-    let text = read_text_inside(folder, CONFIG, settings::MAX_CONFIG);
+    let text = read_text_inside(folder, CONFIG, store::MAX_CONFIG);
     if text.as_ref().is_err_and(FileError::is_missing) {
         return Err(Failure::usage(format!("`{}` is not a run folder: it has no {CONFIG}", folder.display())));
     }

@@ -8,9 +8,6 @@ use crate::{
     ui::views,
 };
 
-/// Bytes of a config file; a longer one is none.
-pub const MAX_CONFIG: u64 = 256 << 10;
-
 /// The meaning of a name on the command line.
 pub enum Named {
     /// A lab, preset or config file.
@@ -80,7 +77,7 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     }
     let path = Path::new(name);
     if path.is_dir() {
-        return if ["config.toml", "run.json", "metrics.jsonl"].iter().any(|part| path.join(part).is_file()) {
+        return if store::is_run(path) {
             Ok(Named::Run(path.to_owned()))
         } else if is_sweep(path) {
             Ok(Named::Sweep(path.to_owned()))
@@ -149,7 +146,7 @@ fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
 }
 
 fn config_file(path: &Path) -> Result<Named, SettingsError> {
-    let (lab, config) = config_of(path, files::read_text(path, MAX_CONFIG))?;
+    let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
     Ok(Named::Config(lab, config))
 }
 

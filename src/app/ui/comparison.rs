@@ -2,20 +2,19 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
+use eframe::egui::{Ui, Vec2};
 
 use super::{
+    figure,
     plot::{Axis, Chart, ChartState, Curve, Line, Stroke},
-    theme::{self, Theme},
+    theme::Theme,
 };
 use crate::{
     experiments::{run_table::Difference, seeds::over_seeds, sweep::results::SweepResults},
-    gpu::offscreen::{Offscreen, Sheet},
+    gpu::offscreen::Offscreen,
 };
 
-const SIZE: [f32; 2] = [960.0, 600.0];
-const MARGIN: f32 = 16.0;
-const HEAD: f32 = 48.0;
+const SIZE: Vec2 = Vec2::new(960.0, 600.0);
 /// Colours of their own that lines have; further ones are dashed.
 const COLOURS: usize = 7;
 
@@ -105,8 +104,7 @@ pub struct Comparison {
 impl Comparison {
     /// Letters and digits, for a file's name: `gate-coupled`.
     pub fn file_stem(&self) -> String {
-        let words = format!("{}-{}", self.key, self.variant);
-        words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+        figure::file_stem(&format!("{}-{}", self.key, self.variant))
     }
 
     /// Lines of one place become their mean, with the spread over them.
@@ -151,27 +149,14 @@ impl Comparison {
 
     /// The bytes of a PNG file. Errors are in words.
     pub fn png(&self, offscreen: &mut Offscreen, theme: &Theme) -> Result<Vec<u8>, String> {
-        let sheet = Sheet { size: SIZE, pixels_per_point: 2.0 };
-        let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
         let mut state = ChartState::default();
-        let image = offscreen.draw(sheet, prepare, |ui| self.draw(ui, theme, &mut state)).map_err(|e| e.to_string())?;
-        image.png().map_err(|e| e.to_string())
+        figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, theme, &mut state))
     }
 
-    fn draw(&self, ui: &mut egui::Ui, theme: &Theme, state: &mut ChartState) {
-        let sheet = ui.max_rect();
-        let painter = ui.painter().clone();
-        painter.rect_filled(sheet, 0.0, theme.panel);
-        let at = sheet.min + vec2(MARGIN, MARGIN - 4.0);
-        painter.text(at, Align2::LEFT_TOP, &self.title, FontId::proportional(theme::TITLE), theme.text);
-        let at = at + vec2(0.0, 21.0);
-        painter.text(at, Align2::LEFT_TOP, self.subtitle(), FontId::proportional(theme::SMALL), theme.secondary);
-        let inside = Rect::from_min_max(
-            pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
-            sheet.right_bottom() - vec2(MARGIN, MARGIN),
-        );
-        let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
-        self.chart(theme).show(&mut inner, inside.size(), theme, state);
+    fn draw(&self, ui: &mut Ui, theme: &Theme, state: &mut ChartState) {
+        let mut inner = figure::sheet_ui(ui, theme, &self.title, &self.subtitle());
+        let size = inner.max_rect().size();
+        self.chart(theme).show(&mut inner, size, theme, state);
     }
 }
 

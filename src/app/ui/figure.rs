@@ -1,7 +1,7 @@
 //! A view as a picture, with title and subtitle, off screen: what `orrery render`, headless runs,
 //! tests and the window's PNG export use. It is the same view code as in the window.
 
-use eframe::egui::{self, Color32, FontId, Painter, Pos2, Rect, UiBuilder, pos2, vec2};
+use eframe::egui::{self, Color32, FontId, Painter, Pos2, Rect, UiBuilder, Vec2, pos2, vec2};
 
 use super::{
     action::Actions,
@@ -22,11 +22,13 @@ use crate::{
 };
 
 /// Margin around a figure, points.
-const MARGIN: f32 = 16.0;
+pub const MARGIN: f32 = 16.0;
 /// Times that a picture is made higher: charts above one another share what is added.
 const MAX_HEIGHTENED: usize = 6;
 /// Height of title and subtitle, points.
-const HEAD: f32 = 48.0;
+pub const HEAD: f32 = 48.0;
+/// The longest side of a picture, in pixels; what is larger is drawn with fewer pixels a point.
+const MAX_PIXELS: f32 = 8000.0;
 
 /// One view of one run at one step, to be drawn outside of its page.
 #[derive(Clone, Copy)]
@@ -52,7 +54,7 @@ impl<'a> Figure<'a> {
 }
 
 /// Title and subtitle, each on a line that is cut where it is too long.
-pub fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32, theme: &Theme) {
+fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32, theme: &Theme) {
     let line = |at: Pos2, text: &str, size: f32, colour: Color32| {
         let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(size), colour);
         job.wrap = egui::text::TextWrapping::truncate_at_width(width);
@@ -66,6 +68,33 @@ pub fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width:
 fn inside(sheet: Rect) -> Rect {
     let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
     Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
+}
+
+/// The ground of a sheet with its title and subtitle, and the room that they leave.
+pub fn sheet_ui(ui: &mut egui::Ui, theme: &Theme, title: &str, subtitle: &str) -> egui::Ui {
+    let sheet = ui.max_rect();
+    ui.painter().rect_filled(sheet, 0.0, theme.panel);
+    let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0);
+    head(ui.painter(), at, (title, subtitle), sheet.width() - 2.0 * MARGIN, theme);
+    ui.new_child(UiBuilder::new().max_rect(inside(sheet)))
+}
+
+/// The bytes of a PNG file of this size in points. Errors are in words.
+pub fn png(
+    offscreen: &mut Offscreen,
+    theme: &Theme,
+    size: Vec2,
+    ui: impl FnMut(&mut egui::Ui),
+) -> Result<Vec<u8>, String> {
+    let sheet = Sheet { size: size.into(), pixels_per_point: (MAX_PIXELS / size.max_elem()).min(2.0) };
+    let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
+    let image = offscreen.draw(sheet, prepare, ui).map_err(|e| e.to_string())?;
+    image.png().map_err(|e| e.to_string())
+}
+
+/// The name of a picture's file without its ending: letters, digits, and `_` for what some system does not allow.
+pub fn file_stem(words: &str) -> String {
+    words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
 /// A view whose picture says, in place of the subtitle, that it shows the answer to another question than the controls do.
@@ -207,15 +236,9 @@ impl Figure<'_> {
 
     /// The figure in the place that `ui` is, in the look of a picture: without controls.
     pub fn show(&self, ui: &mut egui::Ui, title: &str, view: &mut dyn View, selection: &mut Selection) {
-        let sheet = ui.max_rect();
-        let painter = ui.painter().clone();
-        painter.rect_filled(sheet, 0.0, self.theme.panel);
         let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
-        let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0);
-        head(&painter, at, (title, &subtitle), sheet.width() - 2.0 * MARGIN, self.theme);
-        let inside = inside(sheet);
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
-        let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
+        let mut inner = sheet_ui(ui, self.theme, title, &subtitle);
         self.with_cx(selection, |cx| {
             view.needs(cx);
             view.ui(&mut inner, cx);

@@ -46,16 +46,12 @@ pub mod widgets;
 
 pub use app::{App, Start, run, run_scripted};
 
+use crate::analysis::distinct::distinct;
+
 /// The application's name, as the window system and the folder of its settings know it.
 pub const NAME: &str = "Orrery";
 
 /// The views a lab's page may show, in the order of its panes.
 pub fn views_of(lists: lists::Lists, lab: &str) -> Vec<&'static str> {
-    let mut ids: Vec<&'static str> = vec![];
-    for pane in lists.lab(lab).map_or(&[][..], |l| l.panes) {
-        if !ids.contains(&pane.view) {
-            ids.push(pane.view);
-        }
-    }
-    ids
+    distinct(lists.lab(lab).map_or(&[][..], |l| l.panes).iter().map(|pane| pane.view))
 }

@@ -29,6 +29,13 @@ pub enum Freshness {
     FollowsAnswer(u64),
 }
 
+impl Freshness {
+    /// For an answer that is there at once.
+    pub const OFTEN: Self = Self::Steps(25);
+    /// For an answer that takes its time.
+    pub const SELDOM: Self = Self::Steps(50);
+}
+
 /// The last question put to one probe.
 #[derive(Debug, Clone)]
 struct LastQuestion {

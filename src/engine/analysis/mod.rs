@@ -7,6 +7,7 @@ pub mod cholesky;
 pub mod clustered_tests;
 pub mod communicating_classes;
 pub mod dense;
+pub mod distinct;
 pub mod eigenvalues;
 pub mod ema;
 pub mod fast_slow_plane;

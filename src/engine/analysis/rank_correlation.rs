@@ -36,6 +36,9 @@ pub struct ShiftTest {
     pub p: f64,
 }
 
+/// The usual number of draws of a [`shift_test`]: the least p is 1/500.
+pub const ROTATIONS: usize = 499;
+
 /// Two sequences of equal length. Under the null model `b` is rotated by a random number of places against `a`, which keeps
 /// what neighbours have in common (as in Politis and Romano's circular block bootstrap). NaN where nothing varies.
 pub fn shift_test(a: &[f64], b: &[f64], draws: usize, rng: &mut impl Rng) -> ShiftTest {

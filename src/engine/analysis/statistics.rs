@@ -54,10 +54,12 @@ pub fn largest<V: Copy + Into<f64>>(values: &[V], count: usize) -> Vec<usize> {
     places
 }
 
-/// The value that this share of all lies below, of an even number of values the upper middle one for .5; `None` for none.
+/// The value that this share of all lies below, of an even number of values the upper middle one for .5 and the largest for
+/// 1; `None` for none.
 pub fn upper_quantile<V: Copy + Into<f64>>(mut values: Vec<V>, share: f64) -> Option<V> {
     values.sort_by(|a, b| (*a).into().total_cmp(&(*b).into()));
-    values.get((values.len() as f64 * share) as usize).copied()
+    let at = (values.len() as f64 * share) as usize;
+    values.get(at.min(values.len().saturating_sub(1))).copied()
 }
 
 /// Mean and sample standard deviation (n - 1; zero for a single value).
@@ -117,7 +119,7 @@ mod tests {
     fn a_quantile_is_one_of_the_values() {
         assert_eq!(upper_quantile(vec![4.0, 1.0, 3.0, 2.0], 0.5), Some(3.0));
         assert_eq!(upper_quantile((0..20).rev().map(|v| v as f32).collect(), 0.9), Some(18.0));
-        assert_eq!(upper_quantile(vec![7.0f32], 0.9), Some(7.0));
+        assert_eq!(upper_quantile(vec![7.0f32, 6.0], 1.0), Some(7.0));
         assert_eq!(upper_quantile(Vec::<f64>::new(), 0.5), None);
     }
 

@@ -12,7 +12,7 @@ use super::{
     CorpusError, Position, TokenizerSpec, Windows,
     generated::grammar_roles::{self, Grammar, LONGEST, Role, Sentence, Vocabulary},
     permutation::{permute, scramble},
-    stream::Stream,
+    stream::{IGNORE, Stream},
     text_file::refused,
     tokenizer::Tokenizer,
 };
@@ -44,9 +44,6 @@ pub enum SentenceSet {
     /// Sentences about vehicles.
     TestTransfer = 3,
 }
-
-/// A target that asks nothing: what follows a sentence in its row.
-const IGNORE: u32 = u32::MAX;
 
 impl GrammarRoles {
     /// The tokens that sentences are made of: the 147 words, each with its place as id.

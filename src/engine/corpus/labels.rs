@@ -14,7 +14,7 @@ use super::{
     CorpusError, LabelledLines, Position, Windows,
     generated::opinions,
     permutation::{permute, scramble},
-    stream::Stream,
+    stream::{IGNORE, Stream},
     tokenizer::Tokenizer,
 };
 
@@ -26,9 +26,6 @@ pub struct Labels {
     /// The number of different labels, for each of which a classification head has a row.
     pub classes: usize,
 }
-
-/// A target that asks nothing.
-const IGNORE: u32 = u32::MAX;
 
 /// A sentence with the number of its label.
 struct Line {

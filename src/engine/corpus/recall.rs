@@ -1,16 +1,12 @@
 //! Windows of a task of recall, each one whole example, and each a pure function of seeds and index.
 
 use super::{
-    CorpusError, Position, Windows, generated::examples::Examples, permutation::scramble, stream::Stream,
+    CorpusError, Position, Windows,
+    generated::examples::Examples,
+    stream::{IGNORE, Stream, Subset, window_rng},
     tokenizer::Tokenizer,
 };
 use std::collections::{BTreeSet, HashMap};
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
-/// A target that asks nothing.
-const IGNORE: u32 = u32::MAX;
 
 /// An endless stream of examples. Only answers are targets: what follows anything else is chance.
 pub(super) struct RecallStream {
@@ -20,12 +16,6 @@ pub(super) struct RecallStream {
     ids: [u32; 128],
 }
 
-#[derive(Clone, Copy)]
-enum Subset {
-    Train = 1,
-    HeldOut = 2,
-}
-
 impl RecallStream {
     pub(super) fn new(examples: &'static dyn Examples, seed: u64) -> Self {
         Self { examples, seed, ids: [0; 128] }
@@ -33,8 +23,8 @@ impl RecallStream {
 
     /// `len + 1` ids, the first `len` of them an example, and the positions of its queries.
     fn row(&self, subset: Subset, seed: u64, index: u64, len: usize) -> (Vec<u32>, Vec<usize>) {
-        let key = scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ subset as u64);
-        let mut example = self.examples.example(&mut ChaCha8Rng::seed_from_u64(key), len);
+        let mut rng = window_rng(self.seed, seed, subset as u64, index);
+        let mut example = self.examples.example(&mut rng, len);
         // What comes after an example is never a target.
         example.symbols.extend(example.symbols.last().copied());
         let ids = example.symbols.iter().map(|s| self.ids[usize::from(s & 0x7f)]).collect();

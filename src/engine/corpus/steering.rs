@@ -9,11 +9,9 @@
 use super::{
     CorpusError, Position, Windows,
     generated::steering::{self, Sentence},
-    permutation::scramble,
-    stream::{BatchShape, Stream},
+    stream::{BatchShape, IGNORE, Stream, window_rng},
     tokenizer::Tokenizer,
 };
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +25,6 @@ pub struct Steering {
     /// Steer at this one prompt (as the source's demonstration did) rather than at many.
     pub prompt: Option<String>,
 }
-
-/// A target that asks nothing.
-const IGNORE: u32 = u32::MAX;
 
 /// An endless stream of windows.
 pub(super) struct SteeringStream {
@@ -46,7 +41,7 @@ enum Stage {
 
 impl SteeringStream {
     fn rng(&self, stage: Stage, seed: u64, index: u64) -> ChaCha8Rng {
-        ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ stage as u64))
+        window_rng(self.seed, seed, stage as u64, index)
     }
 
     /// `len + 1` ids that begin with a sentence, and for each whether it is one that steering asks for.

@@ -2,12 +2,33 @@
 
 use std::collections::BTreeSet;
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
 use super::{
     CorpusError, Position, Windows,
     chunks::{TextChunk, TextSpan},
+    permutation::scramble,
     text_file::{CharCursor, CharPlace, Encoding},
     tokenizer::Tokenizer,
 };
+
+/// A target that asks nothing.
+pub(super) const IGNORE: u32 = u32::MAX;
+
+/// The subset of windows that are made to order: those of training, those held out, those a tokeniser learns from.
+#[derive(Clone, Copy)]
+pub(super) enum Subset {
+    Train = 1,
+    HeldOut = 2,
+    Sample = 3,
+}
+
+/// The draws of a window that is made to order, by the seed of its corpus, that of the batches, the number of its subset and
+/// its index there.
+pub(super) fn window_rng(corpus: u64, seed: u64, subset: u64, index: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(scramble(scramble(corpus ^ scramble(seed)) ^ scramble(index) ^ subset))
+}
 
 /// The shape of a batch of windows.
 #[derive(Clone, Copy)]

@@ -3,11 +3,9 @@
 use super::{
     CorpusError, Position, Windows,
     generated::story::{self, FactStyle, Role},
-    permutation::scramble,
-    stream::Stream,
+    stream::{IGNORE, Stream, Subset, window_rng},
     tokenizer::Tokenizer,
 };
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +22,6 @@ pub struct Task {
     pub answers_only: bool,
 }
 
-/// A target that asks nothing.
-const IGNORE: u32 = u32::MAX;
 /// Windows and words a word tokeniser learns from; enough to have met every word.
 const SAMPLED: u64 = 600;
 const SAMPLED_WORDS: usize = 160;
@@ -36,14 +32,6 @@ pub(super) struct TaskStream {
     spacing: usize,
     answers_only: bool,
     seed: u64,
-}
-
-/// The subset of windows: those of training, those held out, those a tokeniser learns from.
-#[derive(Clone, Copy)]
-enum Subset {
-    Train = 1,
-    HeldOut = 2,
-    Sample = 3,
 }
 
 /// A row: `len + 1` ids, with a mask of those that answer.
@@ -59,7 +47,7 @@ impl TaskStream {
     }
 
     fn rng(&self, subset: Subset, seed: u64, index: u64) -> ChaCha8Rng {
-        ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ subset as u64))
+        window_rng(self.seed, seed, subset as u64, index)
     }
 
     fn row(&self, tokenizer: &Tokenizer, rng: &mut ChaCha8Rng, len: usize) -> Result<TaskRow, CorpusError> {

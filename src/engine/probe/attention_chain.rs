@@ -22,10 +22,6 @@ use crate::{
 /// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
 pub struct AttentionChain;
 
-/// The limit of a typed text, in tokens.
-const LONGEST: usize = 96;
-/// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
-const USUAL: usize = 48;
 /// A held-out passage is made no shorter than about this.
 const SHORTEST: usize = 8;
 /// Draws of each null model.
@@ -41,7 +37,7 @@ impl Probe for AttentionChain {
 
     fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
-        let mut longest = if is_typed { LONGEST } else { USUAL };
+        let mut longest = if is_typed { Prompt::LONGEST } else { Prompt::USUAL };
         // a held-out passage may be longer than a model has learned positions for
         while !is_typed && longest > SHORTEST && model.positions.is_some_and(|most| longest > most) {
             longest /= 2;
@@ -143,6 +139,8 @@ mod tests {
         models::{ModelSpec, fast_slow::FastSlowSpec, gpt::PlainGptSpec},
         probe::testing::{measured, prose},
     };
+
+    const USUAL: usize = Prompt::USUAL;
 
     fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
         ask_of(&ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() }), args)

@@ -14,17 +14,12 @@ use crate::{
 /// Slow maps are ceil(T / P) wide: their rows and columns are blocks.
 pub struct AttentionMaps;
 
-/// The limit of a typed text, in tokens.
-const LONGEST: usize = 96;
-/// Length of the scheduled passage: maps are the heaviest thing a run records.
-const USUAL: usize = 48;
-
 impl Probe for AttentionMaps {
     type Args = AttentionMapsArgs;
     type Subject<'m> = AttendingModel<'m>;
 
     fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let longest = if args.text.is_empty() { USUAL } else { LONGEST };
+        let longest = if args.text.is_empty() { Prompt::USUAL } else { Prompt::LONGEST };
         let passage = Prompt::read(cx, &args.text, args.passage, longest)?;
         let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&args.layer)).cloned().collect();
         let found = model.weights(&passage.tensor(cx.device)?, &wanted)?;

@@ -18,7 +18,6 @@ pub struct GatedModel<'m> {
     pool: usize,
 }
 
-const LONGEST: usize = 96;
 /// The number of likely tokens in the measurement.
 const LIKELY: usize = 5;
 /// A gate below this is shut: what comes through is not seen.
@@ -38,7 +37,7 @@ impl Probe for Causality {
     type Subject<'m> = GatedModel<'m>;
 
     fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::LONGEST)?;
         let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
         let measured = measure(&mut gated, &edit, args, cx);

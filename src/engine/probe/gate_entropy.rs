@@ -7,10 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use super::{
     attention_maps::rows_of,
     position_losses::token_losses,
-    token_residuals::{by_token, counted, with_gate_shut},
+    token_residuals::{BATCH, MAX_WINDOWS, by_token, counted, with_gate_shut},
 };
 use crate::{
-    analysis::rank_correlation::shift_test,
+    analysis::rank_correlation::{ROTATIONS, shift_test},
     models::capabilities::{AttentionLayer, CouplingModel, TwoTimescales},
     probe::prelude::*,
     telemetry::measurements::GateEntropyArgs,
@@ -18,12 +18,6 @@ use crate::{
 
 /// Makes a [`measurements::GateEntropy`].
 pub struct GateEntropy;
-
-/// Windows that are read at once, and at most: a task asks for few tokens of each.
-const BATCH: usize = 8;
-const MAX_WINDOWS: usize = 96;
-/// The number of rotations of the null model.
-const ROTATIONS: usize = 499;
 
 impl Probe for GateEntropy {
     type Args = GateEntropyArgs;
@@ -98,9 +92,8 @@ impl<'m> FromModel<'m> for GatedAttention<'m> {
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
         let Capabilities { attention_layers, two_timescales, fixed_point, .. } = model.capabilities();
         let (streams, injected) = (two_timescales?, fixed_point?.start_tap());
-        let last = format!(".r{}", streams.rounds.checked_sub(1)?);
-        let is_behind = |layer: &AttentionLayer| layer.path.starts_with("post.") && layer.path.ends_with(&last);
-        let layers: Vec<_> = attention_layers.into_iter().filter(is_behind).collect();
+        let last = streams.rounds.checked_sub(1)?;
+        let layers: Vec<_> = attention_layers.into_iter().filter(|l| streams.follows_injection(l, last)).collect();
         if layers.is_empty() {
             return None;
         }

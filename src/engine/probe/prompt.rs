@@ -18,6 +18,12 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
+    /// The limit of a typed text, in tokens.
+    pub const LONGEST: usize = 96;
+    /// Length of the held-out passage whose attention is recorded, so that a token is the same one in what is read beside it:
+    /// maps are the heaviest thing that a run records.
+    pub const USUAL: usize = 48;
+
     /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.
     ///
     /// # Errors

@@ -15,11 +15,6 @@ pub struct EvolvingModel<'m> {
     dynamics: &'m dyn QueryKeyDynamics,
 }
 
-/// The limit of a typed text, in tokens.
-const LONGEST: usize = 96;
-/// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
-const USUAL: usize = 48;
-
 impl<'m> FromModel<'m> for EvolvingModel<'m> {
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
         let Capabilities { token_model, query_key_dynamics, .. } = model.capabilities();
@@ -34,7 +29,8 @@ impl Probe for QueryKeyPaths {
     fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let EvolvingModel { model, dynamics } = subject;
         let is_typed = !args.text.is_empty();
-        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
+        let prompt =
+            Prompt::read(cx, &args.text, args.passage, if is_typed { Prompt::LONGEST } else { Prompt::USUAL })?;
         let layer = args.layer.min(dynamics.layers().saturating_sub(1));
         let layers: Vec<Option<LayerDynamics>> =
             (0..dynamics.layers()).map(|l| dynamics.layer(l)).collect::<Result<_>>()?;

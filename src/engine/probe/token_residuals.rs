@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{position_losses::token_losses, tapped::RefiningModel};
 use crate::{
-    analysis::rank_correlation::shift_test,
+    analysis::rank_correlation::{ROTATIONS, shift_test},
     models::capabilities::{CouplingModel, CouplingSettings},
     probe::prelude::*,
     telemetry::measurements::{GateBenefit, TokenResidualsArgs},
@@ -14,18 +14,14 @@ use crate::{
 /// Makes a [`measurements::TokenResiduals`] of the last round.
 pub struct TokenResiduals;
 
-/// Longest text, that of the attention maps, so that a token is the same one there.
-const LONGEST: usize = 48;
 /// Passes after which the residual is taken.
 const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
 /// Tokens over which the gate's benefit is set beside the residual, read in windows of this length, so many at once and at
 /// most: a task asks for few tokens of each.
 const TOKENS: usize = 480;
 const WINDOW: usize = 64;
-const BATCH: usize = 8;
-const MAX_WINDOWS: usize = 96;
-/// The number of rotations of the null model.
-const ROTATIONS: usize = 499;
+pub(super) const BATCH: usize = 8;
+pub(super) const MAX_WINDOWS: usize = 96;
 
 impl Probe for TokenResiduals {
     type Args = TokenResidualsArgs;
@@ -37,7 +33,7 @@ impl Probe for TokenResiduals {
 
     fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let refining = refining(model)?;
-        let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::USUAL)?;
         let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
         let Some(start) = states.last() else {
             candle_core::bail!("the model's forward pass has no round that refines a state")

@@ -20,17 +20,22 @@ pub(super) const ASK: &str = "ask";
 pub(super) const ANSWER: &str = "answer";
 
 /// Longer ones are not ours: a run's settings are some kilobytes.
-pub(super) const MAX_CONFIG: u64 = 256 << 10;
+pub const MAX_CONFIG: u64 = 256 << 10;
 /// The limit of `run.json` in bytes: a kilobyte a variant, and one each time the run was resumed.
 pub(super) const MAX_RUN: u64 = 4 << 20;
 
 /// Begins the name of a folder that is not whole yet.
 pub(super) const MAKING: &str = ".making-";
 
+/// Returns true if something in the folder is of a run.
+pub fn is_run(folder: &Path) -> bool {
+    [RUN, CONFIG, METRICS].iter().any(|part| folder.join(part).is_file())
+}
+
 /// # Errors
 /// If nothing in the folder is of a run.
 pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
-    match [RUN, CONFIG, METRICS].iter().any(|part| folder.join(part).is_file()) {
+    match is_run(folder) {
         true => Ok(()),
         false => Err(StoreError::new(format!("`{}` is not a run folder: give the folder of a run", folder.display()))),
     }

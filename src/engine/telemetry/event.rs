@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Channel, Measurement, Payload};
-use crate::config::Config;
+use crate::{analysis::distinct::distinct, config::Config};
 
 /// One variant of a run, as a legend needs it. `index` fixes its colour everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,13 +67,7 @@ pub struct RunInfo {
 impl RunInfo {
     /// The groups of its variants, in the order of their first members: seeds of one variant are one group.
     pub fn groups(&self) -> Vec<&str> {
-        let mut groups: Vec<&str> = vec![];
-        for variant in &self.variants {
-            if !groups.contains(&variant.group.as_str()) {
-                groups.push(&variant.group);
-            }
-        }
-        groups
+        distinct(self.variants.iter().map(|variant| variant.group.as_str()))
     }
 }
 

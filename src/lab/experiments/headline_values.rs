@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::seeds::SeedSummary;
 use crate::{
+    analysis::distinct::distinct,
     labs::{
         Lab,
         headline::{Headline, Source},
@@ -47,13 +48,7 @@ pub struct HeadlineValues {
 impl HeadlineValues {
     /// The keys in order, each once.
     pub fn keys(&self) -> Vec<&str> {
-        let mut keys: Vec<&str> = vec![];
-        for value in &self.values {
-            if !keys.contains(&value.key.as_str()) {
-                keys.push(&value.key);
-            }
-        }
-        keys
+        distinct(self.values.iter().map(|value| value.key.as_str()))
     }
 
     /// The number of one variant.
@@ -215,12 +210,7 @@ impl HeadlineReader {
             }));
         }
         // Places of several variants stand together.
-        let mut order: Vec<String> = vec![];
-        for value in &values[before..] {
-            if !order.contains(&value.key) {
-                order.push(value.key.clone());
-            }
-        }
+        let order = distinct(values[before..].iter().map(|value| value.key.clone()));
         values[before..].sort_by_key(|value| order.iter().position(|key| *key == value.key));
     }
 

@@ -2,10 +2,7 @@
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -244,9 +241,7 @@ impl AskedProgram<'_> {
         let left = patience.saturating_sub(begun.elapsed());
         let question = self.put(has_ended(), name, args, Some(left)).map_err(Failure::usage)?;
         let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
-        let is_asked_to_end = Arc::<AtomicBool>::default();
-        let ends = Arc::clone(&is_asked_to_end);
-        interrupt::on_interrupt(move || ends.store(true, Ordering::SeqCst));
+        let is_asked_to_end = interrupt::asked_to_end();
         loop {
             // looked at first, so that what comes at the last moment is taken
             let has_ended = has_ended();

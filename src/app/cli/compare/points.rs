@@ -3,6 +3,7 @@
 
 use super::{super::sweep::results::numbers, ComparedRun, TRAIN_LOSS, first_but_for_seed};
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         run_table::Difference,
@@ -70,13 +71,7 @@ fn axis(difference: &Difference) -> ResultAxis {
         let [low, high] = numbers.iter().fold([f64::INFINITY, 0.0], |[low, high], v| [v.min(low), v.max(high)]);
         AxisKind::Numbers { is_log: low > 0.0 && high / low >= LOG_FROM }
     } else {
-        let mut words: Vec<String> = vec![];
-        for word in &difference.values {
-            if !words.contains(word) {
-                words.push(word.clone());
-            }
-        }
-        AxisKind::Words(words)
+        AxisKind::Words(distinct(difference.values.iter().cloned()))
     };
     ResultAxis { key: difference.key.clone(), kind }
 }

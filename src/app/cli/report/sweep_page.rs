@@ -20,6 +20,7 @@ use super::{
     sweep_figures,
 };
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::run_table::{RowState, changed},
     ui::comparison::Comparison,
@@ -178,12 +179,7 @@ impl SweepReport {
         );
         let knobs = (sweep.lab.knobs)();
         for (i, axis) in sweep.axes.iter().enumerate() {
-            let mut values: Vec<&str> = vec![];
-            for row in &self.table.rows {
-                if !values.contains(&row.values[i].as_str()) {
-                    values.push(&row.values[i]);
-                }
-            }
+            let values = distinct(self.table.rows.iter().map(|row| row.values[i].as_str()));
             let label = knobs.iter().find(|k| k.key == axis.key).map_or("", |k| k.label);
             let (key, values) = (escaped(&axis.key), escaped(&values.join(", ")));
             let _ = writeln!(

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::super::settings::{self, MAX_CONFIG, Named};
+use super::super::settings::{self, Named};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -77,7 +77,7 @@ impl SweepFolder {
         let folder = Self { path, sweep };
         if folder.path.join(SPEC).exists() {
             let own = |name: &str| {
-                let text = files::read_text_inside(&folder.path, name, MAX_CONFIG);
+                let text = files::read_text_inside(&folder.path, name, store::MAX_CONFIG);
                 text.map_err(|e| unread(&folder.path.join(name), &e))
             };
             let (known, held) = (own(SPEC)?, own(BASE)?);
@@ -112,10 +112,10 @@ impl SweepFolder {
         if !spec.is_file() {
             return Err(Failure::usage(format!("`{}` is not the folder of a sweep: it has no {SPEC}", path.display())));
         }
-        let text = files::read_text_inside(&path, SPEC, MAX_CONFIG).map_err(|e| unread(&spec, &e))?;
+        let text = files::read_text_inside(&path, SPEC, store::MAX_CONFIG).map_err(|e| unread(&spec, &e))?;
         let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let held = path.join(BASE);
-        let (_, base) = settings::config_of(&held, files::read_text_inside(&path, BASE, MAX_CONFIG))?;
+        let (_, base) = settings::config_of(&held, files::read_text_inside(&path, BASE, store::MAX_CONFIG))?;
         let sweep = sweep(&file, &base, &spec)?;
         let folder = Self { path, sweep };
         folder.check_inner()?;
@@ -146,7 +146,7 @@ impl SweepFolder {
     /// The reason that a run itself gave for not starting.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
         let log = Path::new(LOGS).join(format!("{}.txt", task_name(task)));
-        let said = files::read_text_inside(&self.path, log, MAX_CONFIG).ok()?;
+        let said = files::read_text_inside(&self.path, log, store::MAX_CONFIG).ok()?;
         said.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
     }
 
@@ -187,7 +187,7 @@ pub fn task_name(task: SweepTask) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MAX_CONFIG).map_err(|e| unread(path, &e))
+    files::read_text(path, store::MAX_CONFIG).map_err(|e| unread(path, &e))
 }
 
 fn unread(path: &Path, e: &FileError) -> Failure {

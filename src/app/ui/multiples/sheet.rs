@@ -1,6 +1,6 @@
 //! Small multiples as files: one picture of all runs, and one of the difference of two. It reads no run.
 
-use eframe::egui::{self, Align2, FontId, Ui, pos2, vec2};
+use eframe::egui::{Align2, FontId, pos2, vec2};
 
 use super::{
     ReplayedRun, cell_ui,
@@ -9,8 +9,9 @@ use super::{
     swatch,
 };
 use crate::{
-    gpu::offscreen::{Offscreen, Sheet},
+    gpu::offscreen::Offscreen,
     ui::{
+        figure,
         theme::{self, Theme},
         views::{Selection, View, ViewEntry},
     },
@@ -21,8 +22,6 @@ pub const CELL: [f32; 2] = [640.0, 440.0];
 /// Height of the line over all pictures, points.
 const HEAD: f32 = 44.0;
 const MARGIN: f32 = 16.0;
-/// The longest side of a sheet, in pixels; what is larger is drawn with fewer pixels a point.
-const MAX_PIXELS: f32 = 8000.0;
 
 /// A view of runs at a step.
 #[derive(Clone, Copy)]
@@ -39,7 +38,7 @@ pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) ->
     let grid = Grid::with_cell_size(CELL.into(), runs.len());
     let size = grid.size() + vec2(2.0 * MARGIN, HEAD + MARGIN);
     let title = format!("{} of {} runs at step {}", of.view.title, runs.len(), of.step);
-    drawn(offscreen, of.theme, size, |ui| {
+    figure::png(offscreen, of.theme, size, |ui| {
         let sheet = ui.max_rect();
         ui.painter().rect_filled(sheet, 0.0, of.theme.page);
         let at = sheet.min + vec2(MARGIN, 12.0);
@@ -64,18 +63,7 @@ pub fn difference_png(
     theme: &Theme,
 ) -> Result<Vec<u8>, String> {
     let mut state = DifferenceState::default();
-    drawn(offscreen, theme, difference.size(), |ui| difference::cell_ui(ui, Ok(difference), names, theme, &mut state))
-}
-
-fn drawn(
-    offscreen: &mut Offscreen,
-    theme: &Theme,
-    size: egui::Vec2,
-    ui: impl FnMut(&mut Ui),
-) -> Result<Vec<u8>, String> {
-    let pixels_per_point = (MAX_PIXELS / size.max_elem()).min(2.0);
-    let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
-    let sheet = Sheet { size: size.into(), pixels_per_point };
-    let image = offscreen.draw(sheet, prepare, ui).map_err(|e| e.to_string())?;
-    image.png().map_err(|e| e.to_string())
+    figure::png(offscreen, theme, difference.size(), |ui| {
+        difference::cell_ui(ui, Ok(difference), names, theme, &mut state)
+    })
 }

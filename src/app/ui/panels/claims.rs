@@ -17,6 +17,7 @@ use crate::{
     ui::{
         action::{OpenAction, RunsAction},
         theme::{self, Theme},
+        widgets::notes::wrapped_ui,
     },
 };
 
@@ -222,7 +223,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
         (Some(words), _) | (None, Some(words)) => (words.clone(), shell.theme.error),
         (None, None) => (count_message(page), shell.theme.secondary),
     };
-    ui.add(Label::new(RichText::new(words).small().color(colour)).wrap());
+    wrapped_ui(ui, words, colour);
 }
 
 /// Chips that choose by state and by star, each with its count among all claims.
@@ -298,7 +299,7 @@ fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry) {
     let counts = ClaimState::ALL.into_iter().map(|state| (count(state), state)).filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, state)| format!("{count} {}", state.label())).collect();
     let words = format!("{} · {} claims: {}", paper.source, paper.claims.len(), counts.join(", "));
-    ui.add(Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
+    wrapped_ui(ui, words, theme.secondary);
     ui.add_space(4.0);
 }
 

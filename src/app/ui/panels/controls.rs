@@ -75,8 +75,8 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                 for (key, value) in shown {
                     // what a script gave as its config has no other place
                     let key = key.strip_prefix("config.").unwrap_or(&key);
-                    ui.add(egui::Label::new(RichText::new(key).small().color(theme.secondary)).truncate());
-                    ui.add(egui::Label::new(RichText::new(value).small().color(theme.text)).wrap());
+                    ui.add(egui::Label::new(small_text(key, theme.secondary)).truncate());
+                    wrapped_ui(ui, value, theme.text);
                     ui.end_row();
                 }
             });
@@ -203,7 +203,7 @@ fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
 fn restrictions_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let Some(words) = Restricted::new(page).sentence() else { return };
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
-        ui.add(egui::Label::new(RichText::new(words).small().color(shell.theme.secondary)).wrap());
+        wrapped_ui(ui, words, shell.theme.secondary);
         let about = "Every control is shown and can be moved. The link still opens the page as it was made.";
         if ui.button("Unlock").on_hover_text(about).clicked() {
             shell.act(SettingAction::Unlock);
@@ -218,7 +218,7 @@ fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     let shown = page.knobs.iter().filter(|k| is_in_panel(page, k) && page.lesson.shows(k.key)).count();
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
         let words = format!("Step {} of the lesson shows {shown} of {all} controls.", i + 1);
-        ui.add(egui::Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
+        wrapped_ui(ui, words, theme.secondary);
         if ui.button("Show all controls").clicked() {
             page.lesson.is_focused = false;
         }
@@ -248,7 +248,7 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String
     hairline(ui, shell.theme);
     let n = pending.len();
     let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
-    ui.label(RichText::new(words).small().color(shell.theme.secondary)).on_hover_text(pending.join("\n"));
+    note_ui(ui, shell.theme, words).on_hover_text(pending.join("\n"));
     ui.horizontal(|ui| {
         let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
         let tip = "Begin a new run with these settings. The present one stays in its folder.";

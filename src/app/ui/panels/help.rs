@@ -30,7 +30,7 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             right.with_layout(Layout::top_down(Align::Min), |ui| {
                 for (gesture, words) in GESTURES {
                     ui.label(RichText::new(*gesture).color(shell.theme.text));
-                    ui.label(RichText::new(*words).small().color(shell.theme.secondary));
+                    note_ui(ui, shell.theme, *words);
                 }
             });
         });

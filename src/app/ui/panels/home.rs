@@ -141,10 +141,10 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
     inner.spacing_mut().item_spacing = vec2(8.0, 4.0);
     inner.label(RichText::new(lab.title).text_style(theme::title_style()).color(theme.text));
     inner.add(egui::Label::new(RichText::new(lab.question).color(theme.text)).wrap());
-    inner.add(egui::Label::new(RichText::new(lab.source).small().color(theme.secondary)).truncate());
+    inner.add(egui::Label::new(small_text(lab.source, theme.secondary)).truncate());
     inner.with_layout(Layout::bottom_up(Align::Min), |ui| {
         let (words, colour) = status(shell, card);
-        ui.add(egui::Label::new(RichText::new(words).small().color(colour)).truncate());
+        ui.add(egui::Label::new(small_text(words, colour)).truncate());
     });
     if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
         shell.act(OpenAction::Lab(lab.id));

@@ -64,8 +64,8 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 }
 
 fn pair_ui(ui: &mut Ui, theme: &Theme, name: &str, value: &str) {
-    ui.label(RichText::new(name).small().color(theme.secondary));
-    ui.add(egui::Label::new(RichText::new(value).small().color(theme.text)).wrap());
+    note_ui(ui, theme, name);
+    wrapped_ui(ui, value, theme.text);
     ui.end_row();
 }
 
@@ -129,7 +129,7 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
             }
             if v.params > 0 {
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    ui.label(RichText::new("weights").small().color(theme.secondary));
+                    note_ui(ui, theme, "weights");
                     ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
                 });
             }
@@ -172,7 +172,7 @@ fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, 
     let points: Vec<Option<(u64, f64)>> = (0..n).map(point).collect();
     let steps: Vec<Option<u64>> = points.iter().map(|p| p.map(|(step, _)| step)).collect();
     let name = format!("{}{}", channel.as_str(), other_steps(&steps, step));
-    ui.label(RichText::new(name).small().color(theme.secondary));
+    note_ui(ui, theme, name);
     for value in points.into_iter().map(|p| p.map(|(_, value)| value)) {
         let text = value.map_or("–".to_owned(), number::short);
         let label = ui.label(RichText::new(format!("{text:>9}")).font(theme::numbers()).color(theme.text));
@@ -216,7 +216,7 @@ fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
     } else {
         parts.join(" · ")
     };
-    ui.label(RichText::new(words).small().color(if parts.is_empty() { theme.secondary } else { theme.text }));
+    ui.label(small_text(words, if parts.is_empty() { theme.secondary } else { theme.text }));
 }
 
 fn changes_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror) {

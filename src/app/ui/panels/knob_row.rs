@@ -28,7 +28,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
             cover.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip));
         }
         if let Some(words) = page.refused.get(knob.key) {
-            let text = RichText::new(format!("! {words}")).small().color(shell.theme.error);
+            let text = small_text(format!("! {words}"), shell.theme.error);
             ui.add(egui::Label::new(text).wrap());
         }
     });
@@ -54,7 +54,7 @@ fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob
     let Some(entry) = shell.lists.view(view) else { return };
     row_ui(ui, shell, page, knob, |ui, shell, _| {
         let words = format!("in {}", entry.title);
-        let link = egui::Button::new(RichText::new(&words).small().color(shell.theme.secondary)).frame(false);
+        let link = egui::Button::new(small_text(&words, shell.theme.secondary)).frame(false);
         let link = ui.add(link.truncate());
         link.widget_info(|| {
             WidgetInfo::labeled(egui::Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
@@ -134,7 +134,7 @@ fn tip_ui(ui: &mut Ui, theme: &Theme, tip: &Tip) {
         ui.label(tip.about);
     }
     for note in &tip.notes {
-        ui.label(RichText::new(note).small().color(theme.secondary));
+        note_ui(ui, theme, note);
     }
 }
 
@@ -156,7 +156,7 @@ fn row_ui(
 
 fn unit_ui(ui: &mut Ui, theme: &Theme, knob: &Knob) {
     if !knob.unit.is_empty() {
-        ui.label(RichText::new(knob.unit).small().color(theme.secondary));
+        note_ui(ui, theme, knob.unit);
     }
 }
 
@@ -257,7 +257,7 @@ fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, o
         let x = if on { rect.right() - 9.0 } else { rect.left() + 9.0 };
         let knob_colour = if on { theme.page } else { theme.secondary };
         ui.painter().circle_filled(egui::pos2(x, rect.center().y), 6.0, knob_colour);
-        ui.label(RichText::new(if on { "on" } else { "off" }).small().color(theme.secondary));
+        note_ui(ui, theme, if on { "on" } else { "off" });
     });
 }
 
@@ -298,7 +298,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
             "none: type or drop a path"
         }
     };
-    let hint = RichText::new(hint).small().color(shell.theme.secondary);
+    let hint = small_text(hint, shell.theme.secondary);
     let field = TextEdit::singleline(draft).hint_text(hint).desired_width(f32::INFINITY);
     let field = ui.add(field).labelled_by(name.id);
     let draft = draft.clone();

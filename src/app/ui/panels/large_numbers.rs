@@ -167,7 +167,7 @@ fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
 const LISTED: usize = 12;
 
 fn pinned_ui(ui: &mut Ui, shell: &mut Shell<'_>, pinned: &PinnedWords) {
-    let words = RichText::new(format!("{} \u{d7}", pinned.name)).small().color(shell.theme.secondary);
+    let words = small_text(format!("{} \u{d7}", pinned.name), shell.theme.secondary);
     let button = ui.add(Button::new(words).frame(false));
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Unpin, {}", pinned.name)));
     if button.on_hover_text(&pinned.tip).clicked() {

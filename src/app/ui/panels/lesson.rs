@@ -8,7 +8,7 @@ use crate::{
 
 pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.label(RichText::new(page.lab.question).text_style(theme::title_style()));
-    ui.label(RichText::new(page.lab.source).small().color(shell.theme.secondary));
+    note_ui(ui, shell.theme, page.lab.source);
     if let Some(problem) = &page.lesson.problem {
         ui.add(Label::new(RichText::new(format!("! {problem}")).color(shell.theme.error)).wrap());
         return markdown_ui(ui, shell.theme, page.lab.lesson);
@@ -84,8 +84,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     if is_answered {
         ui.push_id("answer", |ui| markdown_ui(ui, shell.theme, &step.answer));
     } else if is_told && !step.answer.is_empty() {
-        let words = RichText::new(ANSWERS_HIDDEN).small().color(shell.theme.secondary);
-        ui.add(Label::new(words).wrap());
+        wrapped_ui(ui, ANSWERS_HIDDEN, shell.theme.secondary);
     }
     footer_ui(ui, shell, page, i, step, is_answered && is_decided);
 }
@@ -178,7 +177,7 @@ fn outcomes_ui(ui: &mut Ui, shell: &Shell<'_>, mut outcomes: Vec<Outcome>, may_s
 /// The numbers of our run with their command, once the reader's own are seen; the step's link, and its controls alone.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep, is_seen: bool) {
     let theme = shell.theme.clone();
-    let small = |text: String| RichText::new(text).small().color(theme.secondary);
+    let small = |text: String| small_text(text, theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
         let said: Vec<String> =
             step.does.check.iter().filter_map(|c| Some((c, c.gives?))).map(describe_outcome).collect();

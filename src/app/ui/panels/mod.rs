@@ -13,6 +13,7 @@ use super::{
     picture_order::PictureOrder,
     session::Session,
     theme::Theme,
+    widgets::notes::note_ui,
 };
 
 pub mod banner;
@@ -181,7 +182,7 @@ impl Overlay {
 
 /// A section title: 12 points, secondary, letters as they are.
 pub fn heading(ui: &mut Ui, theme: &Theme, text: &str) -> egui::Response {
-    ui.label(egui::RichText::new(text).small().color(theme.secondary))
+    note_ui(ui, theme, text)
 }
 
 /// A thin line across.

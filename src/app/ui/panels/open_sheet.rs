@@ -41,7 +41,7 @@ impl OpenSheet {
             }
         });
         ui.add_space(8.0);
-        let label = ui.label(RichText::new("or its path").small().color(shell.theme.secondary));
+        let label = note_ui(ui, shell.theme, "or its path");
         let field = TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
         let field = ui.add(field).labelled_by(label.id);
         if !self.begun {

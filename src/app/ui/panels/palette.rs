@@ -99,7 +99,7 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, 
     );
     row.allocate_ui_with_layout(vec2(56.0, ROW), Layout::left_to_right(Align::Center), |ui| {
         ui.set_min_width(56.0);
-        ui.label(RichText::new(entry.kind).small().color(theme.secondary));
+        note_ui(ui, theme, entry.kind);
     });
     row.add(egui::Label::new(RichText::new(&entry.words).color(theme.text)).truncate());
     row.with_layout(Layout::right_to_left(Align::Center), |ui| {

@@ -23,7 +23,7 @@ pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureO
     });
     ui.horizontal(|ui| {
         for (side, name) in order.size.iter_mut().zip(["width", "height"]) {
-            let label = ui.label(RichText::new(name).small().color(secondary));
+            let label = ui.label(small_text(name, secondary));
             ui.add(DragValue::new(side).range(SIDE).suffix(" px")).labelled_by(label.id);
         }
     });

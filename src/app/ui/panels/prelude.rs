@@ -23,6 +23,10 @@ pub(super) use crate::{
         plot::ChartState,
         run::Run,
         theme::{self, Theme},
-        widgets::{choice_menu::list_box, number},
+        widgets::{
+            choice_menu::list_box,
+            notes::{note_ui, small_text, wrapped_ui},
+            number,
+        },
     },
 };

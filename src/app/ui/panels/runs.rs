@@ -12,6 +12,7 @@ use std::{
 
 use super::{filter_ui, ground, top_bar};
 use crate::{
+    analysis::distinct::distinct,
     experiments::run_table::{RunRow, filter::Filter, order::Order},
     labs::{LABS, headline::split},
     telemetry::RunNote,
@@ -154,14 +155,9 @@ impl RunsPage {
     /// Columns, settings and headline numbers that rows can be sorted by: those that some shown run has.
     fn keys(&self) -> Vec<String> {
         let columns = ["began", "name", "lab", "state", "steps", "seed", "loss", "size"];
-        let mut keys: Vec<String> = columns.map(str::to_owned).into();
         let shown = self.shown.iter().filter_map(|i| self.rows.get(*i));
-        for key in shown.flat_map(|r| r.headlines.keys().into_iter().chain(r.changed.keys().map(String::as_str))) {
-            if !keys.iter().any(|k| k == key) {
-                keys.push(key.to_owned());
-            }
-        }
-        keys
+        let of_runs = shown.flat_map(|r| r.headlines.keys().into_iter().chain(r.changed.keys().map(String::as_str)));
+        distinct(columns.into_iter().chain(of_runs)).into_iter().map(str::to_owned).collect()
     }
 }
 
@@ -216,7 +212,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         let tip = "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
              headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.";
         page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
-        let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
+        let label = note_ui(ui, shell.theme, "sort by");
         let shown = key_label(&page.order.key);
         let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
         let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
@@ -237,7 +233,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         Some(words) => (words.clone(), shell.theme.error),
         None => (count_message(page), shell.theme.secondary),
     };
-    ui.label(RichText::new(words).small().color(colour));
+    ui.label(small_text(words, colour));
     sweeps_ui(ui, shell, page);
 }
 
@@ -250,7 +246,7 @@ fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
     let words = |sweep: &FoundSweep| format!("{} · {} runs", sweep.name, number::grouped(sweep.runs as u64));
     let mut opened = None;
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("sweeps").small().color(shell.theme.secondary));
+        note_ui(ui, shell.theme, "sweeps");
         for sweep in page.sweeps.iter().take(SHOWN) {
             let button =
                 ui.button(words(sweep)).on_hover_text(format!("Opens the page of {}.", sweep.folder.display()));

@@ -214,7 +214,7 @@ fn menu_ui(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let shown = area.show(ui.ctx(), |ui| {
         Frame::popup(ui.style()).show(ui, |ui| {
             ui.set_max_width(340.0);
-            ui.label(RichText::new(results.point_name(menu.point)).small().color(shell.theme.secondary));
+            note_ui(ui, shell.theme, results.point_name(menu.point));
             egui::ScrollArea::vertical().max_height(240.0).show(ui, |ui| {
                 for (_, run) in results.runs_of(menu.point) {
                     let words = run.made.as_ref().map_or("not begun", |made| made.words.as_str());

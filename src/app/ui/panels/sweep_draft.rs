@@ -23,7 +23,7 @@ pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftStat
                 state.draft.toggle(knob, value);
             }
             if !is_on {
-                let words = RichText::new(value.to_string()).small().color(theme.secondary);
+                let words = small_text(value.to_string(), theme.secondary);
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     ui.add(egui::Label::new(words).truncate());
                 });
@@ -32,7 +32,7 @@ pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftStat
         if let Some(axis) = state.draft.axes.iter_mut().find(|axis| axis.key == knob.key) {
             Frame::NONE.inner_margin(Margin { left: 24, ..Margin::ZERO }).show(ui, |ui| axis_ui(ui, theme, axis, knob));
             if let Some(words) = state.check.axes.get(knob.key) {
-                let text = RichText::new(format!("! {words}")).small().color(theme.error);
+                let text = small_text(format!("! {words}"), theme.error);
                 ui.add(egui::Label::new(text).wrap());
             }
         }
@@ -49,17 +49,17 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
     }
     if !axis.is_range {
         field(ui, &mut axis.list, &format!("Values of {}", knob.label), f32::INFINITY);
-        ui.label(RichText::new("commas between values").small().color(theme.secondary));
+        note_ui(ui, theme, "commas between values");
         return;
     }
     ui.horizontal(|ui| {
         field(ui, &mut axis.from, &format!("{} from", knob.label), 64.0);
-        ui.label(RichText::new("to").small().color(theme.secondary));
+        note_ui(ui, theme, "to");
         field(ui, &mut axis.to, &format!("{} to", knob.label), 64.0);
     });
     ui.horizontal(|ui| {
         let points = ui.add(DragValue::new(&mut axis.points).range(2..=1000).speed(0.1));
-        let label = ui.label(RichText::new("points").small().color(theme.secondary));
+        let label = note_ui(ui, theme, "points");
         points.labelled_by(label.id);
         ui.checkbox(&mut axis.is_log, "log").on_hover_text("Points lie in equal ratios rather than in equal steps.");
     });
@@ -85,7 +85,7 @@ pub fn foot_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         ui.spacing_mut().item_spacing.y = 4.0;
         ui.horizontal(|ui| {
             ui.label(RichText::new("Sweep").strong().color(shell.theme.text));
-            ui.label(RichText::new("tick what varies above").small().color(shell.theme.secondary));
+            note_ui(ui, shell.theme, "tick what varies above");
         });
         whole_ui(ui, shell.theme, &mut state);
         words_ui(ui, shell.theme, &state);
@@ -97,17 +97,17 @@ pub fn foot_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
     ui.horizontal(|ui| {
-        ui.label(RichText::new("name").small().color(theme.secondary));
+        note_ui(ui, theme, "name");
         field(ui, &mut draft.name, "Name of the sweep", f32::INFINITY);
     });
     ui.horizontal(|ui| {
-        let label = ui.label(RichText::new("seeds").small().color(theme.secondary));
+        let label = note_ui(ui, theme, "seeds");
         let seeds = DragValue::new(&mut draft.seeds).range(1..=MAX_COUNT as u64).speed(0.1);
         ui.add(seeds)
             .labelled_by(label.id)
             .on_hover_text("The number of runs a point, with consecutive seeds from that of these settings.");
         if draft.axes.len() > 2 {
-            let label = ui.label(RichText::new("points").small().color(theme.secondary));
+            let label = note_ui(ui, theme, "points");
             let samples = DragValue::new(&mut draft.samples).range(1..=MAX_COUNT).speed(0.2);
             let about =
                 "More than two settings make no grid: this many points of a quasi-random (Sobol) sequence fill them.";
@@ -120,7 +120,7 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
 fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
     ui.horizontal(|ui| {
-        let label = ui.label(RichText::new("objective").small().color(theme.secondary));
+        let label = note_ui(ui, theme, "objective");
         let words = |objective: &str| if objective.is_empty() { "none".to_owned() } else { objective.to_owned() };
         let all = std::iter::once("").chain(state.objectives.iter().map(String::as_str));
         let choices = all.map(|objective| (objective, words(objective), draft.objective == objective));
@@ -145,7 +145,7 @@ fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
         _ if check.is_tried => (check.sentence(), theme.text),
         _ => (format!("{}; each point is tried before anything is written", check.sentence()), theme.text),
     };
-    ui.add(egui::Label::new(RichText::new(words).small().color(colour)).wrap());
+    wrapped_ui(ui, words, colour);
 }
 
 /// Returns true if the person left the sheet.

@@ -246,7 +246,7 @@ impl Stage<'_> {
         ui.set_width(280.0);
         if let Some(entry) = entry {
             ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| {
-                ui.label(RichText::new(entry.about).small().color(self.cx.theme.secondary));
+                note_ui(ui, self.cx.theme, entry.about);
             });
             ui.separator();
             let has_svg = self.views.get(&id).is_some_and(|view| view.svg(&self.cx).is_some());
@@ -317,13 +317,13 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, wa
         ui.ctx().request_repaint();
     }
     if let Some(words) = &note {
-        note_ui(ui, cx.theme, place, words);
+        edge_note_ui(ui, cx.theme, place, words);
     }
     note
 }
 
 /// A note at the lower edge of a tile.
-fn note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
+fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
     let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
     let galley = ui.painter().layout(words.to_owned(), font, theme.warm, width);
     let size = vec2(place.width(), galley.size().y + 6.0);

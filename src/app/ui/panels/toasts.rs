@@ -99,7 +99,7 @@ impl Toasts {
                 }
                 let hidden = self.queue.len() - shown.len();
                 if hidden > 0 {
-                    ui.label(RichText::new(format!("{hidden} more wait")).small().color(shell.theme.secondary));
+                    note_ui(ui, shell.theme, format!("{hidden} more wait"));
                 }
             });
     }

@@ -114,7 +114,7 @@ fn hardware_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 
 fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let mut seed = page.config.seed;
-    let label = ui.label(RichText::new("seed").small().color(shell.theme.secondary));
+    let label = note_ui(ui, shell.theme, "seed");
     let field = DragValue::new(&mut seed).speed(0.1);
     let field = ui
         .add_enabled(!page.restrictions.locks(SEED), field)
@@ -135,7 +135,7 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         None if changed => format!("{title} · changed"),
         None => title.to_owned(),
     };
-    let label = ui.label(RichText::new("preset").small().color(shell.theme.secondary));
+    let label = note_ui(ui, shell.theme, "preset");
     let combo = ComboBox::from_id_salt("preset").selected_text(text).width(168.0).truncate();
     let response = combo.show_ui(ui, |ui| {
         ui.set_min_width(240.0);
@@ -165,7 +165,7 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let Some(Value::Text(chosen)) = page.config.get(DEVICE).cloned() else { return };
     let devices = shell.devices;
     let words = devices.iter().find(|(name, ..)| *name == chosen).map_or(chosen.as_str(), |(_, words, _)| words);
-    let label = ui.label(RichText::new("on").small().color(shell.theme.secondary));
+    let label = note_ui(ui, shell.theme, "on");
     let combo = ComboBox::from_id_salt("device").selected_text(words).width(112.0).truncate();
     let response = combo.show_ui(ui, |ui| {
         ui.set_min_width(280.0);

@@ -20,8 +20,8 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.horizontal_centered(|ui| {
         buttons_ui(ui, shell, page);
         if let Some(memory) = page.memory.as_ref().filter(|_| ui.available_width() > 760.0) {
-            let words = RichText::new(format!("about {memory}")).small().color(shell.theme.secondary);
-            ui.label(words).on_hover_text("Memory that the run holds: an estimate from the settings.");
+            note_ui(ui, shell.theme, format!("about {memory}"))
+                .on_hover_text("Memory that the run holds: an estimate from the settings.");
         }
         ui.add_space(8.0);
         pace_ui(ui, shell, page);
@@ -90,7 +90,7 @@ fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 
 fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let number = |text: String| RichText::new(text).font(theme::numbers());
-    ui.label(RichText::new("step").small().color(shell.theme.secondary));
+    note_ui(ui, shell.theme, "step");
     let (shown, total) = (page.shown_step(), page.total());
     let width = total.max(100).to_string().len();
     let colour = if page.scrub.is_some() { shell.theme.accent } else { shell.theme.text };
@@ -109,7 +109,7 @@ fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     };
     ui.label(number(pace).color(shell.theme.secondary));
     let state = page.run.as_ref().map_or("no run yet", Run::state_label);
-    let words = ui.label(RichText::new(state).small().color(shell.theme.secondary));
+    let words = note_ui(ui, shell.theme, state);
     words.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Run state: {state}")));
 }
 

@@ -79,16 +79,9 @@ impl Chart<'_> {
     fn svg_frame(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
         for zone in &self.zones {
-            let ends =
-                [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)).clamp(plot.top(), plot.bottom()));
-            let rect = Rect::from_x_y_ranges(plot.x_range(), ends[0].min(ends[1])..=ends[0].max(ends[1]));
-            svg.rect(rect, 0, Paint::faint_fill(zone.colour, 0.14));
-        }
-        for span in &self.spans {
-            let ends =
-                [span.from, span.to].map(|v| layout.x_at(layout.x_scale.place(v)).clamp(plot.left(), plot.right()));
-            let rect = Rect::from_x_y_ranges(ends[0].min(ends[1])..=ends[0].max(ends[1]), plot.y_range());
-            svg.rect(rect, 0, Paint::faint_fill(span.colour, 0.16));
+            let Some(rect) = zone.rect(layout) else { continue };
+            let [min, max] = [rect.min, rect.max].map(|at| at.clamp(plot.min, plot.max));
+            svg.rect(Rect { min, max }, 0, Paint::faint_fill(zone.colour, zone.opacity()));
         }
         let hairline = Paint::stroke(theme.line, 1.0);
         for (place, words) in &layout.y_ticks {
@@ -243,15 +236,6 @@ fn order(x: f64) -> i64 {
 
 fn unorder(key: i64) -> f64 {
     f64::from_bits(if key < 0 { i64::MIN.wrapping_sub(key) as u64 } else { key as u64 })
-}
-
-/// A field of a CSV line.
-pub fn quote(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
 }
 
 #[cfg(test)]

@@ -40,25 +40,24 @@ fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<Wanted<'c>> {
     let plot = layout.plot;
     let rows = || (0..8).map(|i| i as f32 * ROW);
     let mut all = vec![];
+    let x = |v: f64| layout.x_at(layout.x_scale.place(v));
     for zone in &chart.zones {
-        if let Some((at, inside)) = zone_label_at(layout, zone) {
+        if zone.vertical {
+            let at = pos2(x(zone.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
+            if plot.contains(at) && x(zone.to) > plot.left() {
+                let anchors = rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
+                all.push(Wanted { words: &zone.label, anchors, claim: zone.claim });
+            }
+        } else if let Some((at, inside)) = zone_label_at(layout, zone) {
             let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
             let across = [at.x, plot.center().x, plot.right() - 60.0];
             let anchors = across.iter().map(|x| (pos2(*x, at.y), aligned)).collect();
             all.push(Wanted { words: &zone.label, anchors, claim: zone.claim });
         }
     }
-    for span in &chart.spans {
-        let x = |v: f64| layout.x_at(layout.x_scale.place(v));
-        let at = pos2(x(span.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
-        if plot.contains(at) && x(span.to) > plot.left() {
-            let anchors = rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
-            all.push(Wanted { words: &span.label, anchors, claim: None });
-        }
-    }
     for reference in &chart.references {
         let anchors: Vec<(Pos2, Align2)> = if reference.vertical {
-            let x = layout.x_at(layout.x_scale.place(reference.at));
+            let x = x(reference.at);
             if !plot.x_range().contains(x) {
                 continue;
             }
@@ -150,7 +149,7 @@ mod tests {
     use eframe::egui::Color32;
 
     use super::{
-        super::{Axis, ChartState, Line, Span},
+        super::{Axis, ChartState, Line},
         *,
     };
 
@@ -167,10 +166,9 @@ mod tests {
             chart.level("G(n, m): 0.062", 3.0);
             chart.level("random product: 0.080", 3.1).claim = Some("E7");
             chart.upright("changed", 12.0);
-            let span =
-                |label: &str, from: f64| Span { label: label.into(), colour: Color32::RED, from, to: from + 1.0 };
-            chart.spans = vec![span("warm-up", 0.0), span("new", 1.0)];
             chart.zone("paper: stays closed, \u{b1}0.01", Color32::RED, [1.0, 1.2]).claim = Some("A1");
+            chart.span("warm-up", Color32::RED, [0.0, 1.0]);
+            chart.span("new", Color32::RED, [1.0, 2.0]);
             let layout = Layout::new(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
             for (i, label) in layout.labels.iter().enumerate() {
                 assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);

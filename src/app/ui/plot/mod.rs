@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use eframe::egui::{Color32, Vec2};
+use eframe::egui::{Color32, Rangef, Rect, Vec2};
 
 pub use super::curve::{Curve, Smoothed};
 
@@ -34,7 +34,6 @@ mod weave;
 pub use drawing::drawing;
 pub use empty::{empty_ui, nothing_shown};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
-pub use export::quote;
 pub use geometry::{REACH, distance_to};
 pub use gestures::{arrow_steps, presses, zoom_factor};
 pub use guess::{Guess, guess, set_guess};
@@ -235,24 +234,36 @@ pub struct Band<'a> {
     pub high: Data<'a>,
 }
 
-/// A horizontal strip over the whole width, labelled inside: "paper: stays closed".
+/// A strip over the whole width or height, labelled inside: "paper: stays closed", a block of tokens.
 #[derive(Debug, Clone)]
 pub struct Zone {
     pub label: String,
     pub colour: Color32,
     pub from: f64,
     pub to: f64,
+    /// Vertical (x values) or horizontal (y values).
+    pub vertical: bool,
     /// The claim of the ledger that it is the number of.
     pub claim: Option<&'static str>,
 }
 
-/// A vertical strip over the whole height: a block of tokens.
-#[derive(Debug, Clone)]
-pub struct Span {
-    pub label: String,
-    pub colour: Color32,
-    pub from: f64,
-    pub to: f64,
+impl Zone {
+    /// The strip in the layout's points, which may reach beyond the plot; `None` where an end has no place on the axis.
+    fn rect(&self, layout: &geometry::Layout) -> Option<Rect> {
+        let place = |v: f64| match self.vertical {
+            true => layout.x_at(layout.x_scale.place(v)),
+            false => layout.y_at(layout.y_scale.place(v)),
+        };
+        let [a, b] = [self.from, self.to].map(place);
+        let ends = Rangef::new(a.min(b), a.max(b));
+        let [x, y] = if self.vertical { [ends, layout.plot.y_range()] } else { [layout.plot.x_range(), ends] };
+        (!a.is_nan() && !b.is_nan()).then(|| Rect::from_x_y_ranges(x, y))
+    }
+
+    /// Opacity of the strip.
+    fn opacity(&self) -> f32 {
+        if self.vertical { 0.16 } else { 0.14 }
+    }
 }
 
 /// A dashed line at a known value, labelled as what it is.
@@ -332,7 +343,6 @@ pub struct Chart<'a> {
     pub lines: Vec<Line<'a>>,
     pub bands: Vec<Band<'a>>,
     pub zones: Vec<Zone>,
-    pub spans: Vec<Span>,
     pub references: Vec<Reference>,
     /// The step that the scrubber shows: marked, with what came later drawn faint.
     pub marker: Option<f64>,
@@ -355,7 +365,6 @@ impl<'a> Chart<'a> {
             lines: vec![],
             bands: vec![],
             zones: vec![],
-            spans: vec![],
             references: vec![],
             marker: None,
             empty: "Nothing has been measured yet.".to_owned(),
@@ -387,12 +396,12 @@ impl<'a> Chart<'a> {
 
     /// A strip of these values of y; where its `claim` is set, the label opens it.
     pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) -> &mut Zone {
-        self.zones.push_mut(Zone { label: label.into(), colour, from, to, claim: None })
+        self.zones.push_mut(Zone { label: label.into(), colour, from, to, vertical: false, claim: None })
     }
 
     /// A strip of these values of x.
     pub fn span(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
-        self.spans.push(Span { label: label.into(), colour, from, to });
+        self.zones.push(Zone { label: label.into(), colour, from, to, vertical: true, claim: None });
     }
 
     /// A known value of y; where its `claim` is set, the label opens it.

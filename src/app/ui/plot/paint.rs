@@ -234,17 +234,9 @@ impl Canvas<'_> {
     fn frame(&self) {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         for zone in &self.chart.zones {
-            let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)) + self.corner.y);
-            if ends.iter().all(|e| e.is_finite()) {
-                let strip = Rect::from_x_y_ranges(area.x_range(), ends[1].min(ends[0])..=ends[0].max(ends[1]));
-                self.painter.rect_filled(strip.intersect(area), 0.0, zone.colour.gamma_multiply(0.14));
-            }
-        }
-        for span in &self.chart.spans {
-            let ends = [span.from, span.to].map(|v| layout.x_at(layout.x_scale.place(v)) + self.corner.x);
-            if ends.iter().all(|e| e.is_finite()) {
-                let strip = Rect::from_x_y_ranges(ends[0].min(ends[1])..=ends[0].max(ends[1]), area.y_range());
-                self.painter.rect_filled(strip.intersect(area), 0.0, span.colour.gamma_multiply(0.16));
+            if let Some(strip) = zone.rect(layout).filter(Rect::is_finite) {
+                let strip = strip.translate(self.corner).intersect(area);
+                self.painter.rect_filled(strip, 0.0, zone.colour.gamma_multiply(zone.opacity()));
             }
         }
         let hairline = egui::Stroke::new(1.0, theme.line);

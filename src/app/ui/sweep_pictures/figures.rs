@@ -1,6 +1,6 @@
 //! The pictures of a sweep as files, PNG and SVG, without a window.
 
-use eframe::egui::{self, Align2, FontId, Rect, Ui, UiBuilder, pos2, vec2};
+use eframe::egui::{Ui, Vec2};
 
 use super::{
     PointedAt, SweepView, band_legend, colour_legend, curves, curves_ui, heat_ui, parallel_ui, prepared::Prepared,
@@ -8,16 +8,15 @@ use super::{
 };
 use crate::{
     experiments::sweep::results::{SweepResults, brush::Brush},
-    gpu::offscreen::{Offscreen, Sheet},
+    gpu::offscreen::Offscreen,
     ui::{
+        figure::{self, file_stem},
         plot::{ChartState, Scale, drawing},
-        theme::{self, Theme},
+        theme::Theme,
     },
 };
 
-const SIZE: [f32; 2] = [960.0, 600.0];
-const MARGIN: f32 = 16.0;
-const HEAD: f32 = 48.0;
+const SIZE: Vec2 = Vec2::new(960.0, 600.0);
 
 /// One picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +38,7 @@ pub struct SweepFigure {
 /// The pictures that a sweep has.
 pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
     let view = prepared.view(None, Scale::Linear, theme);
-    let plain = |words: &str| -> String {
-        words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
-    };
-    let figure = |stem: &str, kind| SweepFigure { stem: plain(stem), kind };
+    let figure = |stem: &str, kind| SweepFigure { stem: file_stem(stem), kind };
     let mut all = vec![figure("curves", FigureKind::Curves)];
     let axes = view.results.axes.iter().enumerate();
     all.extend(axes.map(|(i, axis)| figure(&format!("slice-{}", axis.key), FigureKind::Slice(i))));
@@ -74,11 +70,8 @@ impl SweepFigure {
 
     /// The bytes of a PNG file. Errors are in words.
     pub fn png(&self, offscreen: &mut Offscreen, prepared: &Prepared, theme: &Theme) -> Result<Vec<u8>, String> {
-        let sheet = Sheet { size: SIZE, pixels_per_point: 2.0 };
-        let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
         let mut state = ChartState::default();
-        let image = offscreen.draw(sheet, prepare, |ui| self.draw(ui, prepared, theme, &mut state));
-        image.map_err(|e| e.to_string())?.png().map_err(|e| e.to_string())
+        figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, prepared, theme, &mut state))
     }
 
     /// Needs no adapter. `None` where there is nothing to draw.
@@ -87,22 +80,14 @@ impl SweepFigure {
         let mut state = ChartState::default();
         match self.kind {
             FigureKind::Curves => curves::chart(&view, &prepared.lines, None).0.svg(&state, theme),
-            _ => Some(drawing(&self.stem, SIZE.into(), theme, |ui| self.draw(ui, prepared, theme, &mut state))),
+            _ => Some(drawing(&self.stem, SIZE, theme, |ui| self.draw(ui, prepared, theme, &mut state))),
         }
     }
 
     fn draw(&self, ui: &mut Ui, prepared: &Prepared, theme: &Theme, state: &mut ChartState) {
         let view = SweepView { has_titles: false, ..prepared.view(None, Scale::Linear, theme) };
-        let sheet = ui.max_rect();
-        ui.painter().rect_filled(sheet, 0.0, theme.panel);
-        let at = sheet.min + vec2(MARGIN, MARGIN - 4.0);
-        ui.painter().text(at, Align2::LEFT_TOP, view.heading(), FontId::proportional(theme::TITLE), theme.text);
-        let (at, font) = (at + vec2(0.0, 21.0), FontId::proportional(theme::SMALL));
-        ui.painter().text(at, Align2::LEFT_TOP, self.subtitle(&view), font, theme.secondary);
-        let corner = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
-        let inside = Rect::from_min_max(corner, sheet.right_bottom() - vec2(MARGIN, MARGIN));
-        let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
-        let size = inside.size();
+        let mut inner = figure::sheet_ui(ui, theme, view.heading(), &self.subtitle(&view));
+        let size = inner.max_rect().size();
         let _: PointedAt = match (self.kind, &prepared.cells) {
             (FigureKind::Curves, _) => {
                 curves_ui(&mut inner, size, &view, curves::Curves { lines: &prepared.lines, step: None }, state)

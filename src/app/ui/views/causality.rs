@@ -23,8 +23,6 @@ pub struct Causality {
 /// Height of a line below the chart, and of the gap above them, points.
 const LINE: f32 = 18.0;
 const GAP: f32 = 4.0;
-/// Training steps after which an answer is stale and asked anew.
-const STALE: u64 = 25;
 
 impl Default for Causality {
     fn default() -> Self {
@@ -193,7 +191,7 @@ fn leak_caption(mirror: &Mirror) -> Option<String> {
 impl PanelView for Causality {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
-        cx.ask::<measurements::Causality>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
+        cx.ask::<measurements::Causality>(Some(cx.selection.variant), &args, Freshness::OFTEN);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

@@ -9,8 +9,6 @@ use crate::{
     },
 };
 
-/// Training steps after which an answer is asked anew.
-const STALE: u64 = 25;
 /// Width below which variants stand under one another, points.
 const COLUMN: f32 = 190.0;
 
@@ -57,7 +55,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
 
 impl View for NextTokens {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        cx.ask::<Likely>(None, &self.args(), Freshness::Steps(STALE));
+        cx.ask::<Likely>(None, &self.args(), Freshness::OFTEN);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -14,11 +14,11 @@ pub use crate::ui::{
     identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     plot::{
-        self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Span, Stroke, by_place, clip,
+        self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Stroke, by_place, clip,
         colour_bar::{Colours, colour_bar},
         distance_to, drawing, empty_ui, fits_two, is_low,
         map_cells::MapCells,
-        over_steps, paint_mark, pairs, quote, value_label, zoom_factor,
+        over_steps, paint_mark, pairs, value_label, zoom_factor,
     },
     questions::Freshness,
     seed_series::{SeedGroup, groups, variant_colour},

@@ -35,20 +35,15 @@ impl Staircase {
         if let Some(token) = self.focus(cx) {
             let pool = staircase.pool.max(1);
             let block = token / pool;
-            let span = |block: usize, label: String, colour: Color32| Span {
-                label,
-                colour,
-                from: (block * pool) as f64,
-                to: ((block + 1) * pool) as f64,
-            };
+            let ends = |block: usize| [block, block + 1].map(|b| (b * pool) as f64);
             let words = match block.checked_sub(1) {
                 Some(read) => {
-                    chart.spans.push(span(read, String::new(), cx.theme.slow));
+                    chart.span("", cx.theme.slow, ends(read));
                     format!("block {block} reads block {read}")
                 }
                 None => "block 0 reads zero".to_owned(),
             };
-            chart.spans.push(span(block, words, cx.theme.fast));
+            chart.span(words, cx.theme.fast, ends(block));
         }
         chart
     }

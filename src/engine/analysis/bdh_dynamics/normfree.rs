@@ -41,6 +41,24 @@ impl<N: Number> Weights<N> {
     pub fn gy(&self) -> Dense<N> {
         self.dy.product(&self.e)
     }
+
+    /// Reads a token that arrives as the pulse `y0` (`n` values), a state a layer. `attend` gives a `(d)` of the layer's x
+    /// `(n)` and writes v = E y `(d)` into its state.
+    fn token<S>(&self, y0: &[N], states: &mut [S], attend: impl Fn(&mut S, &[N], Vec<N>) -> Vec<N>) -> Vec<Layer<N>> {
+        let mut x = vec![N::ZERO; self.n()];
+        let mut y = y0.to_vec();
+        let mut all = vec![];
+        for state in states {
+            let v = self.e.times(&y); // (d)
+            for (x, wires) in x.iter_mut().zip(self.dx.times(&v)) {
+                *x += wires.positive();
+            }
+            let a = attend(state, &x, v);
+            y = self.dy.times(&a).iter().zip(&x).map(|(prods, x)| prods.positive() * *x).collect();
+            all.push(Layer { x: x.clone(), a, y: y.clone() });
+        }
+        all
+    }
 }
 
 /// Equation (7) with the state rho = E sigma.
@@ -61,26 +79,16 @@ impl<N: Number> Normfree<N> {
 
     /// Reads a token that arrives as the pulse `y0` (`n` values). `a` of a layer has `d` values.
     pub fn token(&mut self, y0: &[N]) -> Vec<Layer<N>> {
-        let w = &self.weights;
-        let mut x = vec![N::ZERO; w.n()];
-        let mut y = y0.to_vec();
-        let mut all = vec![];
-        for rho in &mut self.rho {
-            let v = w.e.times(&y); // (d)
-            for (x, wires) in x.iter_mut().zip(w.dx.times(&v)) {
-                *x += wires.positive();
-            }
-            let a = rho.times(&x); // (d)
+        self.weights.token(y0, &mut self.rho, |rho, x, v| {
+            let a = rho.times(x); // (d)
             for (i, v) in v.iter().enumerate() {
-                for (r, x) in rho.row_mut(i).iter_mut().zip(&x) {
+                for (r, x) in rho.row_mut(i).iter_mut().zip(x) {
                     *r += *v * *x;
                 }
                 self.drift.row(rho.row_mut(i));
             }
-            y = w.dy.times(&a).iter().zip(&x).map(|(prods, x)| prods.positive() * *x).collect();
-            all.push(Layer { x: x.clone(), a, y: y.clone() });
-        }
-        all
+            a
+        })
     }
 }
 
@@ -104,29 +112,19 @@ impl<N: Number> Unrolled<N> {
 
     /// Same as [`Normfree::token`].
     pub fn token(&mut self, y0: &[N]) -> Vec<Layer<N>> {
-        let w = &self.weights;
-        let mut x = vec![N::ZERO; w.n()];
-        let mut y = y0.to_vec();
-        let mut all = vec![];
-        for past in &mut self.past {
-            let v = w.e.times(&y); // (d)
-            for (x, wires) in x.iter_mut().zip(w.dx.times(&v)) {
-                *x += wires.positive();
-            }
-            let mut a = vec![N::ZERO; w.d()];
+        self.weights.token(y0, &mut self.past, |past, x, v| {
+            let mut a = vec![N::ZERO; v.len()];
             for (value, key) in past.iter_mut() {
-                let score = super::dense::dot(key, &x);
+                let score = super::dense::dot(key, x);
                 for (a, v) in a.iter_mut().zip(value.iter()) {
                     *a += *v * score;
                 }
                 self.drift.row(key);
             }
-            let mut key = x.clone();
+            let mut key = x.to_vec();
             self.drift.row(&mut key);
             past.push((v, key));
-            y = w.dy.times(&a).iter().zip(&x).map(|(prods, x)| prods.positive() * *x).collect();
-            all.push(Layer { x: x.clone(), a, y: y.clone() });
-        }
-        all
+            a
+        })
     }
 }

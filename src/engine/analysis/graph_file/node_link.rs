@@ -65,7 +65,7 @@ const OF_EDGES: [&str; 3] = ["source", "target", "weight"];
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let mut reading = NodeLinkReader::default();
-    let read = DeserializeSeed::deserialize(GraphSeed(&mut reading), &mut json).and_then(|()| json.end());
+    let read = json.deserialize_map(GraphVisitor(&mut reading)).and_then(|()| json.end());
     read.map_err(|e| {
         let message = e.to_string();
         let said = message.rsplit_once(" at line ").map_or(message.as_str(), |(said, _)| said);
@@ -102,17 +102,9 @@ struct SectionsFound {
 }
 
 /// The object that a file is.
-struct GraphSeed<'a>(&'a mut NodeLinkReader);
+struct GraphVisitor<'a>(&'a mut NodeLinkReader);
 
-impl<'de> DeserializeSeed<'de> for GraphSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for GraphSeed<'_> {
+impl<'de> Visitor<'de> for GraphVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -2,7 +2,7 @@
 
 use candle_core::Result;
 
-use super::super::Model;
+use super::{super::Model, attention::AttentionLayer};
 use crate::nn::pooling::Upsample;
 
 /// A fast stream of one state a token and a slow one of one state a block, coupled in rounds.
@@ -25,6 +25,11 @@ impl TwoTimescales {
     /// The tap path of a round's slow stream, brought back to token rate `(B, T, D)`.
     pub fn slow_tap(&self, round: usize) -> String {
         format!("y_up.r{round}")
+    }
+
+    /// True for an attention layer of the fast stream that follows the injection of this round.
+    pub fn follows_injection(&self, layer: &AttentionLayer, round: usize) -> bool {
+        layer.path.starts_with("post.") && layer.path.ends_with(&format!(".r{round}"))
     }
 }
 

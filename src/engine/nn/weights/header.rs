@@ -11,7 +11,7 @@ use std::{
 };
 
 use safetensors::{Dtype, tensor::TensorInfo};
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::{
     Contents, Entry, FloatKind, checked,
@@ -61,14 +61,6 @@ struct HeaderVisitor {
     at: Option<String>,
 }
 
-impl<'de> DeserializeSeed<'de> for &mut HeaderVisitor {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
-        d.deserialize_map(self)
-    }
-}
-
 impl<'de> Visitor<'de> for &mut HeaderVisitor {
     type Value = ();
 
@@ -113,7 +105,7 @@ impl Header {
         file.read_exact(&mut bytes)?;
         let mut reading = HeaderVisitor { tensors: BTreeMap::new(), metadata: Metadata::default(), at: None };
         let mut json = serde_json::Deserializer::from_slice(&bytes);
-        let read = reading.deserialize(&mut json).and_then(|()| json.end());
+        let read = json.deserialize_map(&mut reading).and_then(|()| json.end());
         match (read, reading.at) {
             (Ok(()), _) => Ok(Self { tensors: reading.tensors, metadata: reading.metadata, data_start }),
             (Err(e), Some(name)) if e.is_data() => Err(HeaderError::Tensor(short(&name))),

@@ -26,7 +26,7 @@ use std::{
 };
 
 use self::logged::{Logged, TooMany, counted};
-use super::{StoreError, error::At, names::check_run};
+use super::{StoreError, error::At, names::is_run};
 use crate::files::{self, FileError, memory::size, open_inside, reading_budget};
 
 pub use write::Imported;
@@ -209,7 +209,7 @@ impl Source {
                 notices: vec![],
             }));
         }
-        if !path.is_dir() || check_run(path).is_ok() {
+        if !path.is_dir() || is_run(path) {
             return Ok(None);
         }
         let mut search = Search { root: path, entries: 0, found: vec![] };
@@ -355,12 +355,7 @@ impl Search<'_> {
                         self.found.push((tool, path));
                     }
                 }
-                Ok(kind)
-                    if kind.is_dir()
-                        && depth < DEEPEST
-                        && !name.starts_with('.')
-                        && check_run(&entry.path()).is_err() =>
-                {
+                Ok(kind) if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !is_run(&entry.path()) => {
                     self.look_into(&path, depth + 1)?;
                 }
                 _ => {}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Axis, AxisFile, AxisRange, AxisScale, Seeds, Sweep, SweepError, SweepFile, USUAL_SAMPLES, USUAL_SEEDS};
 use crate::{
+    analysis::distinct::distinct,
     config::{Config, Knob, Range, Value},
     labs::{
         Lab,
@@ -236,12 +237,8 @@ impl SweepError {
 
 /// The numbers that may rank the points of a sweep of these settings: headline numbers with a better direction, for each group of variants.
 pub fn objectives(lab: &Lab, config: &Config) -> Vec<String> {
-    let mut groups: Vec<String> = vec![];
-    for variant in (lab.plan)(config).map(|plan| plan.variants).unwrap_or_default() {
-        if !groups.contains(&variant.group) {
-            groups.push(variant.group);
-        }
-    }
+    let variants = (lab.plan)(config).map(|plan| plan.variants).unwrap_or_default();
+    let groups = distinct(variants.into_iter().map(|variant| variant.group));
     let ranks = lab.headlines.iter().filter(|h| h.better != Better::Neither);
     let rank_ids = |h: &crate::labs::headline::Headline| -> Vec<String> {
         let compares = matches!(h.source, Source::BesideFirst { .. });

@@ -8,6 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{Axis, AxisScale, AxisValues, Sweep};
 use crate::{
+    analysis::distinct::distinct,
     config::{Config, Knob, Range, Value},
     experiments::{
         run_table::RowState,
@@ -201,13 +202,7 @@ impl ResultAxis {
             };
             AxisKind::Numbers { is_log }
         } else {
-            let mut words: Vec<String> = vec![];
-            for word in values.iter().map(ToString::to_string) {
-                if !words.contains(&word) {
-                    words.push(word);
-                }
-            }
-            AxisKind::Words(words)
+            AxisKind::Words(distinct(values.iter().map(ToString::to_string)))
         };
         Self { key: axis.key.clone(), kind }
     }

@@ -30,9 +30,9 @@ pub const ACCURACY: Headline = Headline {
     unit: "",
     about: "Share of right answers where a held-out text asks, 0 to 1.",
     better: Better::Higher,
+    digits: Digits::Decimals(4),
     absent: "the text asks no question",
     source: Source::Scalar { channel: channels::ACCURACY, value: |v| v },
-    ..LOSS
 };
 
 /// A race's verdict: the paired difference of losses.

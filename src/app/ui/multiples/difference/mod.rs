@@ -5,7 +5,7 @@ mod attention;
 mod graph;
 mod words;
 
-use eframe::egui::{Color32, Rect, Ui, UiBuilder, Vec2, pos2, vec2};
+use eframe::egui::{Color32, Ui, Vec2, vec2};
 
 use super::ReplayedRun;
 use crate::{
@@ -21,11 +21,6 @@ use crate::{
 pub use attention::AttentionDifference;
 pub use graph::GraphDifference;
 pub use words::WordsDifference;
-
-/// Margin of the picture, points.
-const MARGIN: f32 = 16.0;
-/// Height of title and subtitle, points.
-const HEAD: f32 = 48.0;
 
 /// The values that are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +99,7 @@ impl Difference {
         match self {
             Self::Attention(_) => vec2(720.0, 640.0),
             Self::Graph(_) => vec2(680.0, 760.0),
-            Self::Words(d) => vec2(760.0, HEAD + 2.0 * MARGIN + d.height()),
+            Self::Words(d) => vec2(760.0, figure::HEAD + 2.0 * figure::MARGIN + d.height()),
         }
     }
 
@@ -190,18 +185,13 @@ pub fn cell_ui(
     theme: &Theme,
     state: &mut DifferenceState,
 ) {
-    let sheet = ui.max_rect();
-    ui.painter().rect_filled(sheet, 0.0, theme.panel);
     let subtitle = made.map_or(String::new(), Difference::subtitle);
     let title = format!("Difference: ({}) \u{2212} ({})", names[1], names[0]);
-    let at = sheet.min + vec2(MARGIN, MARGIN - 4.0);
-    figure::head(&ui.painter().clone(), at, (&title, &subtitle), sheet.width() - 2.0 * MARGIN, theme);
-    let from = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
-    let inside = Rect::from_min_max(from, sheet.max - vec2(MARGIN, MARGIN));
-    let mut inner = ui.new_child(UiBuilder::new().id_salt("difference").max_rect(inside));
+    let mut inner = figure::sheet_ui(ui, theme, &title, &subtitle);
+    let size = inner.max_rect().size();
     match made {
         Ok(difference) => difference.ui(&mut inner, names, theme, state),
-        Err(words) => drop(empty_ui(&mut inner, inside.size(), theme, words)),
+        Err(words) => drop(empty_ui(&mut inner, size, theme, words)),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
         action::{MessageAction, OpenAction, RunsAction},
         panels::{Shell, heading},
         theme::{self, Theme},
+        widgets::notes::wrapped_ui,
     },
 };
 
@@ -59,11 +60,7 @@ fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     ui.add(Label::new(RichText::new(quote).size(theme::TITLE).color(theme.text)).wrap());
     let number =
         if claim.number.is_empty() { String::new() } else { format!(" · the paper's number: {}", claim.number) };
-    text_ui(ui, theme, &format!("{}{number}", claim.place));
-}
-
-fn text_ui(ui: &mut Ui, theme: &Theme, words: &str) {
-    ui.add(Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
+    wrapped_ui(ui, format!("{}{number}", claim.place), theme.secondary);
 }
 
 /// The stored result as a picture, which says so where it is one of another rule.
@@ -82,16 +79,20 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let words = format!(
         "Dots: seeds. Bar: the effect with its {confidence}% interval. Shade: where the claim stands.{published}"
     );
-    text_ui(ui, theme, &words);
+    wrapped_ui(ui, words, theme.secondary);
     if judged.curve.len() > 1 {
         curve::steps_ui(ui, theme, rule, judged);
         let turns = rule.turns_label(&judged.curve);
-        text_ui(ui, theme, &format!("Over steps, each with the interval of that step alone: {turns}."));
+        wrapped_ui(ui, format!("Over steps, each with the interval of that step alone: {turns}."), theme.secondary);
     }
     if let Some(axis) = rule.axis().filter(|_| judged.along_axis.len() > 1) {
         curve::axis_ui(ui, theme, rule, judged);
         let sides = rule.sides_label(&judged.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
-        text_ui(ui, theme, &format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."));
+        wrapped_ui(
+            ui,
+            format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
+            theme.secondary,
+        );
     }
 }
 
@@ -256,12 +257,12 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
     let complaints = [runs.complaint.as_ref(), runs.read.as_ref().and_then(|read| read.complaint.as_ref())];
     for words in complaints.into_iter().flatten() {
-        ui.add(Label::new(RichText::new(words).small().color(theme.error)).wrap());
+        wrapped_ui(ui, words, theme.error);
     }
     let Some(here) = &runs.read else { return };
     ui.add_space(4.0);
     heading(ui, theme, "runs here");
-    text_ui(ui, theme, &progress_label(here));
+    wrapped_ui(ui, progress_label(here), theme.secondary);
     if here.judged.values.is_empty() {
         return;
     }

@@ -55,7 +55,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 }
 
 fn title_ui(ui: &mut Ui, theme: &Theme) {
-    ui.add(Label::new(RichText::new("Changed from preset").small().color(theme.secondary)).truncate());
+    ui.add(Label::new(small_text("Changed from preset", theme.secondary)).truncate());
 }
 
 /// A setting with its value, and the way back to the preset's.
@@ -73,10 +73,10 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
             if back.clicked() {
                 shell.act(SettingAction::Restore(knob.key.to_owned()));
             }
-            let shown = RichText::new(&value).small().color(shell.theme.text);
+            let shown = small_text(&value, shell.theme.text);
             ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let name = RichText::new(knob.label).small().color(shell.theme.secondary);
+                let name = small_text(knob.label, shell.theme.secondary);
                 let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
                 let words = format!("{} = {value}", knob.label);
                 name.widget_info(|| WidgetInfo::labeled(egui::Role::Label, true, &words));

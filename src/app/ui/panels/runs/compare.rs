@@ -6,12 +6,15 @@ mod numbers;
 mod scatter;
 
 use super::caption;
-use crate::ui::{
-    action::Actions,
-    comparison::{ComparedLine, ComparedRuns, Comparison},
-    multiples::{Multiples, ReplayedRuns},
-    panels::prelude::*,
-    views,
+use crate::{
+    analysis::distinct::distinct,
+    ui::{
+        action::Actions,
+        comparison::{ComparedLine, ComparedRuns, Comparison},
+        multiples::{Multiples, ReplayedRuns},
+        panels::prelude::*,
+        views,
+    },
 };
 
 /// Height of what stands under the chart, points.
@@ -166,7 +169,7 @@ fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u6
 
 /// Curves, or a view of each run.
 fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
-    let label = ui.label(RichText::new("show").small().color(shell.theme.secondary));
+    let label = note_ui(ui, shell.theme, "show");
     let selected = page.multiples.view().map_or(page.part.title(), |v| v.title);
     let mut chosen = None;
     let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).height(480.0).truncate();
@@ -217,7 +220,7 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
         return;
     }
     let choice = |ui: &mut Ui, what: &str, place: &mut usize| {
-        let label = ui.label(RichText::new(what).small().color(shell.theme.secondary));
+        let label = note_ui(ui, shell.theme, what);
         let selected = names.get(*place).map_or("", String::as_str);
         let choices = names.iter().enumerate().map(|(i, name)| (i, name.clone(), i == *place));
         if let (Some(i), _) = list_box(ui, (what, label.id), 150.0, selected, choices) {
@@ -231,7 +234,7 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
 fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let words = |f: &Comparison| format!("{} · {}", f.title, f.variant);
     let selected = page.figure().map_or_else(String::new, words);
-    let label = ui.label(RichText::new("number").small().color(shell.theme.secondary));
+    let label = note_ui(ui, shell.theme, "number");
     let choices = page.figures().iter().map(|figure| {
         let key = (figure.key.clone(), figure.variant.clone());
         let is_shown = page.shown.as_ref() == Some(&key);
@@ -270,7 +273,7 @@ fn save_ui(ui: &mut Ui, actions: &mut Actions, name: &str, saved: &dyn Fn(Export
 fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let last = page.last_step();
     ui.horizontal(|ui| {
-        let label = ui.label(RichText::new("step").small().color(shell.theme.secondary));
+        let label = note_ui(ui, shell.theme, "step");
         ui.spacing_mut().slider_width = (ui.available_width() - 160.0).max(80.0);
         let mut step = page.step.unwrap_or(last).min(last);
         let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
@@ -289,7 +292,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
         Grid::new("compared").num_columns(2 + differences.len()).spacing([24.0, 4.0]).show(ui, |ui| {
             for heading in ["run", "value"].into_iter().chain(differences.iter().map(|d| d.key.as_str())) {
-                ui.label(RichText::new(heading).small().color(theme.secondary));
+                note_ui(ui, theme, heading);
             }
             ui.end_row();
             for row in rows(page) {
@@ -333,13 +336,7 @@ fn rows(page: &ComparePage) -> impl Iterator<Item = ComparedRow<'_>> {
 
 /// The values of one setting over these runs, each once.
 fn values_of(values: &[String], runs: &[usize]) -> String {
-    let mut distinct: Vec<&str> = vec![];
-    for value in runs.iter().filter_map(|run| values.get(*run)) {
-        if !distinct.contains(&value.as_str()) {
-            distinct.push(value);
-        }
-    }
-    distinct.join(", ")
+    distinct(runs.iter().filter_map(|run| values.get(*run)).map(String::as_str)).join(", ")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.draft = Draft { folder: row.folder.clone(), note: row.note.clone() };
     }
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        note_ui(ui, shell, page, &row);
+        name_and_note_ui(ui, shell, page, &row);
         buttons_ui(ui, shell, page, &row);
         facts_ui(ui, shell, &row);
         result_ui(ui, shell, &row);
@@ -22,13 +22,13 @@ pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 }
 
 /// Name and note, kept when one leaves the field.
-fn note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
+fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
     let theme = shell.theme;
-    let label = ui.label(RichText::new("name").small().color(theme.secondary));
+    let label = note_ui(ui, theme, "name");
     let draft = &mut page.draft.note;
     let name = TextEdit::singleline(&mut draft.name).hint_text(row.folder.as_str()).desired_width(f32::INFINITY);
     let name = ui.add(name).labelled_by(label.id);
-    let label = ui.label(RichText::new("note").small().color(theme.secondary));
+    let label = note_ui(ui, theme, "note");
     let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
     let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
     if (name.lost_focus() || note.lost_focus()) && *draft != row.note {
@@ -84,7 +84,7 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     for problem in &row.problems {
         ui.label(RichText::new(problem).color(theme.error));
     }
-    ui.label(RichText::new(row.path.display().to_string()).small().color(theme.secondary));
+    note_ui(ui, theme, row.path.display().to_string());
 }
 
 /// Every headline number, by variant.
@@ -107,7 +107,7 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     for missing in &row.headlines.missing {
         let Some(headline) = row.headline_of(&missing.id) else { continue };
         let words = format!("no {}: {}", headline.name, missing.why);
-        ui.label(RichText::new(words).small().color(theme.secondary));
+        note_ui(ui, theme, words);
     }
 }
 
@@ -136,7 +136,7 @@ fn pair_ui(ui: &mut Ui, shell: &Shell<'_>, word: &str, value: &str) {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add(egui::Label::new(RichText::new(value).font(theme::numbers())).truncate());
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                ui.add(egui::Label::new(RichText::new(word).small().color(shell.theme.secondary)).truncate());
+                ui.add(egui::Label::new(small_text(word, shell.theme.secondary)).truncate());
             });
         });
     });

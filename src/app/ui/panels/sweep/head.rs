@@ -32,7 +32,7 @@ pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
         }
     });
     if let Some(words) = &page.complaint {
-        ui.label(RichText::new(words).small().color(shell.theme.error));
+        ui.label(small_text(words, shell.theme.error));
     }
     if let Some(results) = &results {
         state_ui(ui, shell, page, results);
@@ -40,7 +40,7 @@ pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
 }
 
 fn number_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &SweepResults) {
-    let label = ui.label(RichText::new("number").small().color(shell.theme.secondary));
+    let label = note_ui(ui, shell.theme, "number");
     let shown = page.number.as_ref().and_then(|id| results.number(id));
     let words = shown.map_or("none yet", |i| results.numbers[i].heading.as_str());
     let choices = results.numbers.iter().enumerate().map(|(i, number)| {
@@ -64,7 +64,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
     let mut toggled: Option<NumberId> = None;
     let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
     let (button, _) = MenuButton::new(words).config(config).ui(ui, |ui| {
-        ui.label(RichText::new("also in parallel coordinates and the table").small().color(shell.theme.secondary));
+        note_ui(ui, shell.theme, "also in parallel coordinates and the table");
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
             for number in results.numbers.iter().filter(|n| page.number.as_ref() != Some(&n.id)) {
                 let mut is_on = page.others.contains(&number.id);
@@ -95,15 +95,14 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             n => format!(" · of long runs one recorded step in {n} is read"),
         };
         let words = format!("{}{thinned}{}", results.progress_label(), selected.unwrap_or_default());
-        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+        note_ui(ui, shell.theme, words);
     });
     if let Some(why) = results.failures().first() {
         let words = format!("failed: {why}");
-        ui.add(egui::Label::new(RichText::new(words).small().color(shell.theme.error)).truncate());
+        ui.add(egui::Label::new(small_text(words, shell.theme.error)).truncate());
     }
     if let Some(words) = &results.complaint {
-        let words =
-            RichText::new(format!("the process that made the runs ended: {words}")).small().color(shell.theme.error);
+        let words = small_text(format!("the process that made the runs ended: {words}"), shell.theme.error);
         ui.add(egui::Label::new(words).truncate()).on_hover_text(results.complaint.as_deref().unwrap_or_default());
     }
     if progress.to_make() == 0 && !results.is_being_made {
@@ -115,7 +114,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             false if progress.running > 0 => "Others are running; this completes the rest:",
             false => "This completes it:",
         };
-        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+        note_ui(ui, shell.theme, words);
         if ui.button("Copy the command").clicked() {
             shell.act(MessageAction::CopyText(results.command.clone()));
             shell.act(MessageAction::Toast("Copied: run it in a terminal, where this window was started.".to_owned()));

@@ -77,7 +77,7 @@ fn curves_with_title(
     let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), eframe::egui::Sense::hover());
     let place = UiBuilder::new().max_rect(rect);
     ui.scope_builder(place, |ui| {
-        let words = RichText::new(words).small().color(view.theme.secondary);
+        let words = small_text(words, view.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate());
     });
     let curves = Curves { lines: &prepared.lines, step: page.step };
@@ -107,7 +107,7 @@ pub fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
 fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepView<'_>) {
     let last = view.results.last_step();
     ui.horizontal(|ui| {
-        let label = ui.label(RichText::new("step").small().color(shell.theme.secondary));
+        let label = note_ui(ui, shell.theme, "step");
         ui.spacing_mut().slider_width = (ui.available_width() * 0.44 - 120.0).max(80.0);
         let mut step = page.step.unwrap_or(last).min(last);
         let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
@@ -116,7 +116,7 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
             page.step = (step < last).then_some(step);
         }
         let words = format!("{} as recorded {}{}", view.heading(), step_label(view), left_out_message(view));
-        let words = RichText::new(words).small().color(shell.theme.secondary);
+        let words = small_text(words, shell.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate()).on_hover_ui(|ui| {
             for (i, axis) in view.results.axes.iter().enumerate() {
                 ui.label(format!("Slice along {}: a dot a seed; {}.", axis.key, mean_line_label(view, i)));

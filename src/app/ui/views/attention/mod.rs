@@ -8,6 +8,7 @@ mod side_by_side;
 mod statistic;
 
 use crate::{
+    analysis::distinct::distinct,
     telemetry::{
         MatrixView,
         measurements::{AttentionLayer, AttentionMaps},
@@ -66,13 +67,7 @@ fn map_of(layer: &AttentionLayer, head: usize) -> Option<Head<'_>> {
 
 /// The layers in order, each once.
 fn layers<'a>(heads: &[Head<'a>]) -> Vec<&'a str> {
-    let mut all: Vec<&str> = vec![];
-    for h in heads {
-        if !all.contains(&h.layer.path.as_str()) {
-            all.push(&h.layer.path);
-        }
-    }
-    all
+    distinct(heads.iter().map(|h| h.layer.path.as_str()))
 }
 
 /// The one that is shown large: the selected one, else the first.

@@ -93,8 +93,7 @@ impl View for Degrees {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
         if let Some(core) = shown::<CorePeriphery>(cx) {
-            let words = small_text(core_sentence(core.value), cx.theme.secondary);
-            ui.label(words);
+            note_ui(ui, cx.theme, core_sentence(core.value));
         }
         let room = ui.available_size();
         let charts = [Self::chart(cx, 0), Self::chart(cx, 1)];

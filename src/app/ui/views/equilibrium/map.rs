@@ -6,7 +6,7 @@ use eframe::egui::Stroke as Pen;
 use super::{
     GAP, Y,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
+    keep_fresh, settings, subtitle, two_pictures_ui, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
@@ -17,19 +17,12 @@ use crate::{
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
 
-/// The picture that a narrow tile shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum MapPicture {
-    #[default]
-    Map,
-    History,
-}
-
 /// View `stationary_map`.
 #[derive(Default)]
 pub struct StationaryMapView {
     history: ChartState,
-    shown: MapPicture,
+    /// The picture that a narrow tile shows: over the control, or over steps.
+    shown: usize,
 }
 
 impl StationaryMapView {
@@ -125,26 +118,11 @@ impl View for StationaryMapView {
             return cx.nothing_ui(ui, &why_nothing::<StationaryMapError>(cx));
         };
         let map = measured.value;
-        if cx.has_controls && !is_wide(ui, ui.available_width()) {
-            picture_ui(
-                ui,
-                &mut self.shown,
-                &[(MapPicture::Map, "over the control"), (MapPicture::History, "over steps")],
-            );
-        }
-        note_ui(ui, cx.theme, verdict(map));
-        let room = ui.available_size();
-        if is_wide(ui, room.x) {
-            ui.horizontal(|ui| {
-                let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-                Self::map_ui(ui, cx, size, map);
-                Self::history(cx).show(ui, size, cx.theme, &mut self.history);
-            });
-        } else if self.shown == MapPicture::Map {
-            Self::map_ui(ui, cx, room, map);
-        } else {
-            Self::history(cx).show(ui, room, cx.theme, &mut self.history);
-        }
+        let names = ["over the control", "over steps"];
+        two_pictures_ui(ui, cx, &mut self.shown, names, verdict(map), |ui, cx, picture, size| match picture {
+            0 => Self::map_ui(ui, cx, size, map),
+            _ => drop(Self::history(cx).show(ui, size, cx.theme, &mut self.history)),
+        });
         cx.open_asked_claim(&mut self.history);
     }
 

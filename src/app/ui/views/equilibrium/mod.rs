@@ -20,8 +20,6 @@ pub use map::StationaryMapView;
 pub use relaxation::RelaxationView;
 pub use spectrum::SpectrumView;
 
-/// Training steps after which an answer is asked anew: the network has learned on.
-const STALE: u64 = 50;
 const GAP: f32 = 6.0;
 
 /// The settings as they are in this frame.
@@ -33,7 +31,7 @@ fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
 /// Asks with the present settings whenever they change, or the network has learned on.
 fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> M::Args) {
     let args = args(&settings(cx));
-    cx.ask::<M>(None, &args, Freshness::Steps(STALE));
+    cx.ask::<M>(None, &args, Freshness::SELDOM);
 }
 
 /// A subtitle: what is shown, of which step, of what.
@@ -58,6 +56,29 @@ fn is_wide(ui: &Ui, width: f32) -> bool {
 fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
     let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);
     choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
+}
+
+/// Words over two pictures: both side by side where there is room, elsewhere the one that is chosen. `draw_ui` draws the
+/// first (0) or the second (1) in this size.
+fn two_pictures_ui(
+    ui: &mut Ui,
+    cx: &mut ViewCx<'_>,
+    shown: &mut usize,
+    names: [&'static str; 2],
+    words: String,
+    mut draw_ui: impl FnMut(&mut Ui, &mut ViewCx<'_>, usize, Vec2),
+) {
+    if cx.has_controls && !is_wide(ui, ui.available_width()) {
+        picture_ui(ui, shown, &[(0, names[0]), (1, names[1])]);
+    }
+    note_ui(ui, cx.theme, words);
+    let room = ui.available_size();
+    if is_wide(ui, room.x) {
+        let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+        ui.horizontal(|ui| (0..2).for_each(|picture| draw_ui(ui, cx, picture, size)));
+    } else {
+        draw_ui(ui, cx, *shown, room);
+    }
 }
 
 /// Names of the numbers of the control.

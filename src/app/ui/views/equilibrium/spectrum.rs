@@ -6,7 +6,7 @@ use eframe::egui::Stroke as Pen;
 use super::{
     GAP,
     canvas::{Plane, frame, inner},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
+    keep_fresh, settings, subtitle, two_pictures_ui, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
@@ -17,19 +17,12 @@ use crate::{
 /// Circles with a larger radius are left out, points.
 const WIDEST: f32 = 1e5;
 
-/// The picture that a narrow tile shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum SpectrumPicture {
-    #[default]
-    Plane,
-    Gaps,
-}
-
 /// View `generator_spectrum`.
 #[derive(Default)]
 pub struct SpectrumView {
     gaps: ChartState,
-    shown: SpectrumPicture,
+    /// The picture that a narrow tile shows: the eigenvalues, or the gap by size.
+    shown: usize,
 }
 
 impl SpectrumView {
@@ -140,26 +133,11 @@ impl View for SpectrumView {
         };
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
-        if cx.has_controls && !is_wide(ui, ui.available_width()) {
-            picture_ui(
-                ui,
-                &mut self.shown,
-                &[(SpectrumPicture::Plane, "eigenvalues"), (SpectrumPicture::Gaps, "gap by size")],
-            );
-        }
-        note_ui(ui, cx.theme, verdict(state, dt));
-        let room = ui.available_size();
-        if is_wide(ui, room.x) {
-            let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-            ui.horizontal(|ui| {
-                plane_ui(ui, cx.theme, size, state, dt);
-                Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps);
-            });
-        } else if self.shown == SpectrumPicture::Plane {
-            plane_ui(ui, cx.theme, room, state, dt);
-        } else {
-            Self::gaps(cx, state.gap).show(ui, room, cx.theme, &mut self.gaps);
-        }
+        let names = ["eigenvalues", "gap by size"];
+        two_pictures_ui(ui, cx, &mut self.shown, names, verdict(state, dt), |ui, cx, picture, size| match picture {
+            0 => plane_ui(ui, cx.theme, size, state, dt),
+            _ => drop(Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps)),
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

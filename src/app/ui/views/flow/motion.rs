@@ -50,7 +50,7 @@ struct Recording {
     folder: String,
     frame: usize,
     stage: Stage,
-    table: String,
+    rows: Vec<[String; COLUMNS.len()]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,6 +63,9 @@ enum Stage {
     Taken { frames: u8 },
 }
 
+/// Columns of a recording's table.
+const COLUMNS: [&str; 11] =
+    ["frame", "u0", "u1", "u2", "u3", "p_plus", "p_minus", "top_word", "p_top_word", "nfe", "h_init"];
 /// Pictures in a recording: one period.
 const FRAMES: usize = 60;
 /// Frames that an answer must be in view before its picture is taken, because dependent questions are asked in the
@@ -139,10 +142,8 @@ impl Motion {
     fn begin_recording(&mut self) {
         let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.label());
-        let mut table = String::from("frame,u0,u1,u2,u3,p_plus,p_minus,top_word,p_top_word,nfe,h_init\n");
-        table.reserve(64 * FRAMES);
         self.note.clear();
-        self.state = State::Recording(Recording { folder, frame: 0, stage: Stage::Set, table });
+        self.state = State::Recording(Recording { folder, frame: 0, stage: Stage::Set, rows: vec![] });
     }
 
     /// Moves on if it is time; asks for the next frame only while it moves.
@@ -194,7 +195,7 @@ impl Recording {
                 if answered && seen >= SETTLED {
                     let name = format!("{}/frame-{:04}.png", self.folder, self.frame + 1);
                     cx.act(FileAction::Record(window, name));
-                    self.table.push_str(&row(cx, self.frame + 1));
+                    self.rows.push(row(cx, self.frame + 1));
                     self.stage = Stage::Taken { frames: 0 };
                 }
             }
@@ -204,7 +205,9 @@ impl Recording {
                 self.stage = Stage::Set;
                 if self.frame == FRAMES {
                     let name = format!("{}/values.csv", self.folder);
-                    cx.act(FileAction::SaveInExports(name, std::mem::take(&mut self.table).into_bytes()));
+                    let mut table = Table::new(COLUMNS);
+                    self.rows.drain(..).for_each(|row| table.row(row));
+                    cx.act(FileAction::SaveInExports(name, table.finish().into_bytes()));
                     return Step::Done(format!("{FRAMES} frames recorded"));
                 }
             }
@@ -214,23 +217,18 @@ impl Recording {
 }
 
 /// A row of the table: what this frame shows.
-fn row(cx: &ViewCx<'_>, frame: usize) -> String {
-    let mut out = format!("{frame}");
-    for v in FlowSettings::u(cx) {
-        let _ = write!(out, ",{v}");
-    }
+fn row(cx: &ViewCx<'_>, frame: usize) -> [String; COLUMNS.len()] {
+    let [u0, u1, u2, u3] = FlowSettings::u(cx).map(|v| v.to_string());
     let answer = Answer::in_focus(cx);
     let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
     let classes = answer.and_then(|a| a.value.classes());
-    let plus = number(classes.map(|c| c.plus.probability));
-    let _ = write!(out, ",{plus},{}", number(classes.map(|c| c.minus.probability)));
+    let [plus, minus] = [classes.map(|c| c.plus.probability), classes.map(|c| c.minus.probability)].map(number);
     let top = answer.and_then(|a| a.value.language()?.next.first());
-    let word = quote(top.map_or("", |t| t.token.as_str()));
-    let _ = write!(out, ",{word},{}", number(top.map(|t| t.probability)));
+    let word = top.map_or(String::new(), |t| t.token.clone());
     let trace = answer.map(|a| &a.value.trace);
     let nfe = trace.map_or(String::new(), |t| t.nfe.to_string());
-    let _ = writeln!(out, ",{nfe},{}", number(trace.map(|t| t.h_init)));
-    out
+    let [p_top_word, h_init] = [top.map(|t| t.probability), trace.map(|t| t.h_init)].map(number);
+    [frame.to_string(), u0, u1, u2, u3, plus, minus, word, p_top_word, nfe, h_init]
 }
 
 #[cfg(test)]

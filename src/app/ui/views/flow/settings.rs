@@ -11,9 +11,6 @@ use crate::{
     ui::{questions::same_run, selection::Slot, views::prelude::*},
 };
 
-/// Training steps after which an answer is stale and asked anew.
-const STALE: u64 = 25;
-
 /// A number that the flow is asked with: the lab's setting of this key, on the left and in the tiles alike.
 pub struct NumberSetting {
     pub key: &'static str,
@@ -175,7 +172,7 @@ pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
     let args = FlowSettings::args(cx);
     let now = ui.input(|i| i.time);
     cx.selection.update(|flow: &mut FlowSettings| flow.watch(&args, now));
-    cx.ask::<FlowAnswer>(None, &args, Freshness::Steps(STALE));
+    cx.ask::<FlowAnswer>(None, &args, Freshness::OFTEN);
 }
 
 /// True where the answer shown, with the field behind the paths, is that of the latest question.

@@ -23,6 +23,7 @@ use crate::{
         theme::{self, Theme},
         view::ViewCx,
         views::attention::colours::{around_zero, rounded_up},
+        widgets::notes::note_ui,
     },
 };
 
@@ -170,7 +171,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2)
                 ui,
                 |ui| {
                     for column in &table.columns {
-                        ui.label(RichText::new(column).small().color(cx.theme.secondary));
+                        note_ui(ui, cx.theme, column);
                     }
                     ui.end_row();
                     for row in &table.rows {
@@ -183,7 +184,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2)
             );
             if table.rows.len() < table.total {
                 let words = format!("{} of {} rows", table.rows.len(), table.total);
-                ui.label(RichText::new(words).small().color(cx.theme.secondary));
+                note_ui(ui, cx.theme, words);
             }
         });
     });

@@ -24,9 +24,6 @@ mod scene;
 mod tile;
 mod toy;
 
-/// Training steps after which an answer is asked anew.
-const STALE: u64 = 25;
-
 /// The force on the points: that of a toy, or that of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -135,10 +132,10 @@ impl PhasePlane {
     fn ask(&self, cx: &mut ViewCx<'_>) {
         let focus = cx.selection.variant;
         let args = self.args(cx);
-        cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::Steps(STALE));
+        cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::OFTEN);
         if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
-            cx.ask::<QueryKeyPaths>(None, &args, Freshness::Steps(STALE));
+            cx.ask::<QueryKeyPaths>(None, &args, Freshness::OFTEN);
         }
     }
 

@@ -93,7 +93,7 @@ impl View for Merging {
             }
             ui.add_space(8.0);
             for line in &measured.notes {
-                ui.label(RichText::new(line).small().color(theme.secondary));
+                note_ui(ui, theme, line);
             }
         });
     }
@@ -115,13 +115,13 @@ impl View for Merging {
             return stages::csv(cx);
         }
         let measured = cx.answered::<measurements::Merging>()?;
-        let mut csv = "text,model,loss\n".to_owned();
+        let mut table = Table::new(["text", "model", "loss"]);
         for (t, text) in measured.texts.iter().enumerate() {
             for (model, losses) in models(measured.value) {
                 let loss = losses.get(t).copied().unwrap_or(f32::NAN);
-                csv.push_str(&format!("{text},\"{}\",{loss}\n", model.replace('"', "\"\"")));
+                table.cells(&[text, &model, &loss]);
             }
         }
-        Some(csv)
+        Some(table.finish())
     }
 }

@@ -39,8 +39,6 @@ const PACE: f64 = 0.12;
 const PAGE: usize = 280;
 /// A token at which a synapse gains this share of its largest gain has a star.
 const STAR: f64 = 0.5;
-/// Updates after which a running model reads the text again.
-const STALE_AFTER: u64 = 25;
 
 /// The settings with which the probe is asked.
 const SETTINGS: [&str; 7] = [
@@ -137,7 +135,7 @@ impl ReadingView {
             (args.layer, args.i, args.j) = (Some(s.layer), Some(s.i), Some(s.j));
         }
         let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::Steps(STALE_AFTER));
+        cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::OFTEN);
     }
 
     /// Controls for the number of tokens that the model writes after the text, and the temperature.

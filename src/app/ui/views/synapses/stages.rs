@@ -155,7 +155,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     for (text, name) in names.iter().enumerate() {
         let losses = std::array::from_fn(|v: usize| loss(&all, v, text));
         if let Some(words) = retained(text, &losses) {
-            ui.label(RichText::new(format!("{name}: {words}.")).small().color(cx.theme.secondary));
+            note_ui(ui, cx.theme, format!("{name}: {words}."));
         }
     }
     samples_ui(ui, cx, &all);
@@ -172,10 +172,10 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, rows: &[LossRow]) {
     Grid::new("losses by text").num_columns(5).spacing(vec2(GRID, 2.0)).min_row_height(ROW).striped(false).show(
         ui,
         |ui| {
-            let words = RichText::new("loss (nats)").small().color(cx.theme.secondary);
+            let words = small_text("loss (nats)", cx.theme.secondary);
             ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
             for (v, short) in SHORT.iter().enumerate() {
-                cell(ui, RichText::new(*short).small().color(cx.theme.series(v)));
+                cell(ui, small_text(*short, cx.theme.series(v)));
             }
             ui.end_row();
             for LossRow { name, losses } in rows {
@@ -226,12 +226,12 @@ fn texts_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         let name = path.and_then(|path| path.rsplit(['/', '\\']).next()).map(str::to_owned);
         format!("{label} {}", name.unwrap_or_else(|| text(source)))
     });
-    let words = RichText::new(chosen.join(" \u{b7} ")).small().color(cx.theme.secondary);
-    ui.label(words).on_hover_text("Chosen in the controls: under Text for the base, under Merging for the children.");
+    note_ui(ui, cx.theme, chosen.join(" \u{b7} "))
+        .on_hover_text("Chosen in the controls: under Text for the base, under Merging for the children.");
     let of_run = cx.mirror.info.as_ref().map(|i| &i.config);
     let waits = |key: &&str| of_run.is_some_and(|c| c.get(key) != cx.config.get(key));
     if TEXTS.iter().flat_map(|(_, source, paths)| paths.iter().chain([source])).any(waits) {
-        ui.label(RichText::new("Another choice of texts applies at reset (R).").small().color(cx.theme.accent));
+        ui.label(small_text("Another choice of texts applies at reset (R).", cx.theme.accent));
     }
 }
 
@@ -294,8 +294,8 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         ui.label(RichText::new(words).strong());
         for (v, text) in all.iter().enumerate().filter_map(|(v, m)| Some((v, m.as_ref()?.texts.get(t)?))) {
             ui.horizontal_wrapped(|ui| {
-                ui.label(RichText::new(SIGNS[v]).small().color(cx.theme.series(v)));
-                ui.label(RichText::new(NAMES[v]).small().color(cx.theme.secondary));
+                ui.label(small_text(SIGNS[v], cx.theme.series(v)));
+                note_ui(ui, cx.theme, NAMES[v]);
                 ui.add_space(widest - widths[v]);
                 ui.label(RichText::new(one_line(&text.continuation)).small());
             });
@@ -309,7 +309,7 @@ fn export_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
     let folder = cx.mirror.info.as_ref().and_then(|i| i.folder.as_ref());
     if let Some(folder) = folder.filter(|_| cx.mirror.step >= lengths.total()) {
         let words = format!("orrery export {folder} --variant merged --safetensors merged.safetensors");
-        ui.label(RichText::new("The merged model as a file:").small().color(cx.theme.secondary));
+        note_ui(ui, cx.theme, "The merged model as a file:");
         ui.label(RichText::new(words).small().monospace());
     }
 }

@@ -14,8 +14,6 @@ use crate::{
     },
 };
 
-/// Training steps after which a text is read anew.
-const STALE: u64 = 50;
 /// Seconds a token takes while playing.
 const PACE: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
@@ -183,7 +181,7 @@ fn ground(theme: &Theme, share: f64) -> Option<Color32> {
 impl View for TraceReadingView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = cx.selection.variant;
-        cx.ask::<TraceReading>(Some(variant), &self.args(), Freshness::Steps(STALE));
+        cx.ask::<TraceReading>(Some(variant), &self.args(), Freshness::SELDOM);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -31,8 +31,6 @@ pub struct Intervention {
     names: Option<String>,
 }
 
-/// Training steps after which a running model is asked again.
-const STALE: u64 = 50;
 /// Share of the chart in the height that the text leaves, and its least height, points.
 const CHART: f32 = 0.5;
 const MIN_CHART: f32 = 110.0;
@@ -216,7 +214,7 @@ impl View for Intervention {
         let settings = settings.then(|| TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default());
         if let Some(settings) = settings.as_ref().filter(|s| !s.change.named().is_empty()) {
             let args = settings.intervention_args();
-            cx.ask::<InterventionEffect>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
+            cx.ask::<InterventionEffect>(Some(cx.selection.variant), &args, Freshness::SELDOM);
         }
         // a lab without the setting shows the recorded measurement
         let is_named = settings.is_none_or(|s| !s.change.named().is_empty());

@@ -16,8 +16,6 @@ pub struct LogitLensView {
     typed: Option<String>,
 }
 
-/// Training steps after which a running model is asked again.
-const STALE: u64 = 25;
 /// A cell, points.
 const CELL: [f32; 2] = [30.0, 22.0];
 /// Width of the rows' names with their losses at the left, points.
@@ -176,7 +174,7 @@ impl View for LogitLensView {
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = reading_settings(cx).map(|s| s.logit_lens_args()).unwrap_or_default();
-        cx.ask::<LogitLens>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
+        cx.ask::<LogitLens>(Some(cx.selection.variant), &args, Freshness::OFTEN);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

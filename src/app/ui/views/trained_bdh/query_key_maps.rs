@@ -23,8 +23,6 @@ pub struct QueryKeyMapsView {
     typed: Option<String>,
 }
 
-/// Training steps after which a running model is asked again.
-const STALE: u64 = 25;
 /// The strip of tokens is at most so high, points.
 const STRIP: f32 = 84.0;
 
@@ -178,7 +176,7 @@ impl View for QueryKeyMapsView {
             text_ui(ui, cx, &mut self.typed);
         }
         let args = reading_settings(cx).map(|s| s.query_key_maps_args()).unwrap_or_default();
-        cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
+        cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::OFTEN);
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
             return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing was read yet: open a model, and type a text.");
         };

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
-    analysis::rank_correlation::shift_test,
+    analysis::rank_correlation::{ROTATIONS, shift_test},
     corpus::Windows,
     models::capabilities::LanguageFlow,
     ode::{self, Method, SolverOptions},
@@ -22,8 +22,6 @@ use crate::{
 const PROMPTS: usize = 32;
 const LENGTH: usize = 16;
 const POINTS: usize = 3;
-/// The number of rotations of the null model.
-const ROTATIONS: usize = 499;
 
 /// The places in a prompt of `len` tokens that are points, evenly spread, the last of them its last.
 fn places(len: usize) -> Vec<usize> {

@@ -12,8 +12,9 @@ use crate::{
             prelude::*,
             sweep::{pictures::slices_ui, table},
         },
-        plot::{Scale, quote},
+        plot::Scale,
         sweep_pictures::{PictureChoices, Prepared, heat_ui},
+        table::Table,
     },
 };
 
@@ -90,7 +91,7 @@ pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
 pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, selected: Option<usize>) {
     let Some(point) = selected else {
         let words = "A click selects a run in the table and in every picture.";
-        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+        note_ui(ui, shell.theme, words);
         return;
     };
     ui.label(RichText::new(format!("selected: {}", results.point_name(point))).small());
@@ -110,7 +111,7 @@ fn csv(results: &SweepResults, step: u64) -> String {
     let as_of: Vec<_> = (0..results.numbers.len()).map(|number| results.as_of(number, step)).collect();
     head.extend(results.numbers.iter().flat_map(|n| [n.heading.clone(), format!("{}, sd over seeds", n.heading)]));
     let order = PointOrder { column: Column::Point, is_falling: false };
-    let mut lines = vec![head];
+    let mut out = Table::new(head);
     for point in order.sorted(results, None) {
         let mut line = vec![results.point_name(point)];
         line.extend(results.points.get(point).map(|p| p.values.clone()).unwrap_or_default());
@@ -119,8 +120,7 @@ fn csv(results: &SweepResults, step: u64) -> String {
             line.push(value.map_or(String::new(), |v| v.mean.to_string()));
             line.push(value.filter(|v| v.each.len() > 1).map_or(String::new(), |v| v.sd.to_string()));
         }
-        lines.push(line);
+        out.row(line);
     }
-    let text = |line: &Vec<String>| line.iter().map(|field| quote(field)).collect::<Vec<_>>().join(",");
-    lines.iter().map(|line| format!("{}\n", text(line))).collect()
+    out.finish()
 }

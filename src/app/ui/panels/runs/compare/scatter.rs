@@ -168,7 +168,7 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
 
 /// Chooses what stands on an axis.
 fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
-    let word = ui.label(RichText::new(name).small().color(shell.theme.secondary));
+    let word = note_ui(ui, shell.theme, name);
     let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));
     let choices = dimensions(results).into_iter().map(|dimension| {
         let (words, is_chosen) = (label(results, &dimension), chosen.as_ref() == Some(&dimension));

@@ -15,8 +15,6 @@ use crate::{
 };
 use charts::Quantity;
 
-/// Training steps after which the answer is asked anew.
-const STALE: u64 = 50;
 /// Higher tiles show every number, points.
 const ROOMY: f32 = 440.0;
 /// Most positions of a block.
@@ -147,10 +145,10 @@ fn matrix_csv(m: &AttentionChain) -> String {
 impl View for AttentionChainView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
-        cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
+        cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::SELDOM);
         if cx.is_answered_without::<AttentionChain>(cx.selection.variant) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
-            cx.ask::<AttentionChain>(None, &args, Freshness::Steps(STALE));
+            cx.ask::<AttentionChain>(None, &args, Freshness::SELDOM);
         }
     }
 

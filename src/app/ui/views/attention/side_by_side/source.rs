@@ -7,9 +7,6 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// Training steps after which an answer is asked anew.
-const STALE: u64 = 50;
-
 /// The text along which attention is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PromptChoice {
@@ -101,11 +98,11 @@ impl PromptChoice {
         }
         for (_, variant) in members(cx) {
             if self.is_asked() {
-                cx.ask::<LongAttentionMaps>(Some(variant), &self.args(), Freshness::Steps(STALE));
+                cx.ask::<LongAttentionMaps>(Some(variant), &self.args(), Freshness::SELDOM);
             } else {
                 // without a schedule nothing else would bring newer ones
                 let is_scheduled = cx.scheduled::<AttentionMaps>(variant).is_some();
-                let freshness = if is_scheduled { Freshness::IfMissing } else { Freshness::Steps(STALE) };
+                let freshness = if is_scheduled { Freshness::IfMissing } else { Freshness::SELDOM };
                 cx.ask::<AttentionMaps>(Some(variant), &AttentionMapsArgs::default(), freshness);
             }
         }

@@ -3,7 +3,7 @@
 
 use eframe::egui::{Stroke, text::TextWrapping};
 
-use crate::{telemetry::measurements::ConceptNoun, ui::views::prelude::*};
+use crate::{analysis::distinct::distinct, telemetry::measurements::ConceptNoun, ui::views::prelude::*};
 
 /// One synapse.
 pub struct SynapseRow {
@@ -187,12 +187,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
     let painter = ui.painter_at(rect);
     let small = theme::small();
     painter.text(rect.left_top(), Align2::LEFT_TOP, title, small.clone(), theme.secondary);
-    let mut classes: Vec<&str> = vec![];
-    for noun in nouns {
-        if !classes.contains(&noun.class.as_str()) {
-            classes.push(&noun.class);
-        }
-    }
+    let mut classes = distinct(nouns.iter().map(|noun| noun.class.as_str()));
     // where there is no room for all, those without the concept share a line
     let rooms = ((rect.height() - 18.0) / MIN_LINE).max(2.0) as usize;
     let is_crowded = classes.len() > rooms;
