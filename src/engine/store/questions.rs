@@ -126,10 +126,11 @@ impl ComposedQuestion {
         let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now(), wait };
         let text = serde_json::to_vec(&question)
             .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
-        if text.len() > MAX_QUESTION {
+        // over `ssh` the file ends its line
+        let bytes = text.len() + 1;
+        if bytes > MAX_QUESTION {
             return Err(StoreError::new(format!(
-                "the question has {} bytes, and a program reads at most {MAX_QUESTION}: shorten its text",
-                text.len()
+                "the question has {bytes} bytes, and a program reads at most {MAX_QUESTION}: shorten its text"
             )));
         }
         Ok(Self { open: OpenQuestion { run: run.to_owned(), id: new_id(), ask: ask.to_owned() }, text })
