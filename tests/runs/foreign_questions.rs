@@ -12,6 +12,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::stand_in_ssh::stand_in_ssh;
 use crate::{command::orrery, foreign_run::ForeignRun};
 
 /// A run that is being written and may be asked these questions.
@@ -195,9 +197,7 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
 }
 
-/// A machine behind an `ssh` that runs the command here. Two programs stand between, as with a real one, so that the command
-/// outlives an `ssh` that is killed. It notes each command in `commands` and its own options in `options`; while there is a file
-/// `down`, no connection is made, and while there is one `hangs`, it waits as for a password.
+/// A machine behind [`stand_in_ssh`].
 #[cfg(unix)]
 struct OtherMachine {
     here: tempfile::TempDir,
@@ -207,22 +207,8 @@ struct OtherMachine {
 #[cfg(unix)]
 impl OtherMachine {
     fn new(asks: &[&str]) -> Self {
-        use std::os::unix::fs::PermissionsExt;
         let here = tempfile::tempdir().unwrap();
-        let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
-        let script = format!(
-            "#!/bin/sh\noptions=\nwhile [ \"$1\" != -- ]; do\n  if [ \"$1\" = -G ]; then cat '{here}/configured'; exit; fi\n  \
-             options=\"$options $1\"\n  shift\ndone\nshift 2\necho \"$options\" >>'{here}/options'\n\
-             if [ -e '{here}/down' ]; then exit 255; fi\nif [ -e '{here}/hangs' ]; then exec sleep 100; fi\n\
-             echo \"$*\" >>'{here}/commands'\n\
-             {{ PATH=\"{program}:/usr/bin:/bin\" sh -c \"$*\"; echo $? >'{here}/code.'$$; }} | cat\nexit \"$(cat '{here}/code.'$$)\"\n",
-            here = here.path().display(),
-        );
-        let ssh = here.path().join("bin/ssh");
-        fs::create_dir(ssh.parent().unwrap()).unwrap();
-        fs::write(&ssh, script).unwrap();
-        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(here.path().join("configured"), "controlmaster false\n").unwrap();
+        stand_in_ssh(here.path(), true);
         let there = here.path().join("there, it's far");
         fs::create_dir(&there).unwrap();
         let run = asked_run(&there, asks);
