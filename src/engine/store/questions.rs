@@ -474,6 +474,13 @@ mod tests {
             OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string()
         };
         assert!(put(&args).contains("shorten its text"));
+        // the end of the line counts
+        let composed = |letters: usize| {
+            let args = Args::from([("text".to_owned(), Value::Text("x".repeat(letters)))]);
+            ComposedQuestion::new(folder.run.path(), "attention", &args, None).map(|question| question.text.len())
+        };
+        let most = MAX_QUESTION - 1 - composed(0).unwrap();
+        assert!(composed(most).is_ok_and(|bytes| bytes == MAX_QUESTION - 1) && composed(most + 1).is_err());
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         assert!(put(&Args::new()).contains("nobody answers in"));
     }
