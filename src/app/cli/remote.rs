@@ -11,7 +11,7 @@ use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -20,6 +20,7 @@ use std::{
 use self::ssh::{Frames, MAX_LINE, STRANGE, SharedSocket, Ssh, SshExit, script};
 use super::{
     failure::Failure,
+    interrupt,
     stream::{Frame, Have, LOGS, MARK, MAX_PART, VERSION, WHOLE},
     terminal::notice,
 };
@@ -84,14 +85,19 @@ pub fn source_of(folder: &Path) -> Option<String> {
 pub struct RemoteRun {
     pub folder: PathBuf,
     pub source: RemoteSource,
-    /// The socket by which its connection is shared, which is removed with it.
-    _socket: Option<SharedSocket>,
+    /// The socket by which its connection is shared, which is removed with it or when the process is asked to end.
+    socket: Arc<Mutex<Option<SharedSocket>>>,
 }
 
 impl Drop for RemoteRun {
     fn drop(&mut self) {
         self.source.copied.ssh.end();
+        remove(&self.socket);
     }
+}
+
+fn remove(socket: &Mutex<Option<SharedSocket>>) {
+    drop(socket.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 /// What has come of a run.
@@ -129,7 +135,11 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         is_enough: patience.is_none() && has_description(&folder),
     };
     let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), socket: options(false) };
-    let run = RemoteRun { folder, source, _socket: socket };
+    let socket = Arc::new(Mutex::new(socket));
+    let left = Arc::clone(&socket);
+    // also while `ssh` asks for a password; it is not killed, so that it puts the terminal back as it was
+    interrupt::end_after(move || remove(&left));
+    let run = RemoteRun { folder, source, socket };
     let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.copy_when_unlocked(&lock));
     let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
     if is_copied {
