@@ -179,8 +179,8 @@ class Questions:
         wait = question.get("wait")
         if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait < MAX_WAIT_SECS:
             wait = MAX_WAIT_SECS
-        # by this program's clock and the file's time, not by the time that the question says; CLOCK_SECS is left to clocks
-        # that differ, as where the folder lies on another machine
+        # by this program's clock and the file's time, not by the time that the question says; the two clocks may
+        # differ where the folder lies on another machine, for which CLOCK_SECS are left
         age = time.time() - found.st_mtime
         if age > wait + CLOCK_SECS:
             raise Refused("ask", f"nobody waits for the answer any more: the question is {age:.0f} s old")
