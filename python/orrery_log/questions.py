@@ -179,7 +179,8 @@ class Questions:
         wait = question.get("wait")
         if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait < MAX_WAIT_SECS:
             wait = MAX_WAIT_SECS
-        # by the clock that keeps the times of the folder's files, not by that of whoever asked
+        # by this program's clock and the file's time, not by the time that the question says; the two clocks may
+        # differ where the folder lies on another machine, for which CLOCK_SECS are left
         age = time.time() - found.st_mtime
         if age > wait + CLOCK_SECS:
             raise Refused("ask", f"nobody waits for the answer any more: the question is {age:.0f} s old")

@@ -12,6 +12,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::stand_in_ssh::stand_in_ssh;
 use crate::{command::orrery, foreign_run::ForeignRun};
 
 /// A run that is being written and may be asked these questions.
@@ -131,7 +133,8 @@ fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
     let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
     assert!(begun.elapsed() >= Duration::from_secs(1));
     assert_eq!(code, Some(1), "{said}");
-    for part in ["`run`", "asked `attention` at ", "within 1 s", "No program of this machine holds that folder"] {
+    for part in ["`run`", "asked `attention` at ", "the 1 s of --wait", "No program of this machine holds that folder"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(run.asked().is_empty(), "the question was withdrawn");
@@ -194,9 +197,7 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
 }
 
-/// A machine behind an `ssh` that runs the command here. Two programs stand between, as with a real one, so that the command
-/// outlives an `ssh` that is killed. It notes each command in `commands` and its own options in `options`; while there is a file
-/// `down`, no connection is made, and while there is one `hangs`, it waits as for a password.
+/// A machine behind [`stand_in_ssh`].
 #[cfg(unix)]
 struct OtherMachine {
     here: tempfile::TempDir,
@@ -206,21 +207,8 @@ struct OtherMachine {
 #[cfg(unix)]
 impl OtherMachine {
     fn new(asks: &[&str]) -> Self {
-        use std::os::unix::fs::PermissionsExt;
         let here = tempfile::tempdir().unwrap();
-        let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
-        let script = format!(
-            "#!/bin/sh\noptions=\nwhile [ \"$1\" != -- ]; do\n  if [ \"$1\" = -G ]; then cat '{here}/configured'; exit; fi\n  \
-             options=\"$options $1\"\n  shift\ndone\nshift 2\necho \"$options\" >>'{here}/options'\n\
-             if [ -e '{here}/down' ]; then exit 255; fi\nif [ -e '{here}/hangs' ]; then exec sleep 100; fi\n\
-             echo \"$*\" >>'{here}/commands'\nPATH=\"{program}:/usr/bin:/bin\" sh -c \"$*\" | cat\n",
-            here = here.path().display(),
-        );
-        let ssh = here.path().join("bin/ssh");
-        fs::create_dir(ssh.parent().unwrap()).unwrap();
-        fs::write(&ssh, script).unwrap();
-        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(here.path().join("configured"), "controlmaster false\n").unwrap();
+        stand_in_ssh(here.path(), true);
         let there = here.path().join("there, it's far");
         fs::create_dir(&there).unwrap();
         let run = asked_run(&there, asks);
@@ -384,7 +372,8 @@ fn a_wrong_question_makes_no_connection() {
     assert!(far.options().is_empty(), "{:?}", far.options());
 }
 
-/// Only the first connection asks for a password, and none where nobody could type it.
+/// The `ssh` of a question is told the socket of that of the copy. The stand-in shares nothing: that no second password is
+/// asked for is left to a real `ssh`. None is asked for where nobody could type it.
 #[cfg(unix)]
 #[test]
 fn a_question_goes_over_the_connection_of_the_copy() {
@@ -410,7 +399,11 @@ fn a_question_goes_over_the_connection_of_the_copy() {
     assert_eq!(socket(&options[0]), socket(&options[1]));
     let folder = Path::new(&socket(&options[0])).parent().unwrap().to_owned();
     assert!(folder.starts_with("/tmp") && !folder.exists(), "{}", folder.display());
-    // the user's own
+    assert!(options.iter().all(|options| options.contains("ControlPersist=no")), "{options:?}");
+    // a path at which the user's own configuration shares nothing, and one at which it does
+    let configured = "controlmaster false\ncontrolpath /nowhere/a\n";
+    fs::write(far.here.path().join("configured"), configured).unwrap();
+    assert!(ask().iter().all(|options| options.contains("ControlPath=") && !options.contains("/nowhere")));
     fs::write(far.here.path().join("configured"), "controlmaster auto\ncontrolpath /home/me/.ssh/a\n").unwrap();
     assert!(ask().iter().all(|options| !options.contains("Control")));
 }
@@ -455,6 +448,40 @@ fn a_connection_is_waited_for_no_longer_than_an_answer() {
     let (code, said) = far.ask(&["lesson", "--wait", "60"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("`ssh` ended with code 255") && said.contains("asks for no password"), "{said}");
+    assert!(said.contains("connecting once by hand"), "{said}");
+}
+
+/// As a folder here that is not there.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_not_there_is_a_wrong_argument() {
+    let far = OtherMachine::new(&["lesson"]);
+    let address = format!("ssh://me@far{}/nowhere", far.here.path().display());
+    for words in [&["ask", &address, "lesson"][..], &["follow", &address, "--headless"]] {
+        let output = far.command(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("there is no such folder there") && !said.contains("--out"), "{words:?}: {said}");
+    }
+}
+
+/// Neither the end nor what was allowed in an older copy counts while another Orrery, which has not come through, holds it.
+#[cfg(unix)]
+#[test]
+fn an_older_copy_that_another_holds_does_not_count() {
+    let far = OtherMachine::new(&["lesson"]);
+    far.run.state(3, &json!("finished"));
+    let (code, said) = far.ask(&["lesson", "--wait", "60"]);
+    assert!(code == Some(2) && said.contains("the run has ended"), "{said}");
+    far.run.allow(&["save"]);
+    far.run.state(3, &json!("running"));
+    let lock = File::options().write(true).open(far.here.path().join("runs/run-at-me_far/.lock")).unwrap();
+    lock.lock().unwrap();
+    let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
+    let (code, said) = far.ask(&["save", "--wait", "60"]);
+    assert!(code == Some(0) && said.contains("saved"), "{said}");
+    assert!(said.contains("another Orrery copies this run already"), "{said}");
+    replier.join().unwrap();
 }
 
 #[cfg(unix)]
@@ -464,7 +491,7 @@ fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
     let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "5"]);
     assert_eq!(code, Some(1), "{said}");
     let address = far.address();
-    for part in ["`run`", address.as_str(), "asked `attention` at ", "within 5 s", "Or it was killed there"] {
+    for part in ["`run`", address.as_str(), "asked `attention` at ", "the 5 s of --wait", "Or it was killed there"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     far.is_silent_soon();

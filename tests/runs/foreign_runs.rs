@@ -15,6 +15,8 @@ use orrery::{
 };
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::stand_in_ssh::stand_in_ssh;
 use crate::{command::orrery, foreign_run::ForeignRun};
 
 #[test]
@@ -263,27 +265,6 @@ fn new_numbers_are_printed_where_there_is_no_display() {
     assert!(said.contains("there is no display here") && said.contains("RuntimeError: out of memory"), "{said}");
 }
 
-/// A folder with an `ssh` that runs the command here, where there is Orrery or not. It notes each command in `commands`; the
-/// first one is cut after four seconds.
-#[cfg(target_os = "linux")]
-fn pretended_ssh(here: &Path, has_orrery: bool) -> std::path::PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let bin = here.join("bin");
-    fs::create_dir(&bin).unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
-    let path = if has_orrery { format!("{program}:/usr/bin:/bin") } else { "/usr/bin:/bin".to_owned() };
-    let script = format!(
-        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do\n  if [ \"$1\" = -G ]; then exit; fi\n  shift\ndone\nshift 2\nPATH=\"{path}\"\n\
-         echo \"$*\" >> '{here}/commands'\nif [ ! -e '{here}/cut' ]; then\n  touch '{here}/cut'\n  exec timeout 4 sh -c \"$*\"\nfi\n\
-         exec sh -c \"$*\"\n",
-        here = here.display(),
-    );
-    let ssh = bin.join("ssh");
-    fs::write(&ssh, script).unwrap();
-    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
-    bin
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
@@ -302,7 +283,8 @@ fn a_machine_without_orrery_is_followed_and_goes_on_after_a_cut() {
 #[cfg(target_os = "linux")]
 fn follow_over_a_cut(has_orrery: bool) -> String {
     let here = tempfile::tempdir().unwrap();
-    let bin = pretended_ssh(here.path(), has_orrery);
+    let bin = stand_in_ssh(here.path(), has_orrery);
+    fs::write(here.path().join("cut"), "").unwrap();
     let run = ForeignRun::begin(&here.path().join("there"), "it's a run", &json!({"lr": 0.1}));
     (1..=3).for_each(|step| run.step(step));
     let address = format!("ssh://me@somewhere{}", run.folder.display());

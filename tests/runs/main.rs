@@ -54,6 +54,8 @@ mod released;
 mod report;
 mod run_table;
 mod spen;
+#[cfg(unix)]
+mod stand_in_ssh;
 mod store;
 mod streaming;
 mod sweep;

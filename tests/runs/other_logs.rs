@@ -264,7 +264,7 @@ fn an_import_whose_record_is_lost_is_made_again() {
     let whole = fs::read(&record).unwrap();
     let metrics = fs::read(folder.join("metrics.jsonl")).unwrap();
     // as a loss of power may leave it
-    for damaged in [&b""[..], &whole[..whole.len() / 2], &vec![0; whole.len()]] {
+    for damaged in [&b""[..], &whole[..whole.len() / 2], &vec![0; whole.len()], &vec![b' '; (1 << 20) + 1]] {
         fs::write(&record, damaged).unwrap();
         fs::write(folder.join("metrics.jsonl"), "").unwrap();
         let words = source.import(runs.path()).unwrap().words.expect("it is read again");

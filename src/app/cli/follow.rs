@@ -40,11 +40,14 @@ pub struct FollowArgs {
 pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
-    let remote = address.as_ref().map(|address| remote::begin(address, &args.out, None)).transpose();
-    let remote = remote.map_err(|e| {
-        let is_in_the_way = e.code == 2;
-        e.with(", or give another place by --out".to_owned(), is_in_the_way)
-    })?;
+    let begin = |address: &Address| {
+        let folder = remote::copy_folder(address, &args.out).map_err(|e| {
+            let is_in_the_way = e.code == 2;
+            e.with(", or give another place by --out".to_owned(), is_in_the_way)
+        })?;
+        remote::begin(address, folder, None)
+    };
+    let remote = address.as_ref().map(begin).transpose()?;
     let folder = match &remote {
         Some(run) => run.folder.clone(),
         None => other_logs::run_folder(Path::new(&args.run), &args.out)?,

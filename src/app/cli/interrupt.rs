@@ -40,6 +40,14 @@ pub fn asked_to_end() -> Arc<AtomicBool> {
     asked
 }
 
+/// Ends the process when it is asked to, after `clean_up`.
+pub fn end_after(clean_up: impl Fn() + Send + 'static) {
+    on_interrupt(move || {
+        clean_up();
+        process::exit(i32::from(INTERRUPTED));
+    });
+}
+
 /// True if the process was asked to end more than once: then nothing is waited for.
 pub fn is_impatient() -> bool {
     IMPATIENT.load(Ordering::SeqCst)

@@ -11,16 +11,17 @@ use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use self::ssh::{Frames, LONGEST_LINE, STRANGE, SharedSocket, Ssh, advice, end_words, script};
+use self::ssh::{Frames, MAX_LINE, STRANGE, SharedSocket, Ssh, SshExit, script};
 use super::{
     failure::Failure,
-    stream::{Frame, Have, LOGS, MARK, MOST, VERSION, WHOLE},
+    interrupt,
+    stream::{Frame, Have, LOGS, MARK, MAX_PART, VERSION, WHOLE},
     terminal::notice,
 };
 use crate::{
@@ -33,10 +34,11 @@ pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
 const SOURCE: &str = ".source";
-/// How long the first part of a run is waited for before it is said that it is, and its last part before a question is put.
+/// How long the first part of a run is waited for before it is said that it is, its last part before a question is put, and
+/// the configuration of `ssh`.
 const SOON: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// How often it is looked whether something has come.
 const POLL: Duration = Duration::from_millis(20);
 /// Starts `orrery stream`, or writes what it writes with what every Unix has.
@@ -62,15 +64,20 @@ pub struct RemoteSource {
 
 impl RemoteSource {
     /// True if all that was there has come and the connection stands. The end of an older copy says nothing: the run may
-    /// have gone on since.
+    /// have gone on since. Of a copy that another Orrery writes it is not known, and false.
     pub fn is_up_to_date(&self) -> bool {
         self.copied.is_up_to_date.load(Ordering::SeqCst)
+    }
+
+    /// True if the description of the run has come in this process, so that it says what is allowed now.
+    pub fn is_described(&self) -> bool {
+        self.copied.is_described.load(Ordering::SeqCst)
     }
 }
 
 /// The address that the run in a folder is copied from; `None` where it is no copy.
 pub fn source_of(folder: &Path) -> Option<String> {
-    let source = read_text_inside(folder, SOURCE, LONGEST_LINE).ok()?;
+    let source = read_text_inside(folder, SOURCE, MAX_LINE).ok()?;
     Address::parse(source.trim())?.ok().map(|address| address.to_string())
 }
 
@@ -78,34 +85,38 @@ pub fn source_of(folder: &Path) -> Option<String> {
 pub struct RemoteRun {
     pub folder: PathBuf,
     pub source: RemoteSource,
-    /// Removed with it.
-    _socket: Option<SharedSocket>,
+    /// The socket by which its connection is shared, which is removed with it or when the process is asked to end.
+    socket: Arc<Mutex<Option<SharedSocket>>>,
 }
 
 impl Drop for RemoteRun {
     fn drop(&mut self) {
         self.source.copied.ssh.end();
+        remove(&self.socket);
     }
+}
+
+fn remove(socket: &Mutex<Option<SharedSocket>>) {
+    drop(socket.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 /// What has come of a run.
 #[derive(Debug, Default)]
 struct CopyState {
     ssh: Ssh,
-    /// The description of the run has come, or another process sees to it.
+    /// The description of the run has come over a connection of this process.
     is_described: AtomicBool,
     /// So has all that was there, and the connection stands.
     is_up_to_date: AtomicBool,
 }
 
-/// Begins to copy a run of another machine into a folder in `out`, and waits until there is a run in it, be it an older copy.
+/// Begins to copy a run of another machine into its [`copy_folder`], and waits until there is a run in it, be it an older copy.
 /// With `patience` it waits so long at most, and until the description of the run is the present one.
 ///
 /// # Errors
-/// If the folder is something else's copy, or the other machine cannot be asked at all, or not in time.
-pub fn begin(address: &Address, out: &Path, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
+/// If the other machine cannot be asked at all, or not in time, or has no such folder.
+pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
-    let folder = copy_folder(address, out)?;
     // one writer a copy; where the system has no locks there may be two, and each checks where what it appends begins
     let lock = open_inside_to_write(&folder, LOCK).map_err(|e| unwritten(&folder, &e)).map_err(Failure::run)?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
@@ -113,7 +124,7 @@ pub fn begin(address: &Address, out: &Path, patience: Option<Duration>) -> Resul
         return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
     }
     let copied = Arc::<CopyState>::default();
-    let socket = SharedSocket::new(address);
+    let socket = SharedSocket::new(address, patience.unwrap_or(SOON).min(SOON));
     let options = |is_first| socket.as_ref().map(|socket| socket.options(is_first)).unwrap_or_default();
     let copy = Copy {
         folder: folder.clone(),
@@ -124,12 +135,14 @@ pub fn begin(address: &Address, out: &Path, patience: Option<Duration>) -> Resul
         is_enough: patience.is_none() && has_description(&folder),
     };
     let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), socket: options(false) };
-    let run = RemoteRun { folder, source, _socket: socket };
-    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.keep_on_alone(&lock));
+    let socket = Arc::new(Mutex::new(socket));
+    let left = Arc::clone(&socket);
+    // also while `ssh` asks for a password; it is not killed, so that it puts the terminal back as it was
+    interrupt::end_after(move || remove(&left));
+    let run = RemoteRun { folder, source, socket };
+    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.copy_when_unlocked(&lock));
     let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
     if is_copied {
-        copied.is_described.store(true, Ordering::SeqCst);
-        copied.is_up_to_date.store(true, Ordering::SeqCst);
         notice!("another Orrery copies this run already: it shows here what that one has copied");
         return Ok(run);
     }
@@ -141,8 +154,8 @@ pub fn begin(address: &Address, out: &Path, patience: Option<Duration>) -> Resul
     let mut is_told = false;
     while !has_come() {
         if worker.is_finished() {
-            let why = worker.join().ok().and_then(Result::err).unwrap_or_default();
-            return Err(Failure::run(why));
+            let why = worker.join().ok().and_then(Result::err);
+            return Err(why.unwrap_or_else(|| Failure::run(format!("{address} is not copied any more"))));
         }
         if is_late() {
             let secs = begun.elapsed().as_secs();
@@ -165,11 +178,14 @@ pub fn begin(address: &Address, out: &Path, patience: Option<Duration>) -> Resul
 }
 
 /// The folder in `out` for the copy of this run, made if it is not there.
-fn copy_folder(address: &Address, out: &Path) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// If it is something else's copy, or cannot be made.
+pub fn copy_folder(address: &Address, out: &Path) -> Result<PathBuf, Failure> {
     let folder = out.join(address.name());
     let failed = |e: &dyn std::fmt::Display| Failure::run(unwritten(&folder, e));
     files::make_folders(&folder).map_err(|e| failed(&e))?;
-    match read_text_inside(&folder, SOURCE, LONGEST_LINE) {
+    match read_text_inside(&folder, SOURCE, MAX_LINE) {
         Ok(source) if source.trim_end() == address.to_string() => {}
         Err(e) if e.is_missing() && files::entries(&folder).is_ok_and(|mut all| all.next().is_none()) => {
             let mut file = create_inside(&folder, SOURCE).map_err(|e| failed(&e))?;
@@ -196,8 +212,7 @@ fn has_description(folder: &Path) -> bool {
 struct Connection {
     /// How, in words.
     end: String,
-    /// The exit code of `ssh`, which is that of the command on the other side.
-    code: Option<i32>,
+    exit: SshExit,
     /// The other side has sent something.
     answered: bool,
 }
@@ -215,32 +230,32 @@ struct Copy {
 
 impl Copy {
     /// Copies once no other Orrery does: one that only put a question to the run ends before this one.
-    fn keep_on_alone(&self, lock: &File) -> Result<(), String> {
+    fn copy_when_unlocked(&self, lock: &File) -> Result<(), Failure> {
         while matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             if self.copied.ssh.is_over() {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(200));
         }
-        self.keep_on()
+        self.reconnect_loop()
     }
 
     /// Copies until it is over; after a cut it tries again. A first try without an answer is an error.
-    fn keep_on(&self) -> Result<(), String> {
+    fn reconnect_loop(&self) -> Result<(), Failure> {
         let (mut pause, mut told) = (Duration::from_secs(1), String::new());
         let mut has_answered = self.is_enough;
         loop {
             let begun = Instant::now();
-            let Connection { end, code, answered } = self.once();
+            let Connection { end, exit, answered } = self.connect_once();
             self.copied.is_up_to_date.store(false, Ordering::SeqCst);
             if self.copied.ssh.is_over() {
                 return Ok(());
             }
             has_answered |= answered;
             if !has_answered {
-                return Err(format!("{}: {end}{}", self.address, advice(code)));
+                return Err(exit.failure(format!("{}: {end}{}", self.address, exit.advice())));
             }
-            if answered || begun.elapsed() > LONGEST_PAUSE {
+            if answered || begun.elapsed() > MAX_PAUSE {
                 pause = Duration::from_secs(1);
             }
             if answered || end != told {
@@ -248,13 +263,13 @@ impl Copy {
             }
             told = end;
             std::thread::sleep(pause);
-            pause = (2 * pause).min(LONGEST_PAUSE);
+            pause = (2 * pause).min(MAX_PAUSE);
         }
     }
 
-    /// One connection.
-    fn once(&self) -> Connection {
-        let refused = |end: String| Connection { end, code: None, answered: false };
+    /// Connects, and copies until the connection ends.
+    fn connect_once(&self) -> Connection {
+        let refused = |end: String| Connection { end, exit: SshExit::default(), answered: false };
         let have = match LOGS.iter().map(|log| self.have(log)).collect::<Result<Vec<Have>, FileError>>() {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
@@ -266,9 +281,9 @@ impl Copy {
         };
         let mut answered = false;
         let end = frames.and_then(|frames| self.read(frames, &mut answered).err());
-        let code = self.copied.ssh.exit_code();
-        let end = end.unwrap_or_else(|| end_words(code));
-        Connection { end, code, answered }
+        let exit = self.copied.ssh.exit();
+        let end = end.unwrap_or_else(|| exit.to_string());
+        Connection { end, exit, answered }
     }
 
     /// The part of a log that is here.
@@ -312,7 +327,7 @@ impl Copy {
                     is_described.store(true, Ordering::SeqCst);
                 }
                 Frame::Part { file, from, bytes } => {
-                    let known = LOGS.iter().find(|log| **log == file && bytes <= MOST);
+                    let known = LOGS.iter().find(|log| **log == file && bytes <= MAX_PART);
                     let log = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
                     let content = frames.read_bytes(bytes)?;
                     self.append(log, from, &content)?;
@@ -343,14 +358,19 @@ fn places(have: &[Have]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ssh::NO_FOLDER, *};
 
     #[test]
     fn the_script_knows_the_same_files_and_bounds() {
         let whole = WHOLE.iter().map(|(file, most)| format!("whole {file} {most}"));
         let logs = LOGS.iter().map(|log| format!("part {log} "));
         let have = LOGS.iter().enumerate().map(|(i, log)| format!("--have \"{log}=${}\"", i + 1));
-        for line in whole.chain(logs).chain(have).chain([format!("most={MOST}"), format!("{{\"version\":{VERSION}}}")])
+        let no_folder = format!("|| exit {NO_FOLDER}");
+        for line in whole
+            .chain(logs)
+            .chain([no_folder])
+            .chain(have)
+            .chain([format!("most={MAX_PART}"), format!("{{\"version\":{VERSION}}}")])
         {
             assert!(SCRIPT.contains(&line), "{line}");
         }

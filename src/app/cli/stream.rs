@@ -28,7 +28,7 @@ const EVENTS: &str = "events.jsonl";
 /// The logs, of which what was appended is sent; the one that says that a run has ended comes last.
 pub const LOGS: [&str; 3] = ["metrics.jsonl", "samples.jsonl", EVENTS];
 /// Most bytes of a frame of a log.
-pub const MOST: u64 = 256 << 10;
+pub const MAX_PART: u64 = 256 << 10;
 /// So many last bytes tell a log from another one in its place.
 pub const MARK: u64 = 32;
 /// A frame comes at least so often, so that both sides notice a cut.
@@ -131,7 +131,7 @@ struct Streamer<'a, W> {
 }
 
 impl<W: Write> Streamer<'_, W> {
-    /// Until the reader leaves.
+    /// Writes frames until the reader leaves.
     fn run(&mut self) -> Result<(), Failure> {
         self.frame(&Frame::Hello { version: VERSION }, &[])?;
         let mut has_sent_all = false;
@@ -179,7 +179,7 @@ impl<W: Write> Streamer<'_, W> {
             }
             let (file, from) = (self.sent[i].log.to_owned(), self.sent[i].bytes);
             self.frame(&Frame::Part { file, from, bytes: bytes.len() as u64 }, &bytes)?;
-            is_more |= bytes.len() as u64 == MOST;
+            is_more |= bytes.len() as u64 == MAX_PART;
             let sent = &mut self.sent[i];
             sent.bytes += bytes.len() as u64;
             sent.end.extend(&bytes);
@@ -221,7 +221,7 @@ fn next_part(folder: &Path, sent: &Sent) -> Result<Part, FileError> {
         return Ok(Part::Other);
     }
     let mut bytes = vec![];
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MAX_PART).read_to_end(&mut bytes)?;
     Ok(if bytes.is_empty() { Part::Nothing } else { Part::New(bytes) })
 }
 

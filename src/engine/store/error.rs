@@ -41,6 +41,7 @@ impl StoreError {
             (io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists, true) => {
                 "something that is not a folder is in the way: choose another folder (`--out DIR`)"
             }
+            (io::ErrorKind::NotADirectory, false) if is_reading => "a part of that path is a file, not a folder",
             (io::ErrorKind::NotADirectory, false) => "something that is not a folder is in the way: move it away",
             (io::ErrorKind::AlreadyExists, false) => "something else has that name: move it away",
             _ => "the system refused",
@@ -50,6 +51,11 @@ impl StoreError {
 }
 
 impl StoreError {
+    /// True if the system has refused, as where a disk is full; false of what is wrong in a folder or in what was asked.
+    pub fn is_of_system(&self) -> bool {
+        self.source.as_deref().is_some_and(|source| source.is::<io::Error>())
+    }
+
     /// A file of a run folder that its path no longer leads to.
     pub(super) fn moved(path: &Path, e: io::Error) -> Self {
         Self::with_source(
@@ -102,6 +108,8 @@ mod tests {
             }
         }
         assert!(words("read", io::ErrorKind::PermissionDenied).contains("you may not read it"));
+        assert!(words("read", io::ErrorKind::NotADirectory).contains("a part of that path is a file"));
+        assert!(words("write", io::ErrorKind::NotADirectory).contains("move it away"));
         assert!(words("write", io::ErrorKind::PermissionDenied).contains("you may not write there"));
     }
 }

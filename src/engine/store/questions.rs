@@ -126,10 +126,11 @@ impl ComposedQuestion {
         let question = QuestionOut { protocol: PROTOCOL, ask, args, at: record::now(), wait };
         let text = serde_json::to_vec(&question)
             .map_err(|e| StoreError::with_source(format!("the question `{ask}` cannot be written: {e}"), e))?;
-        if text.len() > MAX_QUESTION {
+        // over `ssh` the file ends its line
+        let bytes = text.len() + 1;
+        if bytes > MAX_QUESTION {
             return Err(StoreError::new(format!(
-                "the question has {} bytes, and a program reads at most {MAX_QUESTION}: shorten its text",
-                text.len()
+                "the question has {bytes} bytes, and a program reads at most {MAX_QUESTION}: shorten its text"
             )));
         }
         Ok(Self { open: OpenQuestion { run: run.to_owned(), id: new_id(), ask: ask.to_owned() }, text })
@@ -473,6 +474,13 @@ mod tests {
             OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string()
         };
         assert!(put(&args).contains("shorten its text"));
+        // the end of the line counts
+        let composed = |letters: usize| {
+            let args = Args::from([("text".to_owned(), Value::Text("x".repeat(letters)))]);
+            ComposedQuestion::new(folder.run.path(), "attention", &args, None).map(|question| question.text.len())
+        };
+        let most = MAX_QUESTION - 1 - composed(0).unwrap();
+        assert!(composed(most).is_ok_and(|bytes| bytes == MAX_QUESTION - 1) && composed(most + 1).is_err());
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         assert!(put(&Args::new()).contains("nobody answers in"));
     }

@@ -20,7 +20,7 @@ use crate::{
     config::Value,
     labs::foreign::asks,
     probe::Progress,
-    store::{self, ComposedQuestion, OpenQuestion, Reader, Reply},
+    store::{self, ComposedQuestion, OpenQuestion, Reader, Reply, StoreError},
     telemetry::{Args, FOREIGN, RunInfo, Sample},
 };
 
@@ -40,7 +40,7 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
         if question.matrices.is_some() {
             return Err(Failure::usage(format!("the weights of {address} are not copied: ask on that machine")));
         }
-        let run = remote::begin(&address, Path::new(RUNS), Some(args.patience()))?;
+        let run = remote::begin(&address, remote::copy_folder(&address, Path::new(RUNS))?, Some(args.patience()))?;
         let Some(info) = foreign_info(&run.folder)? else {
             let words = "is a run of Orrery's own: ask there, by `orrery ask` on that machine";
             return Err(Failure::usage(format!("{what} {words}")));
@@ -98,8 +98,8 @@ impl<'a> TypedQuestion<'a> {
         };
         if matrices.is_none() {
             // one that is too long is refused
-            ComposedQuestion::new(Path::new(RUNS), name, &asks::without_defaults(name, &question), None)
-                .map_err(Failure::wrong)?;
+            let args = asks::without_defaults(name, &question);
+            ComposedQuestion::new(Path::new(RUNS), name, &args, Some(typed.patience())).map_err(Failure::wrong)?;
         }
         Ok(Self { name, question, matrices, typed })
     }
@@ -191,40 +191,48 @@ impl AskedProgram<'_> {
     /// until it is withdrawn if not given.
     ///
     /// # Errors
-    /// Why it is not asked, in words: the run has ended, its script does not allow the question, or its folder takes none.
+    /// Why it is not asked: the run has ended, its script does not allow the question, or its folder takes none; or the
+    /// system refuses.
     pub fn put(
         &self,
         has_ended: bool,
         name: &str,
         args: &Args,
         patience: Option<Duration>,
-    ) -> Result<PutQuestion, String> {
+    ) -> Result<PutQuestion, Failure> {
         let Self { folder, info, remote } = *self;
         let ask = asks::ask_of(name);
         if let (None, Some(source)) = (remote, remote::source_of(folder)) {
             let (word, ask) = (quoted(&source), quoted(ask));
-            return Err(format!(
+            return Err(Failure::usage(format!(
                 "this is a copy of {source}: `orrery ask {word} {ask} ..`, or the window of `orrery follow {word}`, asks \
                  over ssh"
-            ));
+            )));
         }
         if has_ended {
-            return Err("the run has ended, and nobody is there to answer".to_owned());
+            return Err(Failure::usage("the run has ended, and nobody is there to answer"));
         }
-        if info.asks.is_empty() {
+        // an older copy does not know what is allowed now, and the program refuses by itself
+        let is_known = remote.is_none_or(RemoteSource::is_described);
+        if is_known && info.asks.is_empty() {
             let words = "the program that trains this run answers no questions: its script allows none, as by \
                          `orrery_log.init(.., allow=[..])`";
-            return Err(words.to_owned());
+            return Err(Failure::usage(words));
         }
-        if !asks::is_allowed(&info.asks, ask) {
+        if is_known && !asks::is_allowed(&info.asks, ask) {
             let allowed = info.asks.join(", ");
-            return Err(format!("`{ask}` is not allowed by the script of this run, which allows {allowed}"));
+            let words = format!("`{ask}` is not allowed by the script of this run, which allows {allowed}");
+            return Err(Failure::usage(words));
         }
         let args = asks::without_defaults(ask, args);
         match remote {
-            None => Ok(PutQuestion { open: OpenQuestion::put(folder, ask, &args, patience)?, remote: None }),
+            None => {
+                let open = OpenQuestion::put(folder, ask, &args, patience);
+                let failed = |e: StoreError| if e.is_of_system() { Failure::failed(e) } else { Failure::wrong(e) };
+                Ok(PutQuestion { open: open.map_err(failed)?, remote: None })
+            }
             Some(source) => {
-                let question = ComposedQuestion::new(folder, ask, &args, patience)?;
+                let question = ComposedQuestion::new(folder, ask, &args, patience).map_err(Failure::wrong)?;
                 let open = question.open.clone();
                 Ok(PutQuestion { open, remote: Some(RemoteQuestion::put(source, question)?) })
             }
@@ -239,7 +247,7 @@ impl AskedProgram<'_> {
         let Self { folder, info, remote } = *self;
         let has_ended = || self.has_ended(|| store::has_ended(folder));
         let left = patience.saturating_sub(begun.elapsed());
-        let question = self.put(has_ended(), name, args, Some(left)).map_err(Failure::usage)?;
+        let question = self.put(has_ended(), name, args, Some(left))?;
         let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let is_asked_to_end = interrupt::asked_to_end();
         loop {
@@ -283,7 +291,7 @@ impl AskedProgram<'_> {
         let shown = remote.map_or_else(|| folder.display().to_string(), |source| source.address.to_string());
         let why = match (remote, store::is_being_written(folder)) {
             (Some(_), _) => {
-                "It looks once a step, and its steps may be longer: --wait gives it more time. Or it was killed there."
+                "It looks once a step, and its steps may be longer: --wait gives it more time. Or it was killed there, or has ended."
             }
             (None, true) => "It looks once a step, and its steps may be longer: --wait gives it more time.",
             (None, false) => {
@@ -291,8 +299,8 @@ impl AskedProgram<'_> {
             }
         };
         format!(
-            "{who}, which writes {shown}, was asked `{ask}` at {since} and has not answered within {} s; the question was \
-             withdrawn. {why}",
+            "{who}, which writes {shown}, was asked `{ask}` at {since} and had not answered when the {} s of --wait were over; \
+             the question was withdrawn. {why}",
             patience.as_secs_f64()
         )
     }

@@ -240,7 +240,8 @@ impl<'a> Followed<'a> {
             }
             None => {
                 let program = self.program();
-                program.put(program.has_ended(|| self.reader.has_ended()), probe, args, None)
+                let has_ended = program.has_ended(|| self.reader.has_ended());
+                program.put(has_ended, probe, args, None).map_err(|failure| failure.words)
             }
         };
         match put {

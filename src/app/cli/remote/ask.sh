@@ -2,7 +2,7 @@
 #     sh -s -- FOLDER ID < this script, then `ask <<'ID'`, the question, and ID
 # The question is taken away when it is answered or nobody reads the output any more. No link inside the folder is followed
 # and nothing of it is executed. It needs sh, wc, cat, head, mv, rm and sleep.
-CDPATH='' cd -- "$1" >/dev/null || exit 2
+CDPATH='' cd -- "$1" >/dev/null || exit 66
 id=$2
 most=67108864
 root=$(pwd -P)

@@ -1,6 +1,6 @@
 //! A question to the program that trains a run on another machine: a script for `sh` writes it there and waits for the
-//! answer, which comes into the copy of the run. Each question has a connection of its own, which ends with it; no program of
-//! Orrery is needed there.
+//! answer, which comes into the copy of the run. Each question is an `ssh` of its own, which ends with it and goes over the
+//! connection of the copy where that can be shared; no program of Orrery is needed there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{
     RemoteSource,
-    ssh::{Frames, Ssh, end_words, script},
+    ssh::{Frames, Ssh, script},
 };
 use crate::{
     cli::{failure::Failure, terminal::one_line},
@@ -62,8 +62,8 @@ impl RemoteQuestion {
     /// of the run.
     ///
     /// # Errors
-    /// If no thread can be started, in words.
-    pub fn put(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, String> {
+    /// If no thread can be started.
+    pub fn put(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, Failure> {
         let asked = Self { ssh: Arc::default(), failure: Arc::default() };
         let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));
         let exchange = Exchange { source: source.clone(), question, ssh };
@@ -72,7 +72,7 @@ impl RemoteQuestion {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
         });
-        worker.map(|_| asked).map_err(|e| format!("no thread could be started: {e}"))
+        worker.map(|_| asked).map_err(|e| Failure::run(format!("no thread could be started: {e}")))
     }
 
     /// Why no answer will come, if so; it is said once.
@@ -81,7 +81,7 @@ impl RemoteQuestion {
     }
 }
 
-/// One connection with one question.
+/// One `ssh` with one question.
 struct Exchange {
     source: RemoteSource,
     question: ComposedQuestion,
@@ -96,11 +96,11 @@ impl Exchange {
         let input = input(id, &self.question.text);
         let frames = self.ssh.connect(script(address, id, socket), &input).map_err(Failure::run)?;
         let answered = frames.map_or(Ok(false), |frames| self.read(frames));
-        let code = self.ssh.exit_code();
+        let exit = self.ssh.exit();
         match answered? {
             true => Ok(()),
             false if self.ssh.is_over() => Err(Failure::run("the question was withdrawn")),
-            false => Err(Failure::run(format!("{address}: {}, and no answer has come", end_words(code)))),
+            false => Err(exit.failure(format!("{address}: {exit}, and no answer has come"))),
         }
     }
 
@@ -163,11 +163,12 @@ fn shown(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::ssh::NO_FOLDER, *};
 
     #[test]
-    fn the_script_has_the_same_bound() {
+    fn the_script_has_the_same_bound_and_exit_code() {
         assert!(SCRIPT.contains(&format!("\nmost={MAX_ANSWER}\n")));
+        assert!(SCRIPT.contains(&format!("|| exit {NO_FOLDER}\n")));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::{
     env,
     ffi::OsStr,
+    fmt,
     io::{self, BufRead, BufReader, IsTerminal, Read, Write},
+    path::Path,
     process::{Child, ChildStdout, Command, Stdio},
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -15,20 +17,25 @@ use std::{
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use super::Address;
+use super::{Address, POLL};
+use crate::cli::failure::Failure;
 
 /// Most bytes of a frame's line.
-pub(super) const LONGEST_LINE: u64 = 64 << 10;
+pub(super) const MAX_LINE: u64 = 64 << 10;
 /// Said of output that was not written by the program that was asked for.
 pub(super) const STRANGE: &str = "what came is not from `orrery stream`, or from the script in its place";
 /// Said where the other side ends within a frame.
 const CUT: &str = "the connection was cut";
+/// The exit code of a shell that cannot run a command.
+const CANNOT_RUN: i32 = 126;
 /// The exit code of a shell that does not find a command.
 const NOT_FOUND: i32 = 127;
+/// The exit code of our scripts where the folder is not there.
+pub(super) const NO_FOLDER: i32 = 66;
 /// The exit code of an `ssh` that has no connection.
 const NO_CONNECTION: i32 = 255;
 /// Bytes of the path of a socket that every Unix takes, with the ending that `ssh` gives it while it is made.
-const LONGEST_SOCKET: usize = 80;
+const MAX_SOCKET_PATH: usize = 80;
 
 /// Only one `ssh` of this process connects at a time, so that no two ask for a password at once.
 static CONNECTING: Mutex<()> = Mutex::new(());
@@ -93,36 +100,54 @@ pub(super) struct SharedSocket {
 }
 
 impl SharedSocket {
-    /// `None` where the user's own configuration has one, `ssh` knows none, or no folder of a short name can be made.
-    pub fn new(address: &Address) -> Option<Self> {
+    /// `None` where the user's own configuration shares connections, or one is open that it would take; where `ssh` knows
+    /// no sharing or does not say within `limit`; and where no folder of a short name can be made.
+    pub fn new(address: &Address, limit: Duration) -> Option<Self> {
         if !cfg!(unix) {
             return None;
         }
-        // says what is configured and connects to nothing
-        let mut command = ssh(address, Prompt::Never);
-        command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stderr(Stdio::null());
-        let configured = command.output().ok().filter(|output| output.status.success())?;
-        let configured = String::from_utf8_lossy(&configured.stdout).into_owned();
-        let own = configured.lines().find_map(|line| line.strip_prefix("controlpath "));
-        if own.is_some_and(|path| path != "none") {
+        let configured = configuration(address, limit)?;
+        let value = |key: &str| configured.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+        let is_shared = value("controlmaster").is_some_and(|master| !matches!(master, "false" | "no"));
+        if value("controlpath").is_some_and(|path| path != "none" && (is_shared || Path::new(path).exists())) {
             return None;
         }
         let folder = tempfile::Builder::new().prefix("orrery-").tempdir().ok()?;
         let path = folder.path().to_str()?;
         // `ssh` splits an option at blanks and puts names in the place of `%`
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-        (path.len() <= LONGEST_SOCKET && path.chars().all(is_plain)).then_some(Self { folder })
+        (path.len() <= MAX_SOCKET_PATH && path.chars().all(is_plain)).then_some(Self { folder })
     }
 
     /// The options of the first connection, or of later ones.
     pub fn options(&self, is_first: bool) -> Vec<String> {
         let master = if is_first { "auto" } else { "no" };
         let path = self.folder.path().join("ssh");
-        [format!("ControlMaster={master}"), format!("ControlPath={}", path.display())]
+        // kept by the user's own setting, the first one would go on in the background and outlive this process
+        ["ControlPersist=no".to_owned(), format!("ControlMaster={master}"), format!("ControlPath={}", path.display())]
             .into_iter()
             .flat_map(|option| ["-o".to_owned(), option])
             .collect()
     }
+}
+
+/// What `ssh` is configured to do for this address, which connects to nothing; `None` if it does not say within `limit`, as
+/// where a command of the configuration hangs.
+fn configuration(address: &Address, limit: Duration) -> Option<String> {
+    let mut command = ssh(address, Prompt::Never);
+    command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let begun = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if begun.elapsed() >= limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(POLL);
+    }
+    let output = child.wait_with_output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// A running `ssh`, which two threads may end.
@@ -140,7 +165,7 @@ impl Ssh {
     /// Starts an `ssh`, keeps it so that it can be ended, and writes `input` to it; what it writes. `None` if it is over
     /// already. Waits while another one of this process connects.
     pub fn connect(&self, mut command: Command, input: &[u8]) -> Result<Option<Frames>, String> {
-        let turn = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let connecting = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_over() {
             return Ok(None);
         }
@@ -154,7 +179,7 @@ impl Ssh {
             // an `ssh` that does not take it says why itself
             let _ = to_shell.write_all(input);
         }
-        Ok(out.map(|out| Frames { out: BufReader::new(out), turn: Some(turn) }))
+        Ok(out.map(|out| Frames { out: BufReader::new(out), connecting: Some(connecting) }))
     }
 
     pub fn end(&self) {
@@ -166,38 +191,40 @@ impl Ssh {
     }
 
     /// The exit code of the child, whose output has ended.
-    pub fn exit_code(&self) -> Option<i32> {
-        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+    pub fn exit(&self) -> SshExit {
+        let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return SshExit(None);
+        };
         let begun = Instant::now();
         // it ends by itself where the other side has ended
         while begun.elapsed() < Duration::from_secs(1) && matches!(child.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(POLL);
         }
         let _ = child.kill();
-        child.wait().ok()?.code()
+        SshExit(child.wait().ok().and_then(|status| status.code()))
     }
 }
 
 /// What a child writes: lines of JSON, some with bytes behind them.
 pub(super) struct Frames {
     out: BufReader<ChildStdout>,
-    /// Until the first line has come or the child has ended.
-    turn: Option<MutexGuard<'static, ()>>,
+    /// Held until the first line has come or the child has ended.
+    connecting: Option<MutexGuard<'static, ()>>,
 }
 
 impl Frames {
     /// The next line, which describes what follows it; `None` at the end.
     pub fn read_frame<F: DeserializeOwned>(&mut self) -> Result<Option<F>, String> {
         let mut line = vec![];
-        let read = self.out.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
-        self.turn = None;
+        let read = self.out.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+        self.connecting = None;
         match read.map_err(|e| e.to_string())? {
             0 => Ok(None),
             _ => serde_json::from_slice(&line).map(Some).map_err(|_| STRANGE.to_owned()),
         }
     }
 
-    /// So many bytes.
+    /// Reads so many bytes, which follow a line.
     pub fn read_bytes(&mut self, bytes: u64) -> Result<Vec<u8>, String> {
         let mut content = vec![];
         match self.out.by_ref().take(bytes).read_to_end(&mut content) {
@@ -208,22 +235,38 @@ impl Frames {
     }
 }
 
-/// How an `ssh` with this exit code has ended.
-pub(super) fn end_words(code: Option<i32>) -> String {
-    match code {
-        Some(NOT_FOUND) => "there is no `sh` on the path of that machine".to_owned(),
-        Some(code) => format!("`ssh` ended with code {code}"),
-        None => CUT.to_owned(),
+/// The exit code of an `ssh`, if it had one; it is that of the command on the other side where there was a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SshExit(Option<i32>);
+
+impl fmt::Display for SshExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(NO_FOLDER) => f.write_str("there is no such folder there"),
+            Some(CANNOT_RUN | NOT_FOUND) => {
+                f.write_str("there is no `sh` on the path of that machine, or an `orrery` that cannot be run")
+            }
+            Some(code) => write!(f, "`ssh` ended with code {code}"),
+            None => f.write_str(CUT),
+        }
     }
 }
 
-/// What may help where a first connection has failed with this exit code; empty if nothing is known.
-pub(super) fn advice(code: Option<i32>) -> &'static str {
-    match (code, Prompt::here()) {
-        (Some(NO_CONNECTION), Prompt::Never) => {
-            " (where standard input is no terminal, `ssh` asks for no password: a key or `ssh-agent` lets it in)"
+impl SshExit {
+    /// The failure of a command whose `ssh` has ended so, in these words: a folder that is not there is a wrong argument.
+    pub fn failure(self, words: String) -> Failure {
+        if self.0 == Some(NO_FOLDER) { Failure::usage(words) } else { Failure::run(words) }
+    }
+
+    /// What may help where a first connection has ended so; empty if nothing is known.
+    pub fn advice(self) -> &'static str {
+        match (self.0, Prompt::here()) {
+            (Some(NO_CONNECTION), Prompt::Never) => {
+                " (where standard input is no terminal, `ssh` asks for no password and refuses a host whose key it does not \
+                 know: a key or `ssh-agent` lets it in, and connecting once by hand makes the host known)"
+            }
+            _ => "",
         }
-        _ => "",
     }
 }
 
@@ -274,12 +317,17 @@ mod tests {
         let (first, second) = (Ssh::default(), Ssh::default());
         let mut frames = first.connect(shell("echo 1; exec sleep 100"), b"").unwrap().unwrap();
         let is_connected = AtomicBool::new(false);
+        let has_begun = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
+                has_begun.store(true, Ordering::SeqCst);
                 let frames = second.connect(shell("echo 2"), b"").unwrap();
                 is_connected.store(true, Ordering::SeqCst);
                 assert_eq!(frames.unwrap().read_frame::<u32>(), Ok(Some(2)));
             });
+            while !has_begun.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
             std::thread::sleep(Duration::from_millis(200));
             assert!(!is_connected.load(Ordering::SeqCst));
             assert_eq!(frames.read_frame::<u32>(), Ok(Some(1)));

@@ -3,7 +3,7 @@
 #     sh -s -- FOLDER METRICS SAMPLES EVENTS < stream.sh
 # Of each log so many bytes are there at the other end, and how they end, in hexadecimal digits: BYTES:END.
 # It needs sh, wc, head, tail, od, tr, cksum and sleep, and polls, since network file systems announce no changes.
-CDPATH='' cd -- "$1" >/dev/null || exit 2
+CDPATH='' cd -- "$1" >/dev/null || exit 66
 shift
 if command -v orrery >/dev/null 2>&1; then
   exec orrery stream --stdio --have "metrics.jsonl=$1" --have "samples.jsonl=$2" --have "events.jsonl=$3" . </dev/null

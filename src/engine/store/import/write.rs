@@ -76,7 +76,7 @@ impl EarlierImport {
     fn read(folder: &Path) -> Result<Self, StoreError> {
         match read_text_inside(folder, SOURCE, MAX_SOURCE) {
             Err(e) if e.is_missing() => Ok(Self::Missing),
-            Err(e @ FileError::NotUtf8 { .. }) => Ok(Self::Unreadable(e.to_string())),
+            Err(e @ (FileError::NotUtf8 { .. } | FileError::TooLong { .. })) => Ok(Self::Unreadable(e.to_string())),
             Err(e) => {
                 let words = format!("`{}` is in the way, whose `{SOURCE}` cannot be read: {e}", folder.display());
                 Err(StoreError::with_source(words, e))
