@@ -32,11 +32,11 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     }
 }
 
-/// What becomes true when the process is asked to end; nothing else is told of it then.
+/// A flag that is set when the process is asked to end. It takes the place of the action before.
 pub fn asked_to_end() -> Arc<AtomicBool> {
     let asked = Arc::<AtomicBool>::default();
-    let told = Arc::clone(&asked);
-    on_interrupt(move || told.store(true, Ordering::SeqCst));
+    let flag = Arc::clone(&asked);
+    on_interrupt(move || flag.store(true, Ordering::SeqCst));
     asked
 }
 

@@ -92,7 +92,7 @@ pub fn png(
     image.png().map_err(|e| e.to_string())
 }
 
-/// The name of a picture's file without its ending: letters, digits, and `_` for what some system does not allow.
+/// The name of a picture's file without its ending: ASCII letters and digits, `-`, `_` and `.`, and `_` for all else.
 pub fn file_stem(words: &str) -> String {
     words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }

@@ -30,9 +30,9 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    /// For an answer that is there at once.
+    /// Asked again after 25 training steps.
     pub const OFTEN: Self = Self::Steps(25);
-    /// For an answer that takes its time.
+    /// Asked again after 50 training steps: the model reads more for it, or it changes little.
     pub const SELDOM: Self = Self::Steps(50);
 }
 

@@ -16,7 +16,7 @@ use super::{
 /// A target that asks nothing.
 pub(super) const IGNORE: u32 = u32::MAX;
 
-/// The subset of windows that are made to order: those of training, those held out, those a tokeniser learns from.
+/// The subset of a corpus that a generated window belongs to: training, held out, or what a tokeniser learns from.
 #[derive(Clone, Copy)]
 pub(super) enum Subset {
     Train = 1,
@@ -24,10 +24,10 @@ pub(super) enum Subset {
     Sample = 3,
 }
 
-/// The draws of a window that is made to order, by the seed of its corpus, that of the batches, the number of its subset and
-/// its index there.
-pub(super) fn window_rng(corpus: u64, seed: u64, subset: u64, index: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(scramble(scramble(corpus ^ scramble(seed)) ^ scramble(index) ^ subset))
+/// The random numbers of a generated window, by the seed of its corpus, that of the batches, the number of its subset or
+/// stage, and its index there.
+pub(super) fn window_rng(corpus_seed: u64, seed: u64, subset: u64, index: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(scramble(scramble(corpus_seed ^ scramble(seed)) ^ scramble(index) ^ subset))
 }
 
 /// The shape of a batch of windows.

@@ -18,9 +18,9 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// The limit of a typed text, in tokens.
+    /// The usual limit of a prompt, in tokens.
     pub const LONGEST: usize = 96;
-    /// Length of the held-out passage whose attention is recorded, so that a token is the same one in what is read beside it:
+    /// The limit of prompts that stand beside recorded attention, in tokens: a token is the same one in all of them, and
     /// maps are the heaviest thing that a run records.
     pub const USUAL: usize = 48;
 

@@ -16,11 +16,13 @@ pub struct TokenResiduals;
 
 /// Passes after which the residual is taken.
 const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
-/// Tokens over which the gate's benefit is set beside the residual, read in windows of this length, so many at once and at
-/// most: a task asks for few tokens of each.
+/// Tokens over which the gate's benefit is set beside the residual.
 const TOKENS: usize = 480;
+/// The length of the windows that they are read in.
 const WINDOW: usize = 64;
+/// Windows that are read at once.
 pub(super) const BATCH: usize = 8;
+/// Windows that are read at most: a task asks for few tokens of each.
 pub(super) const MAX_WINDOWS: usize = 96;
 
 impl Probe for TokenResiduals {

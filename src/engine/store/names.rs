@@ -19,7 +19,7 @@ pub(super) const FIGURES: &str = "figures";
 pub(super) const ASK: &str = "ask";
 pub(super) const ANSWER: &str = "answer";
 
-/// Longer ones are not ours: a run's settings are some kilobytes.
+/// The limit of a config file, of a sweep or of a task's log in bytes; a run's settings are some kilobytes.
 pub const MAX_CONFIG: u64 = 256 << 10;
 /// The limit of `run.json` in bytes: a kilobyte a variant, and one each time the run was resumed.
 pub(super) const MAX_RUN: u64 = 4 << 20;
