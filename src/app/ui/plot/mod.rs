@@ -42,7 +42,7 @@ pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
-    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_picture, begin_tile, drawn, end_tile, fits, fits_beside,
+    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_picture, begin_tile, columns, drawn, end_tile, fits,
     fits_two, is_low, lacking_height, note_table, watch,
 };
 

@@ -171,9 +171,12 @@ pub fn is_low(ui: &Ui) -> bool {
     current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + AROUND.y + WORDS
 }
 
-/// True if the charts of one x axis are to stand beside one another: in a tile that is too low for their least heights
-/// above one another, and has their least widths.
-pub fn fits_beside(ctx: &Context, room: Vec2, charts: usize) -> bool {
-    let all = (LEAST_PLOT + AROUND) * charts as f32;
-    charts > 1 && current_tile(ctx).is_some() && room.y < all.y && room.x >= all.x
+/// Charts of one x axis that stand beside one another: 1, where they have their least heights above one another, and
+/// outside of tiles; in a tile that is too low for that as many as have their least widths.
+pub fn columns(ctx: &Context, room: Vec2, charts: usize) -> usize {
+    let least = LEAST_PLOT + AROUND;
+    match current_tile(ctx).is_some() && room.y < least.y * charts as f32 {
+        true => ((room.x / least.x) as usize).clamp(1, charts.max(1)),
+        false => 1,
+    }
 }

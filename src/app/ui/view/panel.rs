@@ -7,7 +7,7 @@ use super::{View, ViewCx, ViewEntry, boxed};
 use crate::ui::{
     mirror::Mirror,
     plot::{
-        Chart, ChartResponse, ChartState, fits_beside, fits_two,
+        Chart, ChartResponse, ChartState, columns, fits_two,
         svg::{self, Svg},
     },
     table::Table,
@@ -53,7 +53,7 @@ impl Arrangement {
     /// True if so many charts stand beside one another in this room.
     fn is_wide(self, ctx: &Context, room: Vec2, charts: usize) -> bool {
         match self {
-            Self::OneAxis => fits_beside(ctx, room, charts),
+            Self::OneAxis => columns(ctx, room, charts) >= charts.max(2),
             Self::Halves { wide } => fits_two(ctx, room.x, wide),
         }
     }

@@ -1,10 +1,10 @@
 //! Charts on one x axis: its zoom and its division are shared. They stand above one another, with shared margins too,
-//! or beside one another in a tile that is wide and too low for all of them.
+//! or in rows, beside one another, in a tile that is wide and too low for all of them.
 
 use eframe::egui::{Ui, Vec2, vec2};
 
 use crate::ui::{
-    plot::{Chart, ChartState, fits_beside},
+    plot::{Chart, ChartState, columns},
     theme::Theme,
 };
 
@@ -19,37 +19,36 @@ pub fn one_axis_ui(
     charts: Vec<(Chart<'_>, f32)>,
     states: &mut [&mut ChartState],
 ) {
-    if fits_beside(ui.ctx(), room, charts.len()) {
-        let gaps = ui.spacing().item_spacing.x * (charts.len() - 1) as f32;
-        let size = vec2(((room.x - gaps) / charts.len() as f32).floor(), room.y);
-        ui.horizontal(|ui| all_ui(ui, theme, charts.into_iter().map(|(chart, _)| (chart, size)), states, false));
-    } else {
-        let high = room.y - ui.spacing().item_spacing.y * (states.len().max(1) - 1) as f32;
-        let sized = charts.into_iter().map(|(chart, share)| (chart, vec2(room.x, (high * share).round())));
-        all_ui(ui, theme, sized, states, true);
-    }
-}
-
-fn all_ui<'c>(
-    ui: &mut Ui,
-    theme: &Theme,
-    charts: impl Iterator<Item = (Chart<'c>, Vec2)>,
-    states: &mut [&mut ChartState],
-    has_one_margin: bool,
-) {
-    let Some((first, others)) = states.split_first_mut() else { return };
-    let (mut others, mut margins) = (others.iter_mut(), None);
-    for (nth, (mut chart, size)) in charts.enumerate() {
-        if nth == 0 {
-            if has_one_margin {
-                chart.min_left_margin = chart.min_left_margin.max(LEFT);
+    let count = charts.len();
+    let columns = columns(ui.ctx(), room, count);
+    let gap = ui.spacing().item_spacing;
+    let high = room.y - gap.y * (count.max(1) - 1) as f32;
+    let wide = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
+    let (mut margins, mut shared) = (None, None::<ChartState>);
+    let mut left = charts.into_iter().zip(states.iter_mut());
+    let mut row_ui = |ui: &mut Ui| {
+        for ((mut chart, share), state) in left.by_ref().take(columns) {
+            if let Some(shared) = &shared {
+                state.share_x(shared);
             }
-            margins = Some(chart.show(ui, size, theme, first).margins).filter(|_| has_one_margin);
-        } else if let Some(state) = others.next() {
-            chart.margins = margins;
-            state.share_x(first);
-            chart.show(ui, size, theme, state);
-            first.share_x(state);
+            let size = if columns > 1 { vec2(wide, room.y) } else { vec2(wide, (high * share).round()) };
+            if columns == 1 {
+                chart.min_left_margin = chart.min_left_margin.max(LEFT);
+                chart.margins = margins;
+            }
+            margins = margins.or(Some(chart.show(ui, size, theme, state).margins));
+            shared = Some((*state).clone());
         }
+    };
+    for _ in 0..count.div_ceil(columns) {
+        if columns > 1 {
+            ui.horizontal(&mut row_ui);
+        } else {
+            row_ui(ui);
+        }
+    }
+    // the first follow what the last were zoomed to
+    if let Some(shared) = shared {
+        states.iter_mut().for_each(|state| state.share_x(&shared));
     }
 }
