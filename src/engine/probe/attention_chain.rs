@@ -37,7 +37,7 @@ impl Probe for AttentionChain {
 
     fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
-        let mut longest = if is_typed { Prompt::LONGEST } else { Prompt::USUAL };
+        let mut longest = Prompt::limit(&args.text);
         // a held-out passage may be longer than a model has learned positions for
         while !is_typed && longest > SHORTEST && model.positions.is_some_and(|most| longest > most) {
             longest /= 2;

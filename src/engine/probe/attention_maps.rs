@@ -19,8 +19,7 @@ impl Probe for AttentionMaps {
     type Subject<'m> = AttendingModel<'m>;
 
     fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let longest = if args.text.is_empty() { Prompt::USUAL } else { Prompt::LONGEST };
-        let passage = Prompt::read(cx, &args.text, args.passage, longest)?;
+        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
         let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&args.layer)).cloned().collect();
         let found = model.weights(&passage.tensor(cx.device)?, &wanted)?;
         let layers =

@@ -24,6 +24,11 @@ impl Prompt {
     /// maps are the heaviest thing that a run records.
     pub const USUAL: usize = 48;
 
+    /// The limit of a typed text, or of the held-out passage where it is empty.
+    pub fn limit(text: &str) -> usize {
+        if text.is_empty() { Self::USUAL } else { Self::LONGEST }
+    }
+
     /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.
     ///
     /// # Errors

@@ -29,8 +29,7 @@ impl Probe for QueryKeyPaths {
     fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let EvolvingModel { model, dynamics } = subject;
         let is_typed = !args.text.is_empty();
-        let prompt =
-            Prompt::read(cx, &args.text, args.passage, if is_typed { Prompt::LONGEST } else { Prompt::USUAL })?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
         let layer = args.layer.min(dynamics.layers().saturating_sub(1));
         let layers: Vec<Option<LayerDynamics>> =
             (0..dynamics.layers()).map(|l| dynamics.layer(l)).collect::<Result<_>>()?;

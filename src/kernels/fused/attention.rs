@@ -70,21 +70,33 @@ pub fn reference_without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<(Ten
 }
 
 fn compose(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
+    let [q, k, v] = split_heads(qkv, s)?;
+    let prepared = |x: Tensor, norm: Option<&Tensor>| -> Result<Tensor> {
+        let x = if let Some(norm) = norm { rms_norm_reference(&x, norm, s.eps)? } else { x };
+        if let Some(theta) = s.theta { rotate(&x, theta) } else { Ok(x) }
+    };
+    reference_of_last(&prepared(q, norms.map(|n| n[0]))?, &prepared(k, norms.map(|n| n[1]))?, &v, s)
+}
+
+/// qkv `(B, T, (H + 2 Hkv) d)` -> queries `(B, H, T, d)`, keys and values `(B, Hkv, T, d)`.
+pub fn split_heads(qkv: &Tensor, s: AttentionSpec) -> Result<[Tensor; 3]> {
     let (b, t, _) = qkv.dims3()?;
     let (h, kv, d) = (s.heads, s.kv_heads, s.head_dim);
     let split = |start: usize, heads: usize| -> Result<Tensor> {
         qkv.narrow(D::Minus1, start * d, heads * d)?.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous() // (B,heads,T,d)
     };
-    let prepared = |x: Tensor, norm: Option<&Tensor>| -> Result<Tensor> {
-        let x = if let Some(norm) = norm { rms_norm_reference(&x, norm, s.eps)? } else { x };
-        if let Some(theta) = s.theta { rotate(&x, theta) } else { Ok(x) }
-    };
-    let q = prepared(split(0, h)?, norms.map(|n| n[0]))?;
-    let k = prepared(split(h, kv)?, norms.map(|n| n[1]))?;
-    let (k, v) = (repeat_heads(&k, h / kv)?, repeat_heads(&split(h + kv, kv)?, h / kv)?);
-    let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
-    let scores = if s.alibi { scores.broadcast_sub(&alibi_bias(h, t, &scores)?)? } else { scores };
-    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, s.window, &scores)?)?, D::Minus1)?;
+    Ok([split(0, h)?, split(h, kv)?, split(h + kv, kv)?])
+}
+
+/// Causal attention of the last T of S tokens, by several operations: queries `(B, H, T, d)`, keys and values
+/// `(B, Hkv, S, d)`. Returns `(B, T, H d)` and the attention weights `(B, H, T, S)`, rows summing to 1.
+pub fn reference_of_last(q: &Tensor, k: &Tensor, v: &Tensor, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
+    let (b, h, t, d) = q.dims4()?;
+    let past = k.dim(2)? - t;
+    let (k, v) = (repeat_heads(k, h / s.kv_heads)?, repeat_heads(v, h / s.kv_heads)?);
+    let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,S)
+    let scores = if s.alibi { scores.broadcast_sub(&alibi_bias(h, past, t, &scores)?)? } else { scores };
+    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(past, t, s.window, &scores)?)?, D::Minus1)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
     Ok((y, weights))
 }
@@ -152,21 +164,24 @@ pub fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
 }
 
-/// The bias that ALiBi subtracts from scores, `(H, T, T)`: slope times distance.
-fn alibi_bias(heads: usize, t: usize, like: &Tensor) -> Result<Tensor> {
-    let each = |slope: f32| (0..t * t).map(move |i| slope * (i / t).saturating_sub(i % t) as f32);
-    let all: Vec<f32> = alibi_slopes(heads).into_iter().flat_map(each).collect();
-    Tensor::from_vec(all, (heads, t, t), like.device())?.to_dtype(like.dtype())
+/// The bias that ALiBi subtracts from the scores of the `t` tokens after `past`, `(H, T, past + T)`: slope times distance.
+fn alibi_bias(heads: usize, past: usize, t: usize, like: &Tensor) -> Result<Tensor> {
+    let all = past + t;
+    let each = |slope: f32| (0..t * all).map(move |i| slope * (past + i / all).saturating_sub(i % all) as f32);
+    let bias: Vec<f32> = alibi_slopes(heads).into_iter().flat_map(each).collect();
+    Tensor::from_vec(bias, (heads, t, all), like.device())?.to_dtype(like.dtype())
 }
 
-/// 0 where the query of a row may attend to the key of a column, -inf elsewhere. `(T, T)`
-pub fn mask(t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
-    let w = window.unwrap_or(t).max(1);
-    let m: Vec<f32> = (0..t * t)
+/// 0 where the query of a row, one of the `t` tokens after `past`, may attend to the key of a column, -inf elsewhere.
+/// `(T, past + T)`
+fn mask(past: usize, t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
+    let all = past + t;
+    let w = window.unwrap_or(all).max(1);
+    let m: Vec<f32> = (0..t * all)
         .map(|i| {
-            let (q, k) = (i / t, i % t);
+            let (q, k) = (past + i / all, i % all);
             if k <= q && q - k < w { 0.0 } else { f32::NEG_INFINITY }
         })
         .collect();
-    Tensor::from_vec(m, (t, t), like.device())?.to_dtype(DType::F32)?.to_dtype(like.dtype())
+    Tensor::from_vec(m, (t, all), like.device())?.to_dtype(DType::F32)?.to_dtype(like.dtype())
 }

@@ -19,7 +19,10 @@ pub use sparse_state::{SparseStateInputs, sparse_state, sparse_state_errors};
 pub use spikes::{FiringNeuron, Link, Rates, Rounds, SpikingGraph, integrate_and_fire, spikes};
 pub use supermodular::{pair_gains, supermodular};
 
-use crate::analysis::{graph::null_models, statistics::dot};
+use crate::analysis::{
+    graph::null_models,
+    statistics::{dot, mean},
+};
 
 /// Curves over one axis.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{
     Curves,
     markov::{SUCCESSORS, propagated, random_chain},
-    normal, ranks,
+    mean, normal, ranks,
 };
 
 /// Pairs of sources.
@@ -50,8 +50,7 @@ pub fn supermodular(n: usize, seed: u64) -> Curves {
                 }
             }
         }
-        let mean = |all: &[f64]| all.iter().sum::<f64>() / (all.len() as f64 * unit);
-        values.iter_mut().zip(&gains).for_each(|(curve, all)| curve.push(mean(all)));
+        values.iter_mut().zip(&gains).for_each(|(curve, all)| curve.push(mean(all) / unit));
     }
     let names = ["neighbours of both", "neighbours of one", "neighbours of both, no bias"].map(str::to_owned);
     Curves::new(ranks.iter().map(|d| *d as f64).collect(), names.into_iter().zip(values))

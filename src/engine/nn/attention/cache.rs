@@ -3,7 +3,7 @@
 
 use candle_core::{D, Result, Tensor};
 
-use crate::nn::fused::attention::{AttentionSpec, alibi_slopes, repeat_heads};
+use crate::nn::fused::attention::{AttentionSpec, reference_of_last, repeat_heads, split_heads};
 
 /// The keys and values of one layer; empty before the first token.
 #[derive(Debug, Clone, Default)]
@@ -39,19 +39,10 @@ impl KeyValueCache {
     /// Causal attention of tokens that follow those of the cache, which takes their keys and values in; gradients end at
     /// what it held. qkv `(B, T, (H + 2 Hkv) d)` without norms and rotation -> `(B, T, H d)`.
     pub(super) fn attend(&mut self, qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
-        let (b, t, _) = qkv.dims3()?;
-        let AttentionSpec { heads, kv_heads, head_dim: d, .. } = spec;
-        let part = |from: usize, n: usize| {
-            qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, t, n, d))?.transpose(1, 2)?.contiguous() // (B,n,T,d)
-        };
-        let q = part(0, heads)?;
-        let past = self.len();
-        let [k, v] = self.push(&part(heads, kv_heads)?, &part(heads + kv_heads, kv_heads)?)?;
+        let [q, k, v] = split_heads(qkv, spec)?;
+        let [k, v] = self.push(&k, &v)?;
         self.kept = Some([k.detach(), v.detach()]);
-        let (k, v) = (repeat_heads(&k, heads / kv_heads)?, repeat_heads(&v, heads / kv_heads)?);
-        let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,S)
-        let weights = candle_nn::ops::softmax(&scores.broadcast_add(&bias(&spec, past, &scores)?)?, D::Minus1)?;
-        weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, heads * d))
+        Ok(reference_of_last(&q, &k, &v, spec)?.0)
     }
 
     /// Appends the present tokens' keys and values `(B, Hkv, T, d)`; returns all of them.
@@ -63,24 +54,6 @@ impl KeyValueCache {
         self.kept = Some(all.clone());
         Ok(all)
     }
-}
-
-/// What is added to scores `(B, H, T, S)` of the last T of S tokens: -inf on what a token may not see, and ALiBi's bias.
-/// `(H, T, S)`
-fn bias(spec: &AttentionSpec, past: usize, scores: &Tensor) -> Result<Tensor> {
-    let (_, heads, t, seen) = scores.dims4()?;
-    let window = spec.window.unwrap_or(seen);
-    let slopes = if spec.alibi { alibi_slopes(heads) } else { vec![0.0; heads] };
-    let mut all = Vec::with_capacity(heads * t * seen);
-    for slope in slopes {
-        for query in past..past + t {
-            all.extend((0..seen).map(|key| match query.checked_sub(key) {
-                Some(distance) if distance < window => -slope * distance as f32,
-                _ => f32::NEG_INFINITY,
-            }));
-        }
-    }
-    Tensor::from_vec(all, (heads, t, seen), scores.device())?.to_dtype(scores.dtype())
 }
 
 /// The row of weights `(B, H, 1, T)` with which the present query `(B, H, 1, d)` sees keys `(B, Hkv, T, d)`, the last

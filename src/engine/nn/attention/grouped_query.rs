@@ -3,7 +3,7 @@
 
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, Evolution, FusedAttention, KeyValueCache, cache, projections::Projections};
+use super::{Attention, Evolution, FusedAttention, KeyValueCache, cache, check_window, projections::Projections};
 use crate::nn::{
     Params, Tap,
     fused::{
@@ -43,9 +43,7 @@ impl GroupedQuerySpec {
         if self.rotary && !(d / h).is_multiple_of(2) {
             bail!("d_model / heads = {} must be even: rotary embedding turns pairs of channels", d / h);
         }
-        if self.window == Some(0) {
-            bail!("an attention window of 0 sees nothing; use 1 or more, or none");
-        }
+        check_window(self.window)?;
         Ok(AttentionSpec {
             heads: h,
             kv_heads: kv,

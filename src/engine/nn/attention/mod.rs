@@ -25,6 +25,14 @@ use super::{
     fused::{attention::AttentionSpec, evolution::EvolutionSizes},
 };
 
+/// Errors: a window of 0.
+fn check_window(window: Option<usize>) -> Result<()> {
+    if window == Some(0) {
+        bail!("an attention window of 0 sees nothing; use 1 or more, or none");
+    }
+    Ok(())
+}
+
 /// Causal attention from a normalised state to what is added to the residual stream.
 pub trait Attention: std::fmt::Debug + Send + Sync {
     /// x `(B, T, D)` -> `(B, T, D)`. Offers the weights `(B, H, T, T)` to the tap at `path`, if it has weights that sum

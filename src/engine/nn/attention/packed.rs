@@ -3,7 +3,7 @@
 
 use candle_core::{Result, Tensor, bail};
 
-use super::{Attention, FusedAttention, KeyValueCache};
+use super::{Attention, FusedAttention, KeyValueCache, check_window};
 use crate::nn::{
     Params, Tap,
     fused::attention::{AttentionSpec, reference_without_norms, without_norms},
@@ -41,9 +41,7 @@ impl PackedAttention {
 
     /// The same where a token sees so many last ones, itself among them; `None` sees the whole past. Errors: 0.
     pub fn with_window(mut self, window: Option<usize>) -> Result<Self> {
-        if window == Some(0) {
-            bail!("an attention window of 0 sees nothing; use 1 or more, or none");
-        }
+        check_window(window)?;
         self.spec.window = window;
         Ok(self)
     }
