@@ -59,12 +59,12 @@ impl Arrangement {
     }
 
     fn show(self, ui: &mut Ui, theme: &Theme, room: Vec2, panels: Vec<Panel<'_>>, states: &mut [ChartState]) {
-        let Self::Halves { wide } = self else {
+        let is_wide = self.is_wide(ui.ctx(), room, panels.len());
+        if self == Self::OneAxis {
             let charts = panels.into_iter().map(|panel| (panel.chart, panel.share)).collect();
             return one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
-        };
+        }
         let gap = ui.spacing().item_spacing;
-        let is_wide = fits_two(ui.ctx(), room.x, wide);
         let size = match is_wide {
             true => vec2(((room.x - gap.x) / 2.0).floor(), room.y),
             false => vec2(room.x, ((room.y - gap.y) / 2.0).floor()),

@@ -19,25 +19,28 @@ pub fn one_axis_ui(
     charts: Vec<(Chart<'_>, f32)>,
     states: &mut [&mut ChartState],
 ) {
+    let Some((first, others)) = states.split_first_mut() else { return };
     let count = charts.len();
     let columns = columns(ui.ctx(), room, count);
     let gap = ui.spacing().item_spacing;
     let high = room.y - gap.y * (count.max(1) - 1) as f32;
     let wide = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
-    let (mut margins, mut shared) = (None, None::<ChartState>);
-    let mut left = charts.into_iter().zip(states.iter_mut());
+    let mut margins = None;
+    let (mut charts, mut others) = (charts.into_iter().enumerate(), others.iter_mut());
     let mut row_ui = |ui: &mut Ui| {
-        for ((mut chart, share), state) in left.by_ref().take(columns) {
-            if let Some(shared) = &shared {
-                state.share_x(shared);
-            }
+        for (nth, (mut chart, share)) in charts.by_ref().take(columns) {
             let size = if columns > 1 { vec2(wide, room.y) } else { vec2(wide, (high * share).round()) };
             if columns == 1 {
                 chart.min_left_margin = chart.min_left_margin.max(LEFT);
                 chart.margins = margins;
             }
-            margins = margins.or(Some(chart.show(ui, size, theme, state).margins));
-            shared = Some((*state).clone());
+            if nth == 0 {
+                margins = Some(chart.show(ui, size, theme, first).margins);
+            } else if let Some(state) = others.next() {
+                state.share_x(first);
+                chart.show(ui, size, theme, state);
+                first.share_x(state);
+            }
         }
     };
     for _ in 0..count.div_ceil(columns) {
@@ -46,9 +49,5 @@ pub fn one_axis_ui(
         } else {
             row_ui(ui);
         }
-    }
-    // the first follow what the last were zoomed to
-    if let Some(shared) = shared {
-        states.iter_mut().for_each(|state| state.share_x(&shared));
     }
 }

@@ -174,7 +174,7 @@ impl View for Modularity {
             edges.show(ui, vec2(room.x, high), cx.theme, &mut self.states[0]);
             training.show(ui, vec2(room.x, high), cx.theme, &mut self.states[1]);
         }
-        if let Some(verdict) = Self::verdict(cx).filter(|_| is_low) {
+        if is_low && let Some(verdict) = Self::verdict(cx) {
             note_ui(ui, cx.theme, verdict);
         }
     }

@@ -2,8 +2,6 @@
 //! the true motion is from the manifold, or averaging and splitting from the true motion, as eps shrinks. It computes from
 //! settings alone and sees no model.
 
-use std::cell::OnceCell;
-
 use super::flow::streaks::Background;
 use crate::{
     analysis::fast_slow_plane::{Bounds, MultiscaleErrors, Point, multiscale_errors},
@@ -46,7 +44,7 @@ pub struct SlowManifold {
     window: Option<(PlanarSystem, Bounds)>,
     fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
-    errors: KeyedCache<Source, OnceCell<Option<Arc<MultiscaleErrors>>>>,
+    errors: KeyedCache<Source, Option<Option<Arc<MultiscaleErrors>>>>,
     /// The last that could be drawn: it stays while a formula is being typed.
     made: Option<CachedField>,
     chosen: Option<Background>,
@@ -111,7 +109,7 @@ impl SlowManifold {
     fn errors(&mut self, made: &CachedField) -> Option<Arc<MultiscaleErrors>> {
         let Field { plane, bounds, manifold, .. } = &*made.field;
         let kept = self.errors.at(made.source.clone());
-        kept.get_or_init(|| multiscale_errors(plane, bounds, manifold).map(Arc::new)).clone()
+        kept.get_or_insert_with(|| multiscale_errors(plane, bounds, manifold).map(Arc::new)).clone()
     }
 
     /// The field and the trajectory that were computed last.

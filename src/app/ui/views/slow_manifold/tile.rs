@@ -339,7 +339,7 @@ impl View for SlowManifold {
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));
         }
-        if let Some(errors) = self.errors.get(&made.source).and_then(|kept| kept.get()?.as_ref()) {
+        if let Some(errors) = self.errors.get(&made.source).and_then(|kept| kept.as_ref()?.as_ref()) {
             let column = |error: fn(&MultiscaleError) -> f64| {
                 errors.points.iter().map(|p| [p.epsilon, error(p)]).collect::<Vec<Point>>()
             };
