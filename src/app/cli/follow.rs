@@ -41,10 +41,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
     // the copy is written as long as this lives
     let begin = |address: &Address| {
-        let folder = remote::copy_folder(address, &args.out).map_err(|e| {
-            let is_in_the_way = e.code == 2;
-            e.with(", or give another place by --out".to_owned(), is_in_the_way)
-        })?;
+        let folder = remote::copy_folder(address, &args.out, ", or give another place by --out")?;
         remote::begin(address, folder, None)
     };
     let remote = address.as_ref().map(begin).transpose()?;

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::ssh::{Frames, MAX_LINE, STRANGE, SharedSocket, Ssh, SshExit, script};
+use self::ssh::{Frames, MAX_LINE, NOT_A_STREAM, SharedSocket, Ssh, SshExit, script};
 use super::{
     failure::Failure,
     interrupt,
@@ -100,7 +100,7 @@ fn remove(socket: &Mutex<Option<SharedSocket>>) {
     drop(socket.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
-/// What has come of a run.
+/// The state of the copy of a run.
 #[derive(Debug, Default)]
 struct CopyState {
     ssh: Ssh,
@@ -177,11 +177,12 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     Ok(run)
 }
 
-/// The folder in `out` for the copy of this run, made if it is not there.
+/// The folder in `out` for the copy of this run, made if it is not there. `advice` ends the error where another folder is in
+/// its place.
 ///
 /// # Errors
 /// If it is something else's copy, or cannot be made.
-pub fn copy_folder(address: &Address, out: &Path) -> Result<PathBuf, Failure> {
+pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBuf, Failure> {
     let folder = out.join(address.name());
     let failed = |e: &dyn std::fmt::Display| Failure::run(unwritten(&folder, e));
     files::make_folders(&folder).map_err(|e| failed(&e))?;
@@ -193,7 +194,7 @@ pub fn copy_folder(address: &Address, out: &Path) -> Result<PathBuf, Failure> {
         }
         _ => {
             let shown = folder.display();
-            return Err(Failure::usage(format!("{shown} is no copy of {address}: move it away")));
+            return Err(Failure::usage(format!("{shown} is no copy of {address}: move it away{advice}")));
         }
     }
     Ok(folder)
@@ -224,7 +225,7 @@ struct Copy {
     copied: Arc<CopyState>,
     /// Options of the connection.
     socket: Vec<String>,
-    /// What is here from an earlier call is enough for the user while the other side does not answer.
+    /// An older copy is enough for the user while the other side does not answer.
     is_enough: bool,
 }
 
@@ -274,7 +275,7 @@ impl Copy {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
-        let command = script(&self.address, &places(&have), &self.socket);
+        let command = script(&self.address, &arguments(&have), &self.socket);
         let frames = match self.copied.ssh.connect(command, SCRIPT.as_bytes()) {
             Ok(frames) => frames,
             Err(words) => return refused(words),
@@ -304,7 +305,7 @@ impl Copy {
         let CopyState { is_described, is_up_to_date, .. } = &*self.copied;
         while let Some(frame) = frames.read_frame::<Frame>()? {
             if !*has_answered && !matches!(frame, Frame::Hello { .. }) {
-                return Err(STRANGE.to_owned());
+                return Err(NOT_A_STREAM.to_owned());
             }
             match frame {
                 Frame::Hello { version } if version > VERSION => {
@@ -352,7 +353,7 @@ impl Copy {
 }
 
 /// The arguments of [`SCRIPT`], in the order of [`LOGS`].
-fn places(have: &[Have]) -> String {
+fn arguments(have: &[Have]) -> String {
     have.iter().map(Have::place).collect::<Vec<_>>().join(" ")
 }
 
@@ -379,6 +380,6 @@ mod tests {
     #[test]
     fn the_script_is_told_what_is_here() {
         let have = LOGS.map(|log| Have { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
-        assert_eq!(places(&have), "2:7d0a 2:7d0a 2:7d0a");
+        assert_eq!(arguments(&have), "2:7d0a 2:7d0a 2:7d0a");
     }
 }

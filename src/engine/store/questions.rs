@@ -1,6 +1,8 @@
 //! Questions to the program that writes a run folder: files in `ask/`, which it answers by files in `answer/`
 //! (docs/protocol.md). A question is removed by whoever put it, once it is answered or nobody waits for its answer.
 
+mod answer;
+
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     io::Write,
@@ -10,13 +12,14 @@ use std::{
 };
 
 use candle_core::Device;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use self::answer::{AnswerIn, Outcome, json_memory, shortened};
 use super::{
     error::{At, StoreError},
-    names::{ANSWER, ASK, RUN},
-    record::{self, PROTOCOL, VariantRef},
+    names::{ANSWER, ASK},
+    record::{self, PROTOCOL},
     tensors,
 };
 use crate::{
@@ -46,41 +49,6 @@ struct QuestionOut<'a> {
     /// Seconds after which nobody waits for the answer any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     wait: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct AnswerIn {
-    #[serde(default)]
-    protocol: u32,
-    id: String,
-    state: Outcome,
-    #[serde(default)]
-    step: u64,
-    #[serde(default)]
-    words: String,
-    #[serde(default)]
-    sample: Option<SampleIn>,
-}
-
-#[derive(Deserialize, PartialEq)]
-#[serde(rename_all = "snake_case")]
-enum Outcome {
-    Answered,
-    Refused,
-}
-
-/// A line of `samples.jsonl` as a part of an answer.
-#[derive(Deserialize)]
-struct SampleIn {
-    step: u64,
-    #[serde(default)]
-    variant: VariantRef,
-    channel: String,
-    #[serde(default)]
-    about: String,
-    #[serde(default)]
-    tokens: Vec<String>,
-    payload: Json,
 }
 
 /// The program's reply to a question.
@@ -283,29 +251,6 @@ impl OpenQuestion {
     }
 }
 
-impl SampleIn {
-    /// # Errors
-    /// If its payload is not that of its channel, or its variant none of the run.
-    fn read(self, info: &RunInfo) -> Result<Sample, String> {
-        let variant = match &self.variant {
-            VariantRef::Index(i) => Some(*i).filter(|i| *i < info.variants.len().max(1)),
-            VariantRef::Id(id) => info.variants.iter().position(|v| v.id == *id),
-        };
-        let variant = variant.ok_or_else(|| format!("its variant is not one that {RUN} names"))?;
-        let payload = Payload::decode(&self.channel, self.payload)
-            .map_err(|e| format!("channel `{}`: {e}", shortened(&self.channel)))?;
-        Ok(Sample {
-            step: self.step,
-            variant,
-            channel: self.channel.as_str().into(),
-            about: self.about,
-            tokens: self.tokens,
-            request: None,
-            payload: Arc::new(payload),
-        })
-    }
-}
-
 /// Why nobody can be asked in a folder without `ask/`.
 fn nobody(run: &Path) -> String {
     format!(
@@ -321,21 +266,12 @@ fn new_id() -> String {
     format!("{:016}-{random:08x}", jiff::Timestamp::now().as_microsecond())
 }
 
-/// Bytes that the values of a JSON text take at most: each follows a comma or opens a list or an object.
-fn json_memory(text: &[u8]) -> u64 {
-    let values = text.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count() as u64;
-    3 * text.len() as u64 + 128 * values
-}
-
-fn shortened(words: &str) -> &str {
-    &words[..words.floor_char_boundary(80)]
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use candle_core::Tensor;
+    use serde::Deserialize;
 
     use super::*;
     use crate::{config::Value, telemetry::VariantInfo};

@@ -40,7 +40,7 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
         if question.matrices.is_some() {
             return Err(Failure::usage(format!("the weights of {address} are not copied: ask on that machine")));
         }
-        let run = remote::begin(&address, remote::copy_folder(&address, Path::new(RUNS))?, Some(args.patience()))?;
+        let run = remote::begin(&address, remote::copy_folder(&address, Path::new(RUNS), "")?, Some(args.patience()))?;
         let Some(info) = foreign_info(&run.folder)? else {
             let words = "is a run of Orrery's own: ask there, by `orrery ask` on that machine";
             return Err(Failure::usage(format!("{what} {words}")));

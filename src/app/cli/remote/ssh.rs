@@ -23,7 +23,7 @@ use crate::cli::failure::Failure;
 /// Most bytes of a frame's line.
 pub(super) const MAX_LINE: u64 = 64 << 10;
 /// Said of output that was not written by the program that was asked for.
-pub(super) const STRANGE: &str = "what came is not from `orrery stream`, or from the script in its place";
+pub(super) const NOT_A_STREAM: &str = "what came is not from `orrery stream`, or from the script in its place";
 /// Said where the other side ends within a frame.
 const CUT: &str = "the connection was cut";
 /// The exit code of a shell that cannot run a command.
@@ -131,23 +131,31 @@ impl SharedSocket {
     }
 }
 
-/// What `ssh` is configured to do for this address, which connects to nothing; `None` if it does not say within `limit`, as
+/// The configuration of `ssh` for this address, which connects to nothing; `None` if it does not say within `limit`, as
 /// where a command of the configuration hangs.
 fn configuration(address: &Address, limit: Duration) -> Option<String> {
     let mut command = ssh(address, Prompt::Never);
     command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let begun = Instant::now();
-    while matches!(child.try_wait(), Ok(None)) {
-        if begun.elapsed() >= limit {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(POLL);
+    if !ends_within(&mut child, limit) {
+        let _ = child.kill();
+        let _ = child.wait();
+        return None;
     }
     let output = child.wait_with_output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// True if the child ends by itself in this time, which is waited for.
+fn ends_within(child: &mut Child, limit: Duration) -> bool {
+    let begun = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if begun.elapsed() >= limit {
+            return false;
+        }
+        std::thread::sleep(POLL);
+    }
+    true
 }
 
 /// A running `ssh`, which two threads may end.
@@ -195,17 +203,14 @@ impl Ssh {
         let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return SshExit(None);
         };
-        let begun = Instant::now();
         // it ends by itself where the other side has ended
-        while begun.elapsed() < Duration::from_secs(1) && matches!(child.try_wait(), Ok(None)) {
-            std::thread::sleep(POLL);
-        }
+        ends_within(&mut child, Duration::from_secs(1));
         let _ = child.kill();
         SshExit(child.wait().ok().and_then(|status| status.code()))
     }
 }
 
-/// What a child writes: lines of JSON, some with bytes behind them.
+/// The output of a child: lines of JSON, some with bytes behind them.
 pub(super) struct Frames {
     out: BufReader<ChildStdout>,
     /// Held until the first line has come or the child has ended.
@@ -220,7 +225,7 @@ impl Frames {
         self.connecting = None;
         match read.map_err(|e| e.to_string())? {
             0 => Ok(None),
-            _ => serde_json::from_slice(&line).map(Some).map_err(|_| STRANGE.to_owned()),
+            _ => serde_json::from_slice(&line).map(Some).map_err(|_| NOT_A_STREAM.to_owned()),
         }
     }
 
@@ -258,7 +263,7 @@ impl SshExit {
         if self.0 == Some(NO_FOLDER) { Failure::usage(words) } else { Failure::run(words) }
     }
 
-    /// What may help where a first connection has ended so; empty if nothing is known.
+    /// Advice where a first connection has ended so; empty if there is none.
     pub fn advice(self) -> &'static str {
         match (self.0, Prompt::here()) {
             (Some(NO_CONNECTION), Prompt::Never) => {
