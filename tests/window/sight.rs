@@ -10,7 +10,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
     config::Config,
-    labs::{LABS, Lab, Place},
+    labs::{self, LABS, Lab, Place},
     telemetry::{RunHandle, RunInfo},
     ui::{
         action::Actions,
@@ -40,9 +40,12 @@ struct Sheet {
     least_tile: f32,
 }
 
-const SHEETS: [Sheet; 4] = [
+const SHEETS: [Sheet; 6] = [
     Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, least_tile: 300.0 },
-    Sheet { name: "1024x700", size: [1024.0, 700.0], scale: 1.0, least_tile: 0.0 },
+    // what a desktop of 1280x800 leaves beside its bars, and one of 1920x1080 at three pixels for two points
+    Sheet { name: "1280x728", size: [1280.0, 728.0], scale: 1.0, least_tile: 300.0 },
+    Sheet { name: "1280x648", size: [1280.0, 648.0], scale: 1.0, least_tile: 300.0 },
+    Sheet { name: "1024x700", size: [1024.0, 700.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "1920x1080", size: [1920.0, 1080.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "3840x2160 at 2", size: [1920.0, 1080.0], scale: 2.0, least_tile: 300.0 },
 ];
@@ -171,11 +174,17 @@ fn a_window_that_is_too_small_is_found() {
     let mut page = filled(LABS[0], &ctx);
     let (small, _) = faults(&mut page, &ctx, &TINY);
     assert!(small.iter().any(|fault| fault.contains("points high")), "{small:?}");
-    assert!(small.iter().any(|fault| fault.contains("wider than its tile")), "{small:?}");
     // more views in front than there may be
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[0, 0, 1, 1].map(|row| tile_of(LABS[0], row))).tree;
     let (many, _) = faults(&mut page, &ctx, &SHEETS[0]);
     assert!(many.iter().any(|fault| fault.contains("4 tiles")), "{many:?}");
+    // a table in half of its width
+    let lab = labs::find("coupled_qk").unwrap();
+    let mut page = filled(lab, &ctx);
+    page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[tile_of(lab, 0), tile_of(lab, 0)]).tree;
+    let (narrow, _) = faults(&mut page, &ctx, &SHEETS[0]);
+    assert!(narrow.iter().any(|fault| fault.contains("wider than its tile")), "{narrow:?}");
+    assert!(narrow.iter().any(|fault| fault.contains("the columns of race")), "{narrow:?}");
 }
 
 /// A pane in this row.

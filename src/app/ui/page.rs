@@ -21,7 +21,7 @@ use std::{
     path::PathBuf,
 };
 
-use eframe::egui;
+use eframe::egui::{self, Vec2};
 use egui_tiles::TileId;
 
 use self::{
@@ -182,9 +182,17 @@ impl Page {
         let mut page = Self::new(lab, config);
         page.restrictions.clone_from(&saved.restrictions);
         if let Some(layout) = &saved.layout {
-            page.tiling = Tiling::from_layout(layout.clone());
+            page.tiling.replace(layout.clone());
         }
         (page, complaints)
+    }
+
+    /// Arranges the lab's tiles for an area of this size, points ([`Tiling::fit`]). No user did it, so that it is no step
+    /// to undo.
+    pub fn fit_tiles(&mut self, room: Vec2) {
+        if self.tiling.fit(self.lab.id, room) {
+            undo::remember(self);
+        }
     }
 
     pub fn saved(&self) -> LabSession {

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use eframe::egui;
+use eframe::egui::{self, Vec2, vec2};
 use egui_tiles::{Container, Tile, TileId, Tiles, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::view::{View, ViewEntry};
+use super::{
+    plot,
+    view::{View, ViewEntry},
+};
 use crate::labs::{Pane as LabPane, Place};
 
 /// A tile's content, by the id of its view.
@@ -18,9 +21,56 @@ pub struct Pane {
 /// The saved form.
 pub type Layout = Tree<Pane>;
 
+/// The gap between two tiles, points.
+pub const GAP: f32 = 8.0;
+
+/// The arrangement of a lab's tiles that the page has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrangement {
+    /// As the lab says.
+    Whole,
+    /// The first tile, and beside it the others as tabs of the second.
+    Beside,
+    /// The first tile, and below it the others as tabs of the second.
+    Below,
+    /// Every view a tab of one tile.
+    Single,
+}
+
+impl Arrangement {
+    const ALL: [Self; 4] = [Self::Whole, Self::Beside, Self::Below, Self::Single];
+
+    /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::LEAST_TILE`]). A lab
+    /// that has none side by side needs the whole width for each.
+    fn for_room(panes: &[LabPane], room: Vec2) -> Self {
+        let tall = panes.iter().filter(|pane| pane.place == Place::Tall).count();
+        let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
+        for pane in panes {
+            if let Place::Tile { row } = pane.place {
+                *rows.entry(row).or_default() += 1;
+            }
+        }
+        let (wide, high) = (tall + rows.values().max().unwrap_or(&0), rows.len().max(1));
+        let holds = |wide: usize, high: usize| {
+            let count = vec2(wide as f32, high as f32);
+            let needed = count * plot::LEAST_TILE + (count - Vec2::splat(1.0)) * GAP;
+            room.x >= needed.x && room.y >= needed.y
+        };
+        match () {
+            () if holds(wide, high) => Self::Whole,
+            () if wide > 1 && holds(2, 1) => Self::Beside,
+            () if holds(1, 2) => Self::Below,
+            () => Self::Single,
+        }
+    }
+}
+
 /// The tiles of a lab's page.
 pub struct Tiling {
     pub tree: Layout,
+    /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty where nothing is
+    /// known of them.
+    panes: Vec<LabPane>,
     /// One view a tile, made when first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
@@ -32,11 +82,33 @@ pub struct Tiling {
 impl Tiling {
     /// The lab's own layout.
     pub fn new(lab: &str, panes: &[LabPane]) -> Self {
-        Self::from_layout(initial(lab, panes))
+        Self { panes: panes.to_vec(), ..Self::from_layout(initial(lab, panes, Arrangement::Whole)) }
     }
 
     pub fn from_layout(tree: Layout) -> Self {
-        Self { tree, views: HashMap::new(), selected: None, maximised: None, numbers: HashMap::new() }
+        Self { tree, panes: vec![], views: HashMap::new(), selected: None, maximised: None, numbers: HashMap::new() }
+    }
+
+    /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read, fewer
+    /// stand side by side and the rest are tabs. What is in front stays so. An arrangement that the user has made is
+    /// left as it is. True if something changed.
+    pub fn fit(&mut self, lab: &str, room: Vec2) -> bool {
+        let wanted = Arrangement::for_room(&self.panes, room);
+        let is = |arrangement| is_arranged_as(&self.tree, &initial(lab, &self.panes, arrangement));
+        if self.panes.is_empty() || is(wanted) || !Arrangement::ALL.into_iter().any(is) {
+            return false;
+        }
+        let mut layout = initial(lab, &self.panes, wanted);
+        let opening = initial(lab, &self.panes, Arrangement::Whole).active_tiles();
+        let mut front = self.tree.active_tiles();
+        front.retain(|id| self.tree.tiles.get_pane(id).is_some());
+        // of two that become tabs of one tile, one that was brought to the front stays there, else the first
+        front.sort_by_key(|id| (!opening.contains(id), std::cmp::Reverse(id.0)));
+        for id in front {
+            layout.make_active(|tile, _| tile == id);
+        }
+        self.replace(layout);
+        true
     }
 
     /// Puts another layout in place, as undo does; views whose tiles stay keep what they show. Returns the one before.
@@ -273,9 +345,23 @@ impl Tiling {
     }
 }
 
+/// True if both hold the same tiles in the same places, whatever tab is in front.
+fn is_arranged_as(a: &Layout, b: &Layout) -> bool {
+    let without_fronts = |layout: &Layout| {
+        let mut tiles = layout.tiles.clone();
+        for tile in tiles.tiles_mut() {
+            if let Tile::Container(Container::Tabs(tabs)) = tile {
+                tabs.active = None;
+            }
+        }
+        tiles
+    };
+    a.root == b.root && without_fronts(a) == without_fronts(b)
+}
+
 /// Tall tiles from the left, then rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind
 /// its first view.
-fn initial(lab: &str, panes: &[LabPane]) -> Layout {
+fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout {
     let mut tiles = Tiles::default();
     let mut places: BTreeMap<Option<usize>, Vec<Vec<TileId>>> = BTreeMap::new();
     let mut row = None;
@@ -296,20 +382,32 @@ fn initial(lab: &str, panes: &[LabPane]) -> Layout {
     let tabbed = |beside: Vec<Vec<TileId>>, tiles: &mut Tiles<Pane>| -> Vec<TileId> {
         beside.into_iter().map(|tabs| joined(tiles, tabs, Tiles::insert_tab_tile)).collect()
     };
-    let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
-    let mut rows: Vec<TileId> = vec![];
-    for beside in places.into_values() {
-        let beside = tabbed(beside, &mut tiles);
-        rows.push(joined(&mut tiles, beside, Tiles::insert_horizontal_tile));
-    }
-    if !rows.is_empty() {
-        columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
-    }
     let id = egui::Id::unique(("tiles", lab));
-    if columns.is_empty() {
+    if places.is_empty() {
         return Tree::empty(id);
     }
-    let root = joined(&mut tiles, columns, Tiles::insert_horizontal_tile);
+    let root = if arrangement == Arrangement::Whole {
+        let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
+        let rows = places.into_values().map(|beside| {
+            let beside = tabbed(beside, &mut tiles);
+            joined(&mut tiles, beside, Tiles::insert_horizontal_tile)
+        });
+        let rows: Vec<TileId> = rows.collect();
+        if !rows.is_empty() {
+            columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
+        }
+        joined(&mut tiles, columns, Tiles::insert_horizontal_tile)
+    } else {
+        let mut few: Vec<Vec<TileId>> = places.into_values().flatten().collect();
+        let rest = few.split_off(few.len().min(usize::from(arrangement != Arrangement::Single)));
+        few.push(rest.concat());
+        few.retain(|tabs| !tabs.is_empty());
+        let few = tabbed(few, &mut tiles);
+        match arrangement {
+            Arrangement::Below => joined(&mut tiles, few, Tiles::insert_vertical_tile),
+            _ => joined(&mut tiles, few, Tiles::insert_horizontal_tile),
+        }
+    };
     Tree::new(id, root, tiles)
 }
 

@@ -13,6 +13,9 @@ use crate::ui::{
     widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
 };
 
+/// Height that the strip takes from the tiles, points.
+pub const ROOM: f32 = HEIGHT + 8.0;
+
 /// Draws the strip. It has its room from the moment there is a run, so that no tile moves when the first number comes.
 pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let step = page.shown_step();

@@ -110,6 +110,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     }
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
     egui::CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
+        page.fit_tiles(ui.available_size() - egui::vec2(0.0, large_numbers::ROOM));
         banner::banner_ui(ui, shell, page, interrupted);
         large_numbers::large_numbers_ui(ui, shell, page);
         // Named outright, so that a banner over the tiles does not end a drag in one.

@@ -8,6 +8,9 @@ pub const LEAST_PLOT: Vec2 = Vec2::new(260.0, 160.0);
 /// Room of a chart around its data, and of the gap to its neighbour, points.
 const AROUND: Vec2 = Vec2::new(76.0, 48.0);
 
+/// Least size of a tile with its bars and margins, points: smaller, its chart has to be scrolled to.
+pub const LEAST_TILE: Vec2 = Vec2::new(350.0, 300.0);
+
 /// Height of some lines of words, points.
 const WORDS: f32 = 60.0;
 
@@ -169,6 +172,11 @@ pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
 /// True if a tile has no room for words above a chart: then they stand below it, so that it is in sight as a whole.
 pub fn is_low(ui: &Ui) -> bool {
     current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + AROUND.y + WORDS
+}
+
+/// Least height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.
+pub fn least_height(ctx: &Context) -> f32 {
+    if current_tile(ctx).is_some() { LEAST_PLOT.y + AROUND.y } else { 0.0 }
 }
 
 /// Charts of one x axis that stand beside one another: 1, where they have their least heights above one another, and

@@ -142,3 +142,53 @@ fn a_layout_survives_json() {
     let back: Layout = serde_json::from_str(&text).unwrap();
     assert_eq!(Tiling::from_layout(back).in_order().len(), 3);
 }
+
+/// A page that is too low for the lab's rows shows two of its tiles, the rest as tabs, and the rows again when it grows.
+#[test]
+fn a_small_page_shows_fewer_tiles() {
+    let mut panes = panes();
+    panes.extend([LabPane::tab("d"), LabPane::more("e")]);
+    let mut t = Tiling::new("x", &panes);
+    let whole = t.tree.clone();
+    let (large, low, narrow, tiny) =
+        (egui::vec2(720.0, 640.0), egui::vec2(720.0, 500.0), egui::vec2(500.0, 700.0), egui::vec2(500.0, 400.0));
+    assert!(!t.fit("x", large), "there is room");
+    assert!(t.fit("x", low) && !t.fit("x", low));
+    assert_eq!(t.in_front(), ["a", "b"]);
+    let kinds = |t: &Tiling| t.tree.root.and_then(|id| t.tree.tiles.get_container(id)).map(Container::kind);
+    assert_eq!(kinds(&t), Some(egui_tiles::ContainerKind::Horizontal));
+    t.bring_forward("d");
+    assert!(t.fit("x", narrow));
+    assert_eq!(kinds(&t), Some(egui_tiles::ContainerKind::Vertical));
+    assert_eq!(t.in_front(), ["a", "d"], "what was brought to the front stays there");
+    assert!(t.fit("x", tiny));
+    assert_eq!(t.in_front(), ["d"]);
+    assert!(t.fit("x", large));
+    assert_eq!(t.in_order().len(), 4, "none is lost");
+    t.bring_forward("c");
+    assert!(is_arranged_as(&t.tree, &whole));
+}
+
+/// A page that the user has arranged stays so, a closed tile stays closed, also where the page was left and comes back.
+#[test]
+fn what_the_user_arranged_is_left() {
+    let low = egui::vec2(720.0, 500.0);
+    let mut t = Tiling::new("x", &panes());
+    t.close(t.by_view("b"));
+    assert!(!t.fit("x", low));
+    let mut t = Tiling::new("x", &panes());
+    let mut saved = t.tree.clone();
+    let (a, root) = (t.by_view("a"), saved.root.unwrap());
+    saved.move_tile_to_container(a, root, usize::MAX, true);
+    t.replace(saved.clone());
+    assert!(!t.fit("x", low));
+    assert_eq!(t.tree, saved);
+    let mut unknown = Tiling::from_layout(saved);
+    assert!(!unknown.fit("x", low), "nothing is known of its panes");
+}
+
+impl Tiling {
+    fn by_view(&self, view: &str) -> TileId {
+        self.in_order().into_iter().find(|(_, v)| v == view).expect("it is open").0
+    }
+}

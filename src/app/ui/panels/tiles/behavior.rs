@@ -4,7 +4,7 @@ use eframe::egui::{Rangef, TextStyle, TextWrapMode, Visuals, WidgetText};
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
 use super::Stage;
-use crate::ui::{panels::prelude::*, tiling::Pane};
+use crate::ui::{panels::prelude::*, tiling::{GAP, Pane}};
 
 impl Behavior<Pane> for Stage<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, id: TileId, pane: &mut Pane) -> UiResponse {
@@ -86,7 +86,7 @@ impl Behavior<Pane> for Stage<'_> {
     }
 
     fn gap_width(&self, _style: &egui::Style) -> f32 {
-        8.0
+        GAP
     }
 
     fn min_size(&self) -> f32 {

@@ -20,6 +20,8 @@ const NARROW: f32 = 460.0;
 /// From this width on, in a place so much wider than it is high, the chart stands beside the pictures, points.
 const ABREAST: f32 = 640.0;
 const FLAT: f32 = 2.2;
+/// Height of the labels above and below a picture, points.
+const LABELS: f32 = 44.0;
 /// Points of a drag that multiply a rate by e.
 const PACE: f64 = 50.0;
 /// The range of rates that can be set.
@@ -158,7 +160,9 @@ impl View for GeneratorView {
             let pictures = vec2(((room.x - 2.0 * GAP) * 0.27).floor(), room.y);
             (pictures, vec2(room.x - 2.0 * (pictures.x + GAP), room.y))
         } else {
-            let pictures = vec2(((room.x - GAP) / 2.0).floor(), (0.62 * room.y).floor().max(60.0));
+            let wide = ((room.x - GAP) / 2.0).floor();
+            // they are square, with their labels
+            let pictures = vec2(wide, (0.62 * room.y).floor().min(wide + LABELS).max(60.0));
             (pictures, vec2(room.x, (room.y - pictures.y - GAP).max(40.0)))
         };
         let chart = Self::chart(cx, state);

@@ -18,8 +18,8 @@ use crate::{
 const PACE: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
 const LENGTHS: f32 = 0.3;
-/// Height below which the lengths are not shown, points.
-const HIGH: f32 = 260.0;
+/// Least height of the three traces above the chart of their lengths, points.
+const LEAST_MAPS: f32 = 180.0;
 
 /// The quantity that colours a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -217,9 +217,9 @@ impl View for TraceReadingView {
             tokens: &m.sample.tokens,
             cursor,
         };
-        let has_lengths = room >= HIGH;
-        let share = if has_lengths { 1.0 - LENGTHS } else { 1.0 };
-        clicked = self.heat.ui(ui, cx.theme, (room * share).max(90.0), &of).or(clicked);
+        let maps = room - (room * LENGTHS).max(plot::least_height(ui.ctx()));
+        let has_lengths = maps >= LEAST_MAPS;
+        clicked = self.heat.ui(ui, cx.theme, if has_lengths { maps } else { room.max(90.0) }, &of).or(clicked);
         if has_lengths {
             let size = vec2(ui.available_width(), ui.available_height());
             self.lengths(cx, &m, cursor).show(ui, size, cx.theme, &mut self.lengths);
