@@ -22,10 +22,6 @@ use crate::nn::{
 };
 
 impl FamilySpec for CoupledQkSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(CoupledQk::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes {
             d_model: self.d_model,

@@ -38,10 +38,6 @@ pub const FIXED_POINT: &str = "loss/fixed_point";
 pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS};
 
 impl FamilySpec for FastSlowSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(FastSlow::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         self.step_memory(step)
     }

@@ -107,7 +107,10 @@ pub fn of_matrices(
 mod tests {
     use super::*;
     use crate::{
-        models::{FamilySpec, bdh::BdhSpec},
+        models::{
+            Trainable,
+            bdh::{Bdh, BdhSpec},
+        },
         nn::Device,
         probe::neuron_graph::neuron_graph,
         telemetry::{Payload, measurements::NeuronGraph},
@@ -127,7 +130,7 @@ mod tests {
     #[test]
     fn matrices_of_a_model_give_the_graph_of_the_model() {
         let spec = BdhSpec { d_model: 8, heads: 1, neurons: 64, layers: 1, ..BdhSpec::default() };
-        let model = spec.build(16, 3, &Device::Cpu).unwrap();
+        let model = Bdh::new(&spec, 16, 3, &Device::Cpu).unwrap();
         let weight = |name: &str| model.params().get(name).unwrap().as_tensor().detach();
         let (decoder, encoder) = (weight("decoder"), weight("encoder").squeeze(0).unwrap());
         assert_eq!((decoder.dims(), encoder.dims()), (&[64, 8][..], &[8, 64][..]));
