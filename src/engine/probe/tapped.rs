@@ -35,7 +35,7 @@ impl<'m> AttendingModel<'m> {
         layers: &'a [AttentionLayer],
     ) -> Result<Vec<(&'a AttentionLayer, Tensor)>> {
         let paths: Vec<String> = layers.iter().map(AttentionLayer::tap_path).collect();
-        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut tap = Tap::on(&paths);
         self.model.logits(tokens, &mut tap)?;
         let found = layers.iter().zip(&paths).filter_map(|(layer, path)| Some((layer, tap.get(path)?.clone())));
         Ok(found.collect())

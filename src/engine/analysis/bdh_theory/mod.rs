@@ -21,7 +21,7 @@ pub use supermodular::{pair_gains, supermodular};
 
 use crate::analysis::{
     graph::null_models,
-    statistics::{dot, mean},
+    statistics::{dot, mean, norm},
 };
 
 /// Curves over one axis.
@@ -46,10 +46,6 @@ impl Curves {
     fn new(x: Vec<f64>, curves: impl IntoIterator<Item = (String, Vec<f64>)>) -> Self {
         Self { x, curves: curves.into_iter().map(|(name, values)| Curve { name, values }).collect() }
     }
-}
-
-fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
 }
 
 /// `rows` vectors of `width` standard normal numbers.

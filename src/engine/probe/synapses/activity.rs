@@ -47,7 +47,7 @@ fn read(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_>)
     let mut sums = vec![([0.0; 2], [0.0; 2]); shape.layers];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
-        firing::read(model, row, cx.device, |chunk| {
+        firing::read(model, row, |chunk| {
             for token in 0..chunk.tokens {
                 if chunk.from + token == 0 {
                     continue;

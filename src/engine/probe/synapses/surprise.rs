@@ -80,14 +80,16 @@ impl PeriodMeans {
                     let letters = if phase == 0 { WORD } else { WORD * KNOWN.len() } as f64;
                     let one = OCTAVES as f64 / (n as f64 * letters * counted);
                     for (neuron, _) in layer.row(Activation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
-                        means.octaves[phase][groups[neuron % per_head / 2]] += one;
+                        // the last of an odd number turns with none
+                        let group = groups.get(neuron % per_head / 2).copied().unwrap_or(OCTAVES - 1);
+                        means.octaves[phase][group] += one;
                     }
                 }
             }
             Ok(())
         };
         for two in ids.chunks_exact(2 * PERIOD) {
-            firing::read(model, two, cx.device, &mut take)?;
+            firing::read(model, two, &mut take)?;
         }
         Ok(Self { layers, loss })
     }

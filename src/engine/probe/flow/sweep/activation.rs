@@ -3,17 +3,16 @@
 //! the nouns that steering was trained on, and is as long at strength 1 as the mean distance by which u0 = 1 moves a state.
 
 use super::{
-    super::words,
+    super::{end_as_trained, words},
     Columns, FlowInput, SolveParams, Sweep,
     classes::{PromptGroup, class_ids, groups, steered},
     spread,
 };
 use crate::{
-    analysis::statistics::{difference, mean_row},
+    analysis::statistics::{difference, mean_row, norm},
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
     models::capabilities::LanguageFlow,
     nn::fused::cross_entropy::cross_entropy,
-    ode::{self, Method, SolverOptions},
     probe::prelude::*,
     telemetry::measurements::{FlowSweepActivation, SteeringCurves},
 };
@@ -31,9 +30,7 @@ struct Solved<'a> {
 impl Solved<'_> {
     /// States at the end of the flow `(B, T, D)` of tokens `(B, T)`.
     fn end(&self, tokens: &Tensor, u0: f64) -> Result<Tensor> {
-        let field = self.model.field(self.params.at_u0(u0))?;
-        let options = SolverOptions::fixed(Method::EULER, self.model.training_steps());
-        Ok(ode::solve(&*field, &self.model.embed(tokens)?.detach(), ode::Span::UNIT, &options)?.end)
+        end_as_trained(self.model, self.params.at_u0(u0), &self.model.embed(tokens)?.detach())
     }
 
     /// The states of the last tokens of all prompts, where the next word is decided.
@@ -41,15 +38,10 @@ impl Solved<'_> {
         let mut states = vec![];
         for group in groups {
             let end = self.end(&group.tokens, u0)?;
-            let (_, t, d) = end.dims3()?;
-            states.extend(host::to_f64(&end.narrow(1, t - 1, 1)?.contiguous()?)?.chunks(d).map(<[f64]>::to_vec));
+            states.extend(host::rows_f64(&end.narrow(1, end.dim(1)? - 1, 1)?)?);
         }
         Ok(states)
     }
-}
-
-fn length(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// The vector of strength 1, `(D)`.
@@ -63,10 +55,10 @@ fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
     let mut distances = vec![];
     for groups in [&good, &bad] {
         let (plus, minus) = (solved.last_states(groups, 1.0)?, solved.last_states(groups, -1.0)?);
-        distances.extend(plus.iter().zip(&minus).map(|(a, b)| length(&difference(a, b)) / 2.0));
+        distances.extend(plus.iter().zip(&minus).map(|(a, b)| norm(&difference(a, b)) / 2.0));
     }
     let moved = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
-    let scale = moved / length(&apart).max(f64::MIN_POSITIVE);
+    let scale = moved / norm(&apart).max(f64::MIN_POSITIVE);
     Ok(apart.iter().map(|x| x * scale).collect())
 }
 
