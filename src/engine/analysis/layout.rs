@@ -39,7 +39,7 @@ pub fn steps_for(nodes: usize) -> u32 {
 
 /// Strengths of the forces. Lengths are in units in which a node has about a unit of area.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Laws {
+pub struct ForceParams {
     /// The strength r of the repulsion between nodes.
     pub repulsion: f32,
     /// The strength g of the pull towards the origin.
@@ -52,7 +52,7 @@ pub struct Laws {
     pub damping: f32,
 }
 
-impl Default for Laws {
+impl Default for ForceParams {
     fn default() -> Self {
         Self { repulsion: 1.0, gravity: 0.4, reach: 8.0, softening: 0.01, damping: 0.6 }
     }
@@ -260,7 +260,7 @@ impl Repulsion {
 /// If `places` or `held` are not as many as the nodes.
 pub fn step(
     springs: &Springs,
-    laws: &Laws,
+    laws: &ForceParams,
     repulsion: Repulsion,
     turn: StepParams,
     held: &[bool],
@@ -305,7 +305,14 @@ fn push_of_all(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) ->
     sum
 }
 
-fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
+fn moved(
+    springs: &Springs,
+    laws: &ForceParams,
+    turn: StepParams,
+    i: usize,
+    places: &[[f32; 2]],
+    push: [f32; 2],
+) -> [f32; 2] {
     let ([x, y], m) = (places[i], springs.masses[i]);
     let pull = laws.gravity * m;
     let mut force = [laws.repulsion * m * push[0] - pull * x, laws.repulsion * m * push[1] - pull * y];
@@ -325,14 +332,14 @@ fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[
 }
 
 /// The whole way from a start to rest.
-pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+pub fn settle(springs: &Springs, laws: &ForceParams, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     after(u64::from(steps_for(places.len())), springs, laws, places)
 }
 
 /// Same as [`settle`], and reports the number of each step that is done, of [`steps_for`] the nodes.
 pub fn settle_with_progress(
     springs: &Springs,
-    laws: &Laws,
+    laws: &ForceParams,
     places: Vec<[f32; 2]>,
     mut tell: impl FnMut(u64),
 ) -> Vec<[f32; 2]> {
@@ -340,14 +347,14 @@ pub fn settle_with_progress(
 }
 
 /// The first steps of that way.
-pub fn after(steps: u64, springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+pub fn after(steps: u64, springs: &Springs, laws: &ForceParams, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     walk(steps, springs, laws, places, &mut |_| {})
 }
 
 fn walk(
     steps: u64,
     springs: &Springs,
-    laws: &Laws,
+    laws: &ForceParams,
     mut places: Vec<[f32; 2]>,
     tell: &mut dyn FnMut(u64),
 ) -> Vec<[f32; 2]> {
@@ -383,7 +390,7 @@ mod tests {
     fn threads_change_no_place() {
         let nodes = PARALLEL_FROM + 7;
         let edges: Vec<_> = (0..nodes as u32).map(|i| (i, i * 7 % nodes as u32, 1.0)).collect();
-        let (springs, laws) = (Springs::new(nodes, &edges), Laws::default());
+        let (springs, laws) = (Springs::new(nodes, &edges), ForceParams::default());
         let (places, turn) = (start(0..nodes as u32, 3), Schedule::fresh(nodes).turn(1));
         let held: Vec<bool> = (0..nodes).map(|i| i % 100 == 0).collect();
         let repulsion = Repulsion::for_nodes(nodes);
