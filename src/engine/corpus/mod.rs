@@ -356,7 +356,7 @@ impl Corpus {
         self.stream.chunk(&self.tokenizer, span, from)
     }
 
-    /// How each id of a text is shown, as [`Corpus::token_text`]; where tokens are bytes and several make a character, the
+    /// The text of each id on a token axis, that of [`Corpus::token_text`]; where tokens are bytes and several make a character, the
     /// first shows it and the others are empty.
     pub fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         self.tokenizer.token_texts(ids)

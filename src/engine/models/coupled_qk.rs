@@ -158,7 +158,7 @@ impl Trainable for CoupledQk {
 }
 
 impl Model for CoupledQk {
-    /// Of a classifier, those of its classes.
+    /// A classifier gives the logits of its classes.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         linear(&self.inference_net.encode(tokens, tap)?, self.inference_net.head())
     }

@@ -145,7 +145,7 @@ impl Net {
         self.normalised(x, &mut block, &mut Tap::off())
     }
 
-    /// What the head reads of embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
+    /// The head's input from embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
     fn normalised(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
         let is_mixed = self.mixers.iter().any(Option::is_some);
         let x = if is_mixed { self.mixed(x, block, tap)? } else { self.stream(x, block, tap)? };
@@ -163,7 +163,7 @@ impl Net {
         })
     }
 
-    /// What the last norm reads of the embedding and of what each layer added to its own mix, `(B, T, D)`.
+    /// The last norm's input from the embedding and from what each layer added to its own mix, `(B, T, D)`.
     fn mixed(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
         let mut sources = vec![x];
         let mix = |sources: &[Tensor], mixer: &Option<Mixer>| match mixer {

@@ -15,7 +15,7 @@ pub use spec::OdeFlowSpec;
 
 use self::{
     net::{Flow, Net},
-    steering::{Carry, Steered},
+    steering::{Carry, SteeringObjective},
 };
 use super::capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam};
 use crate::{
@@ -47,7 +47,7 @@ pub struct OdeFlow {
     params: Params,
     net: Net,
     inference_net: Net,
-    steered: Option<Steered>,
+    steered: Option<SteeringObjective>,
     control: FlowControl,
 }
 
@@ -64,7 +64,7 @@ impl OdeFlow {
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
         let steered = match &spec.steering {
-            Some(steering) => Some(Steered::new(&mut params, spec, steering, vocab)?),
+            Some(steering) => Some(SteeringObjective::new(&mut params, spec, steering, vocab)?),
             None => None,
         };
         Ok(Self { spec: spec.clone(), params, net, inference_net, steered, control: FlowControl::default() })

@@ -86,7 +86,7 @@ struct States {
 }
 
 impl States {
-    /// What was added, at tokens that were drawn anew.
+    /// The added values, exchanged between tokens.
     fn exchanged(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
         let mut order: Vec<usize> = (0..self.added.nrows()).collect();
         order.shuffle(rng);

@@ -66,7 +66,7 @@ pub(super) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
 }
 
 /// The log-probability of each of these ids, of log-probabilities `(T, V)` by place.
-pub(super) fn at_ids(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+pub(super) fn log_probs_at(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
     if ids.is_empty() {
         return Ok(vec![]);
     }
@@ -74,10 +74,10 @@ pub(super) fn at_ids(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
 }
 
 /// The log-probability of each id of a text but the first, of log-probabilities `(T, V)` or more by place.
-pub(super) fn of_next(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+pub(super) fn next_log_probs(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
     match ids {
         [] | [_] => Ok(vec![]),
-        [_, next @ ..] => at_ids(&log_probs.narrow(0, 0, next.len())?, next),
+        [_, next @ ..] => log_probs_at(&log_probs.narrow(0, 0, next.len())?, next),
     }
 }
 

@@ -65,7 +65,7 @@ impl<'m> RefiningModel<'m> {
         self.states(tokens, self.map.start_tap())
     }
 
-    /// What was injected into the state that each round begins to refine, in order.
+    /// The vectors that were injected into the state that each round begins to refine, in order.
     pub fn injections(&self, tokens: &Tensor) -> Result<Vec<Tensor>> {
         let (after, before) = (self.round_starts(tokens)?, self.states(tokens, self.map.before_tap())?);
         after.iter().zip(&before).map(|(after, before)| after - before).collect()

@@ -45,7 +45,7 @@ pub struct LayerSpec {
     pub attention: AttentionSpec,
     /// True if queries and keys are normalised by an RMSNorm for each head.
     pub qk_norms: bool,
-    /// How queries and keys evolve before anything else is done with them.
+    /// The evolution of queries and keys before anything else is done with them.
     pub evolution: Option<EvolutionSizes>,
     /// Activation of the MLP.
     pub act: Act,
@@ -64,7 +64,7 @@ pub fn suits(x: &Tensor) -> bool {
 #[derive(Debug, Clone)]
 pub struct FlatWeights {
     all: Tensor,
-    /// Where their gradient is accumulated, if not through the graph.
+    /// The place where their gradient is accumulated, if not through the graph.
     entry: Option<Arc<Entry>>,
     /// Packed for products, once for all uses.
     packed: Option<Arc<PackedWeights>>,

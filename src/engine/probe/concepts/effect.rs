@@ -13,7 +13,7 @@ use crate::{
     analysis::statistics::{difference, mean},
     corpus::generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     models::capabilities::Intervention,
-    probe::{prelude::*, prompt::at_ids},
+    probe::{prelude::*, prompt::log_probs_at},
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
 
@@ -113,7 +113,7 @@ impl Test<'_> {
                 // position s tells of token s + 1
                 let followed = &row.ids[row.from..];
                 let places = log_probs.get(k)?.narrow(0, row.from - 1, followed.len())?;
-                all.push(-mean(&at_ids(&places, followed)?));
+                all.push(-mean(&log_probs_at(&places, followed)?));
             }
         }
         Ok(all)

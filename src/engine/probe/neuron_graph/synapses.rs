@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What y of one layer and x of the next were at each token of a text.
+/// The values of y of one layer and of x of the next at each token of a text.
 pub(super) struct SynapseFactors {
     /// (n, T)
     pub y: Vec<f32>,

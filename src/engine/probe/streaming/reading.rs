@@ -8,7 +8,7 @@ use super::texts::{StreamText, StreamTexts};
 use crate::{
     analysis::statistics::mean,
     models::capabilities::TextStream,
-    probe::{prelude::*, prompt::at_ids},
+    probe::{prelude::*, prompt::log_probs_at},
 };
 
 /// Tokens of each stream that are read at once.
@@ -103,7 +103,7 @@ impl StreamReader<'_> {
 pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(D::Minus1)?;
     let log_probs = candle_nn::ops::log_softmax(&logits.reshape((targets.len(), vocab))?, D::Minus1)?;
-    Ok(at_ids(&log_probs, targets)?.iter().map(|l| -l).collect())
+    Ok(log_probs_at(&log_probs, targets)?.iter().map(|l| -l).collect())
 }
 
 #[cfg(test)]

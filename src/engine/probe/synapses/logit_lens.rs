@@ -4,7 +4,7 @@ use candle_core::{D, bail};
 
 use crate::{
     analysis::statistics::mean,
-    probe::{prelude::*, prompt::of_next},
+    probe::{prelude::*, prompt::next_log_probs},
     telemetry::measurements::{LogitLens, LogitLensArgs},
 };
 
@@ -37,7 +37,7 @@ impl Probe for LogitLensProbe {
             let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
             let each = (log_probs.exp()? * &log_probs)?.sum(D::Minus1)?.neg()?; // (T)
             entropy.extend(host::to_f32(&each)?);
-            let of_next = of_next(&log_probs, &prompt.ids)?;
+            let of_next = next_log_probs(&log_probs, &prompt.ids)?;
             // a text of one token has nothing that follows
             loss.push(-mean(&of_next));
             next.extend(of_next.iter().map(|l| l.exp() as f32).chain([f32::NAN]));

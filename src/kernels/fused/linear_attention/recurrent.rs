@@ -61,7 +61,7 @@ impl Recurrence {
         Ok(Some(Self { spec, d, heads, n, block: block(n), encoder, encoder_v, decoder }))
     }
 
-    /// How far each pair of neurons of a head is turned at this position: cosines and sines, `(N / 2)` each; empty without
+    /// The angle by which each pair of neurons of a head is turned at this position: cosines and sines, `(N / 2)` each; empty without
     /// rotary embedding.
     pub fn rotation(&self, at: usize) -> (Vec<f32>, Vec<f32>) {
         match self.spec.rotary {

@@ -22,12 +22,12 @@ const STRENGTHS: usize = 33;
 const WINDOWS: usize = 16;
 
 /// A model solved in its own Euler steps.
-struct Solved<'a> {
+struct SolvedModel<'a> {
     model: &'a dyn LanguageFlow,
     params: SolveParams,
 }
 
-impl Solved<'_> {
+impl SolvedModel<'_> {
     /// States at the end of the flow `(B, T, D)` of tokens `(B, T)`.
     fn end(&self, tokens: &Tensor, u0: f64) -> Result<Tensor> {
         end_as_trained(self.model, self.params.at_u0(u0), &self.model.embed(tokens)?.detach())
@@ -45,7 +45,7 @@ impl Solved<'_> {
 }
 
 /// The vector of strength 1, `(D)`.
-fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
+fn vector(solved: &SolvedModel<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
     let of_nouns = |leans_good: bool| {
         let nouns: Vec<&str> = NOUNS.into_iter().filter(|noun| steering::leans_good(noun) == leans_good).collect();
         groups(&steering::prompts(&nouns), solved.model, cx)
@@ -74,7 +74,7 @@ type Steering<'a> = &'a dyn Fn(&Unsteered) -> Result<Tensor>;
 /// Both ways of steering against their strength: shares of the classes on held-out nouns, and the perplexity of text.
 pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(input)?;
-    let solved = Solved { model, params: params.clone() };
+    let solved = SolvedModel { model, params: params.clone() };
     let vector = vector(&solved, cx)?;
     let unsteered = |tokens: Tensor| -> Result<Unsteered> { Ok(Unsteered { end: solved.end(&tokens, 0.0)?, tokens }) };
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;

@@ -6,7 +6,7 @@ use candle_core::{D, bail};
 use crate::{
     analysis::statistics::greatest,
     models::capabilities::{Intervention, State},
-    probe::{prelude::*, prompt::of_next},
+    probe::{prelude::*, prompt::next_log_probs},
 };
 
 /// Tokens read at once.
@@ -69,7 +69,7 @@ impl ForwardPass {
         }
         let logits = Tensor::cat(&parts, 0)?; // (T, V)
         let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
-        let loss = std::iter::once(f64::NAN).chain(of_next(&log_probs, ids)?.iter().map(|l| -l)).collect();
+        let loss = std::iter::once(f64::NAN).chain(next_log_probs(&log_probs, ids)?.iter().map(|l| -l)).collect();
         let (mut row, mut continuation) = (last.clone(), vec![]);
         while continuation.len() < length {
             progress.at(0, 1)?;

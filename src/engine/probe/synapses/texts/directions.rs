@@ -12,7 +12,7 @@ use crate::{
 /// Languages by their number in [`CODES`]: that of a passage, and that of its translation.
 type Direction = (usize, Option<usize>);
 
-/// What the ids of a mark say of those that follow it.
+/// The meaning of a mark for the ids that follow it.
 #[derive(Clone, Copy)]
 enum Mark {
     /// A passage in this language begins.
