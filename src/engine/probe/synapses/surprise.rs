@@ -30,9 +30,9 @@ impl Probe for Surprise {
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
-        let (trained, octaves) = PeriodMeans::measure(model, &ids, cx)?.into_parts();
+        let (trained, octaves) = PeriodMeans::measure(model, &ids)?.into_parts();
         let random = random(model, cx)?;
-        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
+        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids)?.into_parts();
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
@@ -60,7 +60,7 @@ struct LayerMeans {
 }
 
 impl PeriodMeans {
-    fn measure(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
+    fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<Self> {
         let n = model.shape().neurons;
         let per_head = model.shape().per_head();
         let groups = speeds(&model.shape().turns());
