@@ -2,8 +2,7 @@
 //!
 //! A corpus is a [`Source`] opened as a stream of windows, and a tokeniser. A text (a file or generated, [`text`]) is
 //! cut once into a training part and a held-out part; the windows of a task ([`Task`], [`Steering`]) are made to order.
-//! Which window comes when is a pure function
-//! of its position.
+//! The window at a position is a pure function of the position.
 
 mod character_list;
 mod characters;

@@ -1,4 +1,4 @@
-//! How far the Jacobian of a model's refining map is from a generator: column sums, signs, the nearest generator.
+//! The distance of the Jacobian of a model's refining map from a generator: column sums, signs, the nearest generator.
 
 use candle_core::Var;
 use rand::SeedableRng;

@@ -1,4 +1,5 @@
-//! What later layers can still read of an earlier one: ridge regression from each state that is read to what the layer added.
+//! The part of an earlier layer's output that later layers can still read: ridge regression from each later
+//! state to what the layer added.
 
 use nalgebra::DMatrix;
 use rand::{SeedableRng, seq::SliceRandom};

@@ -1,5 +1,5 @@
-//! How often a reader names the token k steps back, for each k: on held-out windows, with the level that needs no
-//! reading.
+//! The accuracy of a reader that names the token k steps back, for each k, on held-out windows, beside the level that
+//! needs no reading.
 
 use crate::{
     analysis::statistics::{greatest, wilson},

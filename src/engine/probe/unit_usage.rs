@@ -1,4 +1,4 @@
-//! How often each unit of the sparse layers is kept.
+//! The share of tokens for which each unit of the sparse layers is kept.
 
 use super::tapped::TraceModel;
 use crate::{

@@ -1,4 +1,4 @@
-//! How a token comes in as a pulse: the y >= 0 with E y closest to its embedding, by active sets
+//! A token as a pulse that comes in: the y >= 0 with E y closest to its embedding, by active sets
 //! (Lawson and Hanson 1974, chapter 23). At most d neurons fire.
 
 use super::dense::Dense;

@@ -1,4 +1,4 @@
-//! How a round's fast state approaches its equilibrium, with the slow state held.
+//! The approach of a round's fast state to its equilibrium, with the slow state held.
 
 use std::{
     cell::Cell,
@@ -187,7 +187,7 @@ mod tests {
         Ok(())
     }
 
-    /// Of every weight that the unrolled loss depends on.
+    /// Compares the gradients of every weight that the unrolled loss depends on.
     fn compare_gradients(model: &FastSlow, implicit: &GradStore, unrolled: &GradStore) -> Result<()> {
         let mut compared = 0;
         for (name, var) in model.params.iter() {

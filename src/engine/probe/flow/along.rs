@@ -1,4 +1,4 @@
-//! How fast a flow goes, how much its path bends and how much it stretches, along its depth.
+//! The speed of a flow, the bend of its path and the stretch of distances, along its depth.
 
 use super::{FlowInput, Rhs, basis};
 use crate::{

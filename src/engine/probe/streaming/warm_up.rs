@@ -1,5 +1,5 @@
-//! How much better a model reads once its traces hold the text: perplexity along streams, beside that of the same tokens
-//! read with empty traces. What is merely easier text is easier for both.
+//! The gain of a model from traces that hold the text: perplexity along streams, beside that of the same tokens read with
+//! empty traces. What is merely easier text is easier for both.
 
 use super::{
     reading::{StreamReader, TokenCosts},

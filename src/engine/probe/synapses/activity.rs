@@ -1,5 +1,5 @@
-//! How sparse a BDH is: the share of x and of y that fires, by layer, beside the same model with random
-//! weights; and how large their values are.
+//! The sparsity of a BDH: the share of x and of y that fires, by layer, beside the same model with random
+//! weights; and the size of their values.
 
 use super::{
     firing::{self, Activation},

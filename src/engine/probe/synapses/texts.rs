@@ -1,4 +1,4 @@
-//! How a model does on every text of its run: the held-out loss, and what it writes after a prompt.
+//! A model on every text of its run: the held-out loss, and the continuation of a prompt.
 
 mod directions;
 
