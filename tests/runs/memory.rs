@@ -12,7 +12,8 @@ use orrery::{
 fn every_lab_at_its_defaults_fits_into_two_gigabytes() {
     for lab in LABS {
         let plan = (lab.plan)(&lab.config(None).unwrap()).unwrap();
-        let estimate = check_plan_memory_against(&plan, Some(2_000_000_000)).unwrap_or_else(|e| panic!("{}: {e}", lab.id));
+        let estimate =
+            check_plan_memory_against(&plan, Some(2_000_000_000)).unwrap_or_else(|e| panic!("{}: {e}", lab.id));
         println!("{}: about {:.0} MB, {estimate:?}", lab.id, estimate.bytes() as f64 / 1e6);
         assert!(estimate.bytes() > 1_000_000 && estimate.models > 0.0, "{}: {estimate:?}", lab.id);
     }

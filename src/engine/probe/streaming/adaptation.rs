@@ -153,7 +153,7 @@ struct Learner<'a> {
 }
 
 impl Learner<'_> {
-    /// By one stream, whose fast weights learn at this rate; without a rate there are none.
+    /// Reads by one stream, whose fast weights learn at this rate; without a rate there are none.
     fn streamed(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
         let able = self.model.capabilities();
         let (Some(learning), Some(plain)) = (able.fast_weights, able.streaming) else {
