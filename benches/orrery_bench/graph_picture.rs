@@ -9,7 +9,7 @@ use std::{
 use eframe::egui::{Rect, pos2, vec2};
 
 use orrery::{
-    analysis::layout::{Laws, MASS_QUANTUM, Repulsion, Schedule, Springs, grid_parts, start, step},
+    analysis::layout::{ForceParams, MASS_QUANTUM, Repulsion, Schedule, Springs, grid_parts, start, step},
     cli::Failure,
     gpu::{
         self,
@@ -43,7 +43,7 @@ fn made_up(nodes: usize, edges: usize) -> Vec<(u32, u32, f32)> {
 
 fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<NodePositions>>) -> Graph {
     let n = springs.nodes();
-    let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
+    let ForceParams { repulsion, gravity, reach, softening, damping } = ForceParams::default();
     let levels = if let Repulsion::Grid { levels } = Repulsion::for_nodes(n) { levels } else { 0 };
     let parts = grid_parts(&springs.masses);
     let laws = graph_layout::Laws {
@@ -163,7 +163,7 @@ pub fn report(frames: usize) -> Result<(), Failure> {
         let mut here = vec![];
         for s in 1..=5u64 {
             let begun = Instant::now();
-            places = step(&springs, &Laws::default(), repulsion, schedule.turn(s), &held, &places);
+            places = step(&springs, &ForceParams::default(), repulsion, schedule.turn(s), &held, &places);
             here.push(begun.elapsed().as_secs_f64() * 1e3);
         }
         println!(

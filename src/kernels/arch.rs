@@ -20,7 +20,7 @@ struct CodePath {
 /// The code path of this process, for [`pulp::WithSimd`].
 ///
 /// # Panics
-/// Where the variable names no code path of this processor; [`check`] says so beforehand.
+/// If the variable names no code path of this processor; [`check`] says so beforehand.
 #[inline]
 pub fn arch() -> Arch {
     match chosen() {

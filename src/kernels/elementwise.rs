@@ -6,6 +6,9 @@ use pulp::{Simd, WithSimd};
 
 use super::{arch::arch, simd as vector};
 
+/// `U` vectors of each of `N` slices.
+pub type Vectors<S, const U: usize, const N: usize> = [[<S as Simd>::f32s; U]; N];
+
 /// A function from the values of `I` input slices at one index, and those that the `O` output slices hold there, to the
 /// values that the outputs get.
 pub trait Elementwise<const I: usize, const O: usize>: Copy {
@@ -13,12 +16,8 @@ pub trait Elementwise<const I: usize, const O: usize>: Copy {
     const PREFETCH: bool = false;
 
     /// The function of `U` vectors of each slice.
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        inputs: [[S::f32s; U]; I],
-        held: [[S::f32s; U]; O],
-    ) -> [[S::f32s; U]; O];
+    fn at<S: Simd, const U: usize>(self, simd: S, inputs: Vectors<S, U, I>, held: Vectors<S, U, O>)
+    -> Vectors<S, U, O>;
 }
 
 /// Applies a function to slices of one length: `U` vectors at a time, then single vectors, then what is left.
@@ -100,19 +99,14 @@ pub struct Mul;
 
 impl Elementwise<2, 1> for Mul {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [x, y]: [[S::f32s; U]; 2],
-        _: [[S::f32s; U]; 1],
-    ) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x, y]: Vectors<S, U, 2>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         [vector::mul(simd, x, y)]
     }
 }
 
 impl Elementwise<1, 1> for Mul {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], [y]: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, [y]: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         [vector::mul(simd, y, x)]
     }
 }
@@ -126,9 +120,9 @@ impl Elementwise<3, 1> for MulAdd {
     fn at<S: Simd, const U: usize>(
         self,
         simd: S,
-        [x, y, z]: [[S::f32s; U]; 3],
-        _: [[S::f32s; U]; 1],
-    ) -> [[S::f32s; U]; 1] {
+        [x, y, z]: Vectors<S, U, 3>,
+        _: Vectors<S, U, 1>,
+    ) -> Vectors<S, U, 1> {
         [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], y[u], z[u]))]
     }
 }
@@ -139,7 +133,7 @@ pub struct Add;
 
 impl Elementwise<1, 1> for Add {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], [y]: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, [y]: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         [vector::unrolled::<S, U>(simd, |u| simd.add_f32s(y[u], x[u]))]
     }
 }
@@ -150,7 +144,7 @@ pub struct Scale(pub f32);
 
 impl Elementwise<1, 1> for Scale {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         [vector::mul(simd, x, [simd.splat_f32s(self.0); U])]
     }
 }
@@ -170,9 +164,9 @@ mod tests {
         fn at<S: Simd, const U: usize>(
             self,
             simd: S,
-            [x, y]: [[S::f32s; U]; 2],
-            [a, b]: [[S::f32s; U]; 2],
-        ) -> [[S::f32s; U]; 2] {
+            [x, y]: Vectors<S, U, 2>,
+            [a, b]: Vectors<S, U, 2>,
+        ) -> Vectors<S, U, 2> {
             [
                 vector::unrolled::<S, U>(simd, |u| simd.add_f32s(a[u], x[u])),
                 vector::unrolled::<S, U>(simd, |u| simd.sub_f32s(b[u], simd.mul_f32s(x[u], y[u]))),

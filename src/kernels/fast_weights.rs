@@ -3,7 +3,7 @@
 
 use super::arch::kernel;
 
-/// How fast weights learn.
+/// The rule by which fast weights learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HebbianRule {
     /// eta; with 0 nothing is learned, and predictions stay those of the base to the last bit.

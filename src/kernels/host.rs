@@ -1,6 +1,6 @@
 //! The one place where numbers come back from a device.
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{D, DType, Device, Result, Tensor};
 
 /// All values, row-major, as f32.
 pub fn to_f32(t: &Tensor) -> Result<Vec<f32>> {
@@ -10,6 +10,12 @@ pub fn to_f32(t: &Tensor) -> Result<Vec<f32>> {
 /// All values, row-major, as f64. Widened after the copy: not every device has f64.
 pub fn to_f64(t: &Tensor) -> Result<Vec<f64>> {
     t.contiguous()?.flatten_all()?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_vec1()
+}
+
+/// The rows of the last dimension, as f64.
+pub fn rows_f64(t: &Tensor) -> Result<Vec<Vec<f64>>> {
+    let width = t.dim(D::Minus1)?.max(1);
+    Ok(to_f64(t)?.chunks(width).map(<[f64]>::to_vec).collect())
 }
 
 /// All values, row-major, as u32.

@@ -16,7 +16,7 @@ impl<'a> View<'a> {
     /// The first `rows * cols` values of `data`.
     ///
     /// # Panics
-    /// When there are fewer.
+    /// If there are fewer.
     pub fn new(data: &'a [f32], rows: usize, cols: usize) -> Self {
         Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
     }
@@ -24,7 +24,7 @@ impl<'a> View<'a> {
     /// Rows and columns at these steps, beginning with the first value of `data`.
     ///
     /// # Panics
-    /// When the last value lies behind the data.
+    /// If the last value lies behind the data.
     #[cfg(test)]
     pub fn with_steps(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
         assert!((rows - 1) * row_step + (cols - 1) * col_step < data.len(), "({rows}, {cols}) of {}", data.len());
@@ -59,7 +59,7 @@ impl<'a> View<'a> {
     /// One value.
     ///
     /// # Panics
-    /// When there is no such row or column.
+    /// If there is no such row or column.
     pub fn at(self, row: usize, col: usize) -> f32 {
         self.data[row * self.row_step + col * self.col_step]
     }
@@ -67,7 +67,7 @@ impl<'a> View<'a> {
     /// The values of a row whose columns lie side by side.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     pub fn row(self, row: usize) -> &'a [f32] {
         debug_assert_eq!(self.col_step, 1);
         &self.data[row * self.row_step..][..self.cols]
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
     /// `rows` rows from `row` on, `cols` columns of them from `col` on.
     ///
     /// # Panics
-    /// When it has fewer.
+    /// If it has fewer.
     pub fn part(self, row: usize, col: usize, rows: usize, cols: usize) -> Self {
         assert!(row + rows <= self.rows && col + cols <= self.cols, "({rows}, {cols}) from ({row}, {col})");
         let from = (row * self.row_step + col * self.col_step).min(self.data.len());
@@ -106,7 +106,7 @@ impl Panel<'_> {
     /// The address of `rows` rows of `cols` values from `row` on, and the distance from one row to the next.
     ///
     /// # Panics
-    /// When it has fewer rows or columns.
+    /// If it has fewer rows or columns.
     pub(super) fn locate(&mut self, row: usize, rows: usize, cols: usize) -> (*mut f32, usize) {
         assert!(row + rows <= self.rows && cols <= self.cols, "({rows}, {cols}) from row {row} of {}", self.rows);
         (self.at.wrapping_add(row * self.step), self.step)
@@ -120,7 +120,7 @@ impl Panel<'_> {
     /// One row.
     ///
     /// # Panics
-    /// When it has fewer rows.
+    /// If it has fewer rows.
     pub fn row(&mut self, r: usize) -> &mut [f32] {
         assert!(r < self.rows, "row {r} of {}", self.rows);
         // SAFETY: `panels` made the panel of rows `step` apart that each have `cols` values within the matrix, and no
@@ -133,7 +133,7 @@ impl Panel<'_> {
 /// row: the panels of the first matrix, those of the second, and so on.
 ///
 /// # Panics
-/// When it does not hold whole matrices.
+/// If it does not hold whole matrices.
 pub fn panels<'a>(data: &'a mut [f32], rows: usize, widths: &[usize]) -> Vec<Panel<'a>> {
     let step = widths.iter().sum::<usize>();
     assert!(data.len().is_multiple_of(rows * step), "{} values are no matrices of {rows} x {step}", data.len());

@@ -60,7 +60,7 @@ impl Packed {
     /// follows them stays as it is.
     ///
     /// # Panics
-    /// When the sizes do not fit.
+    /// If the sizes do not fit.
     pub fn matmul(&self, dst: &mut [f32], a: View, scale: f32) {
         self.matmul_part(dst, a, 0..self.k, 0..self.n, scale);
     }
@@ -68,7 +68,7 @@ impl Packed {
     /// Same as [`Packed::matmul`], with these rows and columns of the packed matrix.
     ///
     /// # Panics
-    /// When the sizes do not fit.
+    /// If the sizes do not fit.
     pub fn matmul_part(&self, dst: &mut [f32], a: View, rows: Range<usize>, cols: Range<usize>, scale: f32) {
         self.strips(dst, a, (rows, cols), scale, Init::Addends([None; 2]));
     }
@@ -76,7 +76,7 @@ impl Packed {
     /// dst = a b, or, to accumulate, dst += a b, with all rows and these columns of the packed matrix.
     ///
     /// # Panics
-    /// When the sizes do not fit.
+    /// If the sizes do not fit.
     pub fn matmul_part_or_accumulate(&self, dst: &mut [f32], a: View, cols: Range<usize>, accumulate: bool) {
         let init = if accumulate { Init::Accumulate } else { Init::Addends([None; 2]) };
         self.strips(dst, a, (0..self.k, cols), 1.0, init);
@@ -85,7 +85,7 @@ impl Packed {
     /// Same as [`Packed::matmul_part`], into the rows of a panel from `row` on.
     ///
     /// # Panics
-    /// When the sizes do not fit.
+    /// If the sizes do not fit.
     pub fn matmul_part_into_panel(&self, to: &mut Panel, row: usize, a: View, rows: Range<usize>, cols: Range<usize>) {
         let (at, step) = to.locate(row, a.rows(), cols.len());
         // SAFETY: `locate` has checked that the panel has these rows and columns, and the panel, borrowed exclusively, is
@@ -96,7 +96,7 @@ impl Packed {
     /// dst = a b [+ residual] [+ bias]: bias `(b.cols)`, residual like dst.
     ///
     /// # Panics
-    /// When the sizes do not fit.
+    /// If the sizes do not fit.
     pub fn matmul_into(&self, dst: &mut [f32], a: View, bias: Option<&[f32]>, residual: Option<&[f32]>) {
         let n = self.n;
         assert!(bias.is_none_or(|b| b.len() == n) && residual.is_none_or(|r| r.len() >= a.rows() * n), "{n} columns");
@@ -107,7 +107,7 @@ impl Packed {
     /// dst += a b.
     ///
     /// # Panics
-    /// When the sizes do not fit.
+    /// If the sizes do not fit.
     pub fn matmul_accumulate(&self, dst: &mut [f32], a: View) {
         self.strips(dst, a, (0..self.k, 0..self.n), 1.0, Init::Accumulate);
     }
@@ -341,7 +341,7 @@ fn copy_rows<const N: usize>(panel: &mut [f32], b: View) {
 /// what follows them stays as it is.
 ///
 /// # Panics
-/// When the sizes do not fit.
+/// If the sizes do not fit.
 pub fn gemm(dst: &mut [f32], a: View, b: View, scale: f32, accumulate: bool) {
     let (m, n, k) = (a.rows(), b.cols(), a.cols());
     assert!(k == b.rows() && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows(), dst.len());
@@ -357,7 +357,7 @@ impl Panel<'_> {
     /// Its rows from `row` on become a b, or, to accumulate, a b is added to them.
     ///
     /// # Panics
-    /// When it has fewer rows or columns than the product.
+    /// If it has fewer rows or columns than the product.
     pub fn gemm(&mut self, row: usize, a: View, b: View, accumulate: bool) {
         assert_eq!(a.cols(), b.rows());
         let (at, step) = self.locate(row, a.rows(), b.cols());

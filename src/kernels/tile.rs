@@ -299,7 +299,7 @@ macro_rules! each_vector {
     }};
 }
 
-/// How a row of sums is stored.
+/// The way in which a row of sums is stored.
 impl Strip {
     /// # Safety
     /// That of [`Strip::run`]; the row consists of whole vectors and there are no addends.

@@ -239,7 +239,7 @@ fn a_planted_synapse_is_found() {
         Progress::none(),
     )
     .unwrap();
-    assert!(found.first() > 0.9, "{}", found.first());
+    assert!(found.first_correlation() > 0.9, "{}", found.first_correlation());
     assert!(found.synapses[0].holm <= 0.05);
 }
 
@@ -327,7 +327,7 @@ fn a_verdict_speaks_of_ones_own_sets() {
     let found = search(planted.as_ref());
     let random: Vec<SearchResult> =
         (0..2).map(|k| search(concepts::random(planted.as_ref(), 256, k, &Device::Cpu).unwrap().as_ref())).collect();
-    assert!(found.first() > 0.9 && found.synapses[0].holm <= 0.05, "{}", found.first());
+    assert!(found.first_correlation() > 0.9 && found.synapses[0].holm <= 0.05, "{}", found.first_correlation());
     let verdict = ConceptVerdict::new(&question, &found, &random);
     for words in [&verdict.text, &ConceptVerdict::new(&question, &random[0], &random[1..]).text] {
         assert!(words.contains("\u{201c}money\u{201d} against food, sport"), "{words}");

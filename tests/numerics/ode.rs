@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use candle_core::{DType, Device, Result, Tensor};
 use orrery_lab::{
     nn::host,
-    ode::{Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, Span, solve, solve_at},
+    ode::{Field, Method, Policy, Solution, SolveError, SolveFailure, SolverOptions, Span, solve, solve_at},
 };
 use proptest::prelude::*;
 
@@ -255,7 +255,7 @@ fn what_is_wrong_is_said() {
         change(&mut options);
         refused(&still, &[1.0], 1.0, &options)
     };
-    let said = |failure: SolveError, reason: Reason, t: f64| {
+    let said = |failure: SolveError, reason: SolveFailure, t: f64| {
         assert_eq!((&failure.reason, failure.t), (&reason, t), "{failure}");
         assert!(failure.to_string().contains(&format!("t = {t}")), "{failure}");
     };
@@ -265,30 +265,30 @@ fn what_is_wrong_is_said() {
             ("atol", solve(&still, &vector(&[1.0]), Span::UNIT, &SolverOptions { atol: value, ..fine.clone() })),
         ] {
             let failure = failure.unwrap_err();
-            assert!(matches!(failure.reason, Reason::Tolerance { name: n, .. } if n == name), "{failure}");
+            assert!(matches!(failure.reason, SolveFailure::Tolerance { name: n, .. } if n == name), "{failure}");
         }
     }
     for t1 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(refused(&still, &[1.0], t1, &fine).reason, Reason::Span { .. }), "{t1}");
+        assert!(matches!(refused(&still, &[1.0], t1, &fine).reason, SolveFailure::Span { .. }), "{t1}");
     }
-    said(refused(&still, &[1.0], 1.0, &SolverOptions::fixed(Method::RK4, 0)), Reason::NoSteps, 0.0);
-    said(adaptive(|o| o.first_step = Some(0.0)), Reason::FirstStep { value: 0.0 }, 0.0);
-    said(adaptive(|o| o.max_attempts = 0), Reason::TooManyAttempts { max: 0 }, 0.0);
-    said(refused(&still, &[f64::NAN], 1.0, &fine), Reason::NonFiniteStart, 0.0);
+    said(refused(&still, &[1.0], 1.0, &SolverOptions::fixed(Method::RK4, 0)), SolveFailure::NoSteps, 0.0);
+    said(adaptive(|o| o.first_step = Some(0.0)), SolveFailure::FirstStep { value: 0.0 }, 0.0);
+    said(adaptive(|o| o.max_attempts = 0), SolveFailure::TooManyAttempts { max: 0 }, 0.0);
+    said(refused(&still, &[f64::NAN], 1.0, &fine), SolveFailure::NonFiniteStart, 0.0);
     let empty = solve(&still, &Tensor::zeros(0, DType::F64, CPU).unwrap(), Span::UNIT, &fine).unwrap_err();
-    assert!(matches!(empty.reason, Reason::State(_)), "{empty}");
+    assert!(matches!(empty.reason, SolveFailure::State(_)), "{empty}");
     let words = solve(&still, &Tensor::zeros(2, DType::U32, CPU).unwrap(), Span::UNIT, &fine).unwrap_err();
-    assert!(matches!(words.reason, Reason::State(_)), "{words}");
+    assert!(matches!(words.reason, SolveFailure::State(_)), "{words}");
     let times = solve_at(&still, &vector(&[1.0]), 0.0, &[0.5, 0.5], &fine).unwrap_err();
-    assert_eq!(times.reason, Reason::Times { value: 0.5 });
+    assert_eq!(times.reason, SolveFailure::Times { value: 0.5 });
 
     let narrow = |_: f64, _: &Tensor| Tensor::zeros(3, DType::F64, CPU);
     let failure = refused(&narrow, &[1.0, 2.0], 1.0, &fine);
-    assert!(matches!(&failure.reason, Reason::Field(what) if what.contains("[3]")), "{failure}");
+    assert!(matches!(&failure.reason, SolveFailure::Field(what) if what.contains("[3]")), "{failure}");
     let broken = |_: f64, _: &Tensor| candle_core::bail!("no such layer");
     let failure = refused(&broken, &[1.0], 1.0, &fine);
     assert!(failure.to_string().contains("no such layer"));
-    assert!(matches!(failure.reason, Reason::Failed(_)), "{failure}");
+    assert!(matches!(failure.reason, SolveFailure::Failed(_)), "{failure}");
     assert_eq!(std::error::Error::source(&failure).unwrap().to_string().lines().next(), Some("no such layer"));
 }
 
@@ -299,7 +299,7 @@ fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
         for policy in Policy::ALL {
             let options = SolverOptions { method, policy, steps: 8, first_step: Some(0.1), ..SolverOptions::default() };
             let failure = refused(&late, &[1.0], 1.0, &options);
-            assert_eq!(failure.reason, Reason::NonFiniteField, "{method}: {failure}");
+            assert_eq!(failure.reason, SolveFailure::NonFiniteField, "{method}: {failure}");
             let past = method.is_adaptive() && policy == Policy::Interpolate;
             assert!(failure.t > 0.5 && (past || failure.t <= 1.0), "{method}: {failure}");
             assert!(!failure.trace.attempts.is_empty() && failure.trace.nfe > 1, "{method}");
@@ -333,10 +333,10 @@ fn a_field_may_make_the_steps() {
     let euler = SolverOptions::fixed(Method::EULER, 4);
     let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.4 { f64::NAN } else { 1.0 };
     let failure = refused(&Own(late), &[1.0], 1.0, &euler);
-    assert_eq!((failure.reason, failure.t, failure.trace.nfe), (Reason::NonFiniteField, 0.5, 3));
+    assert_eq!((failure.reason, failure.t, failure.trace.nfe), (SolveFailure::NonFiniteField, 0.5, 3));
     let grows = |_: f64, y: &Tensor| (y * 1e100)?.clamp(-1e300, 1e300);
     let failure = refused(&Own(grows), &[1e200], 4e9, &euler);
-    assert_eq!((failure.reason, failure.t), (Reason::Overflow, 0.0));
+    assert_eq!((failure.reason, failure.t), (SolveFailure::Overflow, 0.0));
     struct Narrow;
     impl Field for Narrow {
         fn at(&self, _: f64, y: &Tensor) -> Result<Tensor> {
@@ -347,7 +347,7 @@ fn a_field_may_make_the_steps() {
         }
     }
     let failure = refused(&Narrow, &[1.0, 2.0], 1.0, &euler);
-    assert!(matches!(&failure.reason, Reason::Field(what) if what.contains("[3]")), "{failure}");
+    assert!(matches!(&failure.reason, SolveFailure::Field(what) if what.contains("[3]")), "{failure}");
 }
 
 /// y' = y^2 has no solution past t = 1: no method may go on for ever towards it.
@@ -364,7 +364,7 @@ fn an_explosion_ends_in_an_error() {
     }
     let grows = |_: f64, y: &Tensor| y * 1e200;
     let failure = refused(&grows, &[1.0], 4.0, &SolverOptions::fixed(Method::EULER, 4));
-    assert!(matches!(failure.reason, Reason::Overflow | Reason::NonFiniteField), "{failure}");
+    assert!(matches!(failure.reason, SolveFailure::Overflow | SolveFailure::NonFiniteField), "{failure}");
 }
 
 /// A jump that no tolerance meets: steps shrink until they cannot.
@@ -373,7 +373,10 @@ fn impossible_tolerances_end_in_an_error() {
     let noisy = |t: f64, y: &Tensor| y.ones_like()? * (1e9 * (t * 1e12).sin());
     let options = SolverOptions { rtol: 1e-14, atol: 1e-300, max_attempts: 300, ..SolverOptions::default() };
     let failure = refused(&noisy, &[1.0], 1.0, &options);
-    assert!(matches!(failure.reason, Reason::Underflow { .. } | Reason::TooManyAttempts { .. }), "{failure}");
+    assert!(
+        matches!(failure.reason, SolveFailure::Underflow { .. } | SolveFailure::TooManyAttempts { .. }),
+        "{failure}"
+    );
 }
 
 #[test]

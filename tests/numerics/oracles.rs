@@ -26,7 +26,7 @@ use orrery_lab::{
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
             Sparse,
-            feedforward::{self, Drives, Sparsity, Surprise},
+            feedforward::{self, Sparsity, Surprise, UnitDrives},
         },
         spen::{COEFFICIENTS, Spen, SpenSpec},
     },
@@ -39,7 +39,7 @@ use orrery_lab::{
         pooling::{causal_pool, upsample},
         residual_mixing::ResidualMixing,
     },
-    ode::{self, Method, Policy, Reason, SolverOptions},
+    ode::{self, Method, Policy, SolveFailure, SolverOptions},
     trainer::{Decay, Schedule},
 };
 use rand::SeedableRng;
@@ -795,7 +795,7 @@ fn hebbian() -> Outcome {
         let (errors, precision) = (single(&errors[t]), single(&precision[t]));
         let level = Surprise { errors: &errors, precision: &precision, rate, decay };
         feedforward::surprise_gated(&mut surprise, &mut mean, &input, &level);
-        let drives = Drives { state: &state, length: lengths[t] as f32 };
+        let drives = UnitDrives { state: &state, length: lengths[t] as f32 };
         feedforward::forward_forward(&mut forward, units, &input, drives, rate * signs[t] as f32);
     }
     let near = |name: &str, found: &[f32], expected: &[f32]| {
@@ -968,7 +968,7 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
         // torchdiffeq goes on with numbers that are none; here it is an error that says so
         let failure = solved.err().ok_or("the reference is not finite, and this is")?;
         let (reason, done) = (failure.reason, failure.trace.nfe);
-        let right = matches!(reason, Reason::NonFiniteField | Reason::Overflow) && done <= nfe;
+        let right = matches!(reason, SolveFailure::NonFiniteField | SolveFailure::Overflow) && done <= nfe;
         return if right { Ok(()) } else { Err(format!("{reason} after {done} evaluations")) };
     }
     let solved = solved.map_err(|f| f.to_string())?;

@@ -5,14 +5,15 @@ use std::process::Command;
 use orrery::{
     config::{Range, Value},
     labs::LABS,
-    trainer::check_memory_against,
+    trainer::check_plan_memory_against,
 };
 
 #[test]
 fn every_lab_at_its_defaults_fits_into_two_gigabytes() {
     for lab in LABS {
         let plan = (lab.plan)(&lab.config(None).unwrap()).unwrap();
-        let estimate = check_memory_against(&plan, Some(2_000_000_000)).unwrap_or_else(|e| panic!("{}: {e}", lab.id));
+        let estimate =
+            check_plan_memory_against(&plan, Some(2_000_000_000)).unwrap_or_else(|e| panic!("{}: {e}", lab.id));
         println!("{}: about {:.0} MB, {estimate:?}", lab.id, estimate.bytes() as f64 / 1e6);
         assert!(estimate.bytes() > 1_000_000 && estimate.models > 0.0, "{}: {estimate:?}", lab.id);
     }
@@ -33,11 +34,11 @@ fn the_largest_allowed_values_are_refused_with_what_to_lower() {
             }
         }
         let Ok(plan) = (lab.plan)(&config) else { continue };
-        let refused = check_memory_against(&plan, Some(1_000_000_000)).unwrap_err();
+        let refused = check_plan_memory_against(&plan, Some(1_000_000_000)).unwrap_err();
         let words = refused.to_string();
         assert!(refused.needed > 1_000_000_000 && words.contains("lower `train.batch`"), "{}: {words}", lab.id);
         assert!(words.contains("1.0 GB"), "{words}");
-        assert!(check_memory_against(&plan, None).is_ok(), "nobody knows, or one insists");
+        assert!(check_plan_memory_against(&plan, None).is_ok(), "nobody knows, or one insists");
         refusals += 1;
     }
     assert!(refusals >= 3, "the labs no longer have these settings");

@@ -15,7 +15,7 @@ use orrery::{
         Model, Trainable,
         bdh::{
             Bdh, BdhSpec, Form, Position, export_state_dict,
-            merge::{Merged, Parent, merge},
+            merge::{MergedModel, Parent, merge},
         },
     },
     nn::{Tap, host},
@@ -73,7 +73,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs() / size) } else { f64::NAN })
 }
 
-fn of_merged(m: &Merged, taps: bool) -> candle_core::Result<Vec<f64>> {
+fn of_merged(m: &MergedModel, taps: bool) -> candle_core::Result<Vec<f64>> {
     logits(&m.spec, &m.weights, taps)
 }
 

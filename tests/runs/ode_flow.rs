@@ -560,7 +560,7 @@ fn a_sweep_in_pieces_is_the_sweep_at_once() {
 #[test]
 fn the_playground_answers_with_the_fields_it_names() {
     let corpus = corpus(1, None, words(128));
-    let plane = Plane::new(&PlaneSpec::default(), 5, &Device::Cpu).unwrap();
+    let plane = Plane::new(&PlaneSpec::default(), 256, 5, &Device::Cpu).unwrap();
     let mut on: Trained = (Box::new(plane), corpus);
     let args = [("field", word("spiral")), ("u0", Value::Float(0.5)), ("cells", Value::Int(3))];
     let field: FlowField = ask(&mut on, &args).unwrap();
@@ -599,7 +599,7 @@ fn the_playground_answers_with_the_fields_it_names() {
 
 #[test]
 fn the_network_of_the_playground_learns_the_field() {
-    let mut plane = Plane::new(&PlaneSpec { hidden: 32, ..PlaneSpec::default() }, 5, &Device::Cpu).unwrap();
+    let mut plane = Plane::new(&PlaneSpec { hidden: 32, ..PlaneSpec::default() }, 256, 5, &Device::Cpu).unwrap();
     let nothing = Batch::from_ids(&[0], &[0], 1, 1, &Device::Cpu).unwrap();
     let error = |m: &Plane| host::scalar(&m.evaluate(&nothing).unwrap()).unwrap();
     let start = error(&plane);

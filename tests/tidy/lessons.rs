@@ -7,7 +7,7 @@ use orrery::{
     experiments::claims::ledger::Ledger,
     labs::{
         LABS, Lab,
-        lesson::{Lesson, LessonStep, value_of},
+        lesson::{Lesson, LessonStep, config_value},
     },
     telemetry::measurements::MEASUREMENTS,
     ui::views,
@@ -21,7 +21,7 @@ fn lesson(lab: &Lab) -> Lesson {
 fn config(lab: &Lab, step: &LessonStep) -> Config {
     let mut config = lab.config(step.does.preset.as_deref()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
     for (key, value) in &step.does.set {
-        let text = value_of(value).to_string();
+        let text = config_value(value).to_string();
         config.set_text(&(lab.knobs)(), key, &text).unwrap_or_else(|e| panic!("{}: {e}", step.title));
     }
     config

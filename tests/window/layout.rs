@@ -2,7 +2,7 @@
 //! on a graphics adapter the same forces as on the processor.
 
 use crate::planted_graph;
-use orrery::analysis::layout::{EXACT_UP_TO, Laws, Repulsion, STEPS, Schedule, Springs, settle, start, step};
+use orrery::analysis::layout::{EXACT_UP_TO, ForceParams, Repulsion, STEPS, Schedule, Springs, settle, start, step};
 
 fn springs(graph: &planted_graph::Planted) -> Springs {
     Springs::new(graph.nodes, &graph.edges)
@@ -15,7 +15,7 @@ fn far(a: [f32; 2], b: [f32; 2]) -> f32 {
 #[test]
 fn it_is_the_same_each_time_and_another_for_another_seed() {
     let graph = planted_graph::graph(300, 5, 1500, 0.8, 1);
-    let run = |seed| settle(&springs(&graph), &Laws::default(), start(0..300u32, seed));
+    let run = |seed| settle(&springs(&graph), &ForceParams::default(), start(0..300u32, seed));
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
 }
@@ -24,11 +24,17 @@ fn it_is_the_same_each_time_and_another_for_another_seed() {
 fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
     let graph = planted_graph::graph(400, 5, 2400, 0.8, 2);
     let springs = springs(&graph);
-    let places = settle(&springs, &Laws::default(), start(0..400u32, 1));
+    let places = settle(&springs, &ForceParams::default(), start(0..400u32, 1));
     let schedule = Schedule::fresh(400);
     assert_eq!(schedule.rest(), u64::from(STEPS));
-    let next =
-        step(&springs, &Laws::default(), Repulsion::Exact, schedule.turn(schedule.rest()), &[false; 400], &places);
+    let next = step(
+        &springs,
+        &ForceParams::default(),
+        Repulsion::Exact,
+        schedule.turn(schedule.rest()),
+        &[false; 400],
+        &places,
+    );
     let b = orrery::analysis::layout::bounds(&places);
     let moved = places.iter().zip(&next).map(|(a, b)| far(*a, *b)).fold(0.0, f32::max);
     assert!(moved / (b[2] - b[0]) < 1e-3, "a pixel in a thousand: {moved} of {}", b[2] - b[0]);
@@ -39,7 +45,7 @@ fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
 fn communities_part() {
     for (nodes, edges) in [(600, 4200), (EXACT_UP_TO + 600, 12_000)] {
         let graph = planted_graph::graph(nodes, 8, edges, 0.75, 3);
-        let places = settle(&springs(&graph), &Laws::default(), start(0..nodes as u32, 1));
+        let places = settle(&springs(&graph), &ForceParams::default(), start(0..nodes as u32, 1));
         let pure = planted_graph::purity(&graph, &places);
         assert!(pure > 0.75, "{nodes} nodes: {pure}");
     }
@@ -51,10 +57,10 @@ fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
     assert_eq!((springs.neighbours(0).len(), springs.neighbours(1).len(), springs.neighbours(2).len()), (1, 1, 0));
     let places = vec![[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]];
     let turn = Schedule::fresh(3).turn(1);
-    let after = step(&springs, &Laws::default(), Repulsion::Exact, turn, &[true, false, false], &places);
+    let after = step(&springs, &ForceParams::default(), Repulsion::Exact, turn, &[true, false, false], &places);
     assert_eq!(after[0], places[0]);
     assert!(after[1] != places[1] && after[2] != places[2]);
-    assert_eq!(settle(&Springs::new(0, &[]), &Laws::default(), vec![]), Vec::<[f32; 2]>::new());
+    assert_eq!(settle(&Springs::new(0, &[]), &ForceParams::default(), vec![]), Vec::<[f32; 2]>::new());
 }
 
 #[test]
@@ -71,7 +77,7 @@ mod device {
 
     use eframe::egui_wgpu::wgpu;
     use orrery::{
-        analysis::layout::{Laws, MASS_QUANTUM, Repulsion, Springs, StepParams, grid_parts},
+        analysis::layout::{ForceParams, MASS_QUANTUM, Repulsion, Springs, StepParams, grid_parts},
         gpu::{
             graph_layout::{self, GraphLayout, Kernels, Node, Spring},
             offscreen::Offscreen,
@@ -106,7 +112,7 @@ mod device {
             let nodes: Vec<Node> = (0..springs.nodes()).map(node).collect();
             let ends: Vec<Spring> =
                 springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect();
-            let Laws { repulsion: strength, gravity, reach, softening, damping } = Laws::default();
+            let ForceParams { repulsion: strength, gravity, reach, softening, damping } = ForceParams::default();
             let laws = graph_layout::Laws {
                 count: 0,
                 levels: if let Repulsion::Grid { levels } = repulsion { levels } else { 0 },
@@ -172,7 +178,7 @@ fn the_adapter_moves_nodes_as_the_processor_does() {
         for (upto, tolerance) in [(1u64, 2e-5), (2, 5e-5), (10, 2e-3)] {
             let turns: Vec<_> = (made + 1..=upto).map(|s| schedule.turn(s)).collect();
             for turn in &turns {
-                places = step(&springs, &Laws::default(), repulsion, *turn, &held, &places);
+                places = step(&springs, &ForceParams::default(), repulsion, *turn, &held, &places);
             }
             made = upto;
             let found = device.run(&mut layout, &turns);

@@ -7,7 +7,7 @@ use orrery::{
     config::{Config, Value},
     labs::{
         LABS, find,
-        lesson::{LessonLink, value_of},
+        lesson::{LessonLink, config_value},
     },
     ui::{
         app::Opening,
@@ -164,7 +164,7 @@ fn every_step_shows_what_it_says() {
                 let shown = d.page().config.get(key);
                 let is_set = match value.as_float() {
                     Some(number) => shown.and_then(Value::as_f64) == Some(number),
-                    None => shown == Some(&value_of(value)),
+                    None => shown == Some(&config_value(value)),
                 };
                 assert!(key == "seed" || is_set, "{}: {key} {shown:?}", step.title);
             }

@@ -217,7 +217,7 @@ impl OpenedRun {
             settings::set_text_file(lab, &mut config, path)?;
         }
         let plan = (lab.plan)(&config)?;
-        trainer::check_memory(&plan, false).map_err(Failure::wrong)?;
+        trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
         Ok(Self { lab, config, run: Run::open(plan).map_err(Failure::failed)?, folder: None })
     }
 
@@ -228,7 +228,7 @@ impl OpenedRun {
         let (lab, config) = lab_config::recorded(&folder)?;
         let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
         notices.iter().for_each(|notice| notice!("note: {notice}"));
-        trainer::check_memory(&plan, false).map_err(Failure::wrong)?;
+        trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
         let mut run = Run::open(plan).map_err(Failure::failed)?;
         match args.step {
             Some(step) if from.as_ref().is_none_or(|c| c.step > step) => {

@@ -250,7 +250,7 @@ fn table(
         printed(&format!("random {}", searched.seed), None, f, &mut rows)?;
     }
     let verdicts: Vec<ConceptVerdict> = trained.iter().map(|f| ConceptVerdict::new(question, f, random)).collect();
-    let firsts: Vec<f64> = trained.iter().map(|f| f.first()).collect();
+    let firsts: Vec<f64> = trained.iter().map(|f| f.first_correlation()).collect();
     let (mean, sd) = mean_sd(&firsts);
     print_line!(
         "first of the ranking on both new: {mean:.2} +- {sd:.2} over {} models, best of any random synapse {:.2} (paper {PAPER}: one model, no random weights beside)",
@@ -303,5 +303,5 @@ fn printed(
             )?;
         }
     }
-    print_line!("{:<20}best of {} on both new: {:.2}", "", result.synapses.len(), result.best())
+    print_line!("{:<20}best of {} on both new: {:.2}", "", result.synapses.len(), result.best_correlation())
 }

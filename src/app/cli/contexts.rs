@@ -10,7 +10,7 @@ use crate::{
     cli::prelude::*,
     corpus::NamedTokenizer,
     models::capabilities::{Part, SynapseModel, SynapseShape},
-    probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
+    probe::contexts::{ContextSearch, ShownText, TrackedActivation, search, top_contexts},
     telemetry::{
         Synapse,
         measurements::{ChangedPart, TopContext, TopContexts},
@@ -112,7 +112,7 @@ fn read(
     Ok(top_contexts(&tally, how, model.shape().per_head(), &shown, tally.read < ids.len()))
 }
 
-fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<Followed, Failure> {
+fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivation, Failure> {
     let (heads, per_head) = (shape.heads, shape.per_head());
     let one = |text: &str| match read_neurons(text, heads, per_head).map_err(Failure::usage)?[..] {
         [neuron] => Ok(neuron),
@@ -121,14 +121,14 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<Followed, Failur
     let Some(synapse) = &args.synapse else {
         let part = if args.part == ChangedPart::X { Part::X } else { Part::Y };
         let neuron = one(args.neuron.as_deref().unwrap_or_default())?;
-        return Ok(Followed::Neuron { neuron, part, layer: args.layer });
+        return Ok(TrackedActivation::Neuron { neuron, part, layer: args.layer });
     };
     let numbers: Option<Vec<usize>> = synapse.split(':').map(|n| n.parse().ok()).collect();
     match numbers.as_deref() {
-        Some([layer, i, j]) => Ok(Followed::Synapse(Synapse { layer: *layer, i: *i, j: *j })),
+        Some([layer, i, j]) => Ok(TrackedActivation::Synapse(Synapse { layer: *layer, i: *i, j: *j })),
         Some([layer, head_i, i, head_j, j]) => {
             let (i, j) = (one(&format!("{head_i}:{i}"))?, one(&format!("{head_j}:{j}"))?);
-            Ok(Followed::Synapse(Synapse { layer: *layer, i, j }))
+            Ok(TrackedActivation::Synapse(Synapse { layer: *layer, i, j }))
         }
         _ => Err(Failure::usage(format!(
             "`{synapse}` is no synapse: write the layer and both neurons, such as 2:12:519 or 2:0:12:1:7"

@@ -226,7 +226,7 @@ fn json(
             "p": new.map(|n| n.p), "holm": s.holm, "confirmed": verdict.confirmed.contains(&k),
         })
     };
-    let of_random = |r: &SearchResult| json!({ "first": r.first(), "best": r.best() });
+    let of_random = |r: &SearchResult| json!({ "first": r.first_correlation(), "best": r.best_correlation() });
     json!({
         "concept": question.concept, "question": question.describe(), "searched": found.searched,
         "synapses": found.synapses.iter().enumerate().map(synapse).collect::<Vec<_>>(),

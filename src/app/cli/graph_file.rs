@@ -111,7 +111,8 @@ fn place_nodes(graph: &mut GraphFile) {
     let springs = layout::Springs::new(nodes, &edges);
     let start = layout::start(0..nodes as u32, SEED);
     let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), u64::from(layout::steps_for(nodes)));
-    let places = layout::settle_with_progress(&springs, &layout::Laws::default(), start, |step| progress.step(step));
+    let places =
+        layout::settle_with_progress(&springs, &layout::ForceParams::default(), start, |step| progress.step(step));
     for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
         node.place = Some([f64::from(x), -f64::from(y)]);
     }

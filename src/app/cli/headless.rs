@@ -161,7 +161,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
 /// # Errors
 /// If the machine has less, unless one insists.
 fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
-    let estimate = trainer::check_memory(plan, insists)
+    let estimate = trainer::check_plan_memory(plan, insists)
         .map_err(|e| Failure::run(format!("{e}. --insist-memory starts it anyway; the system may end it")))?;
     notice!("it will hold about {} of memory", size(estimate.bytes()));
     Ok(())

@@ -123,7 +123,7 @@ impl Host for DesktopHost {
 
     fn memory(&self, config: &Config) -> Option<MemoryNeed> {
         let plan = (labs::find(&config.lab)?.plan)(config).ok()?;
-        Some(match trainer::check_memory(&plan, false) {
+        Some(match trainer::check_plan_memory(&plan, false) {
             Ok(estimate) => MemoryNeed { words: size(estimate.bytes()), refusal: None },
             Err(e) => MemoryNeed { words: size(e.needed), refusal: Some(e.to_string()) },
         })

@@ -10,7 +10,7 @@ use crate::{
         ModelSpec,
         bdh::{
             BdhSpec, StateDict, import_state_dict,
-            merge::{Merged, Parent, merge},
+            merge::{MergedModel, Parent, merge},
         },
     },
     nn::Error,
@@ -48,7 +48,7 @@ fn usage(e: Error) -> Failure {
 }
 
 /// Merges and writes.
-fn write(a: &Parent, b: &Parent, out: &Path) -> Result<Merged, Failure> {
+fn write(a: &Parent, b: &Parent, out: &Path) -> Result<MergedModel, Failure> {
     let merged = merge(a, b).map_err(usage)?;
     let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
     tensors::write(out, &tensors, &metadata).map_err(Failure::wrong)?;

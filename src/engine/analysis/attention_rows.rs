@@ -1,4 +1,4 @@
-//! How spread out the rows of an attention matrix are, and how much they put on the first position.
+//! The entropy of the rows of an attention matrix, and their weight on the first position.
 
 /// The meaning of the rows of an attention matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use rand::{Rng, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-/// Who is above whom, cluster against cluster.
+/// The pairs of values with the first above the second, cluster against cluster.
 #[derive(Debug, Clone)]
 pub struct Clusters {
     /// True where the cluster belongs to the first sample.

@@ -1,5 +1,5 @@
-//! Which states of a Markov chain can reach one another, and where mass stays that has come into a class that cannot be
-//! left. It takes rates and probabilities alike: what stands on the diagonal plays no part.
+//! The communicating classes of a Markov chain, whose states can reach one another, and the closed ones, in which mass
+//! stays. It takes rates and probabilities alike: what stands on the diagonal plays no part.
 
 use petgraph::{algo::tarjan_scc, graph::DiGraph};
 

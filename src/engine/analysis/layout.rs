@@ -39,7 +39,7 @@ pub fn steps_for(nodes: usize) -> u32 {
 
 /// Strengths of the forces. Lengths are in units in which a node has about a unit of area.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Laws {
+pub struct ForceParams {
     /// The strength r of the repulsion between nodes.
     pub repulsion: f32,
     /// The strength g of the pull towards the origin.
@@ -52,7 +52,7 @@ pub struct Laws {
     pub damping: f32,
 }
 
-impl Default for Laws {
+impl Default for ForceParams {
     fn default() -> Self {
         Self { repulsion: 1.0, gravity: 0.4, reach: 8.0, softening: 0.01, damping: 0.6 }
     }
@@ -260,7 +260,7 @@ impl Repulsion {
 /// If `places` or `held` are not as many as the nodes.
 pub fn step(
     springs: &Springs,
-    laws: &Laws,
+    forces: &ForceParams,
     repulsion: Repulsion,
     turn: StepParams,
     held: &[bool],
@@ -272,10 +272,10 @@ pub fn step(
         Repulsion::Grid { levels } => Some(Pyramid::new(levels, places, &springs.masses)),
     };
     let away = |i: usize| match &pyramid {
-        Some(pyramid) => pyramid.push(i, places, &springs.masses, laws.softening),
-        None => push_of_all(i, places, &springs.masses, laws.softening),
+        Some(pyramid) => pyramid.push(i, places, &springs.masses, forces.softening),
+        None => push_of_all(i, places, &springs.masses, forces.softening),
     };
-    let place = |i: usize| if held[i] { places[i] } else { moved(springs, laws, turn, i, places, away(i)) };
+    let place = |i: usize| if held[i] { places[i] } else { moved(springs, forces, turn, i, places, away(i)) };
     if places.len() < PARALLEL_FROM {
         return (0..places.len()).map(place).collect();
     }
@@ -305,19 +305,26 @@ fn push_of_all(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) ->
     sum
 }
 
-fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
+fn moved(
+    springs: &Springs,
+    forces: &ForceParams,
+    turn: StepParams,
+    i: usize,
+    places: &[[f32; 2]],
+    push: [f32; 2],
+) -> [f32; 2] {
     let ([x, y], m) = (places[i], springs.masses[i]);
-    let pull = laws.gravity * m;
-    let mut force = [laws.repulsion * m * push[0] - pull * x, laws.repulsion * m * push[1] - pull * y];
+    let pull = forces.gravity * m;
+    let mut force = [forces.repulsion * m * push[0] - pull * x, forces.repulsion * m * push[1] - pull * y];
     let mut stiffness = pull;
     for (to, strength) in springs.neighbours(i) {
         let [px, py] = places[*to as usize];
         let (dx, dy) = (px - x, py - y);
-        let k = strength / (1.0 + turn.loose * (dx * dx + dy * dy).sqrt() / laws.reach);
+        let k = strength / (1.0 + turn.loose * (dx * dx + dy * dy).sqrt() / forces.reach);
         force = [force[0] + k * dx, force[1] + k * dy];
         stiffness += k;
     }
-    let by = [laws.damping * force[0] / stiffness, laws.damping * force[1] / stiffness];
+    let by = [forces.damping * force[0] / stiffness, forces.damping * force[1] / stiffness];
     let far = (by[0] * by[0] + by[1] * by[1]).sqrt();
     let share = (turn.temperature / far.max(1e-12)).min(1.0);
     let after = [x + by[0] * share, y + by[1] * share];
@@ -325,36 +332,36 @@ fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[
 }
 
 /// The whole way from a start to rest.
-pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-    after(u64::from(steps_for(places.len())), springs, laws, places)
+pub fn settle(springs: &Springs, forces: &ForceParams, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    after(u64::from(steps_for(places.len())), springs, forces, places)
 }
 
 /// Same as [`settle`], and reports the number of each step that is done, of [`steps_for`] the nodes.
 pub fn settle_with_progress(
     springs: &Springs,
-    laws: &Laws,
+    forces: &ForceParams,
     places: Vec<[f32; 2]>,
     mut tell: impl FnMut(u64),
 ) -> Vec<[f32; 2]> {
-    walk(u64::from(steps_for(places.len())), springs, laws, places, &mut tell)
+    walk(u64::from(steps_for(places.len())), springs, forces, places, &mut tell)
 }
 
 /// The first steps of that way.
-pub fn after(steps: u64, springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-    walk(steps, springs, laws, places, &mut |_| {})
+pub fn after(steps: u64, springs: &Springs, forces: &ForceParams, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    walk(steps, springs, forces, places, &mut |_| {})
 }
 
 fn walk(
     steps: u64,
     springs: &Springs,
-    laws: &Laws,
+    forces: &ForceParams,
     mut places: Vec<[f32; 2]>,
     tell: &mut dyn FnMut(u64),
 ) -> Vec<[f32; 2]> {
     let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());
     for s in 1..=steps {
-        places = step(springs, laws, repulsion, schedule.turn(s), &held, &places);
+        places = step(springs, forces, repulsion, schedule.turn(s), &held, &places);
         tell(s);
     }
     places
@@ -383,16 +390,16 @@ mod tests {
     fn threads_change_no_place() {
         let nodes = PARALLEL_FROM + 7;
         let edges: Vec<_> = (0..nodes as u32).map(|i| (i, i * 7 % nodes as u32, 1.0)).collect();
-        let (springs, laws) = (Springs::new(nodes, &edges), Laws::default());
+        let (springs, forces) = (Springs::new(nodes, &edges), ForceParams::default());
         let (places, turn) = (start(0..nodes as u32, 3), Schedule::fresh(nodes).turn(1));
         let held: Vec<bool> = (0..nodes).map(|i| i % 100 == 0).collect();
         let repulsion = Repulsion::for_nodes(nodes);
-        let after = step(&springs, &laws, repulsion, turn, &held, &places);
+        let after = step(&springs, &forces, repulsion, turn, &held, &places);
         let Repulsion::Grid { levels } = repulsion else { panic!("{repulsion:?}") };
         let pyramid = Pyramid::new(levels, &places, &springs.masses);
         for i in (0..nodes).step_by(97).chain([nodes - 1]) {
-            let push = pyramid.push(i, &places, &springs.masses, laws.softening);
-            let alone = if held[i] { places[i] } else { moved(&springs, &laws, turn, i, &places, push) };
+            let push = pyramid.push(i, &places, &springs.masses, forces.softening);
+            let alone = if held[i] { places[i] } else { moved(&springs, &forces, turn, i, &places, push) };
             assert_eq!(after[i], alone, "node {i}");
         }
     }

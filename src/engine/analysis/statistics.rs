@@ -33,6 +33,11 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// The Euclidean length.
+pub fn norm(values: &[f64]) -> f64 {
+    dot(values, values).sqrt()
+}
+
 /// a - b, one by one.
 pub fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
@@ -44,6 +49,12 @@ pub fn softmax(logits: &[f64]) -> Vec<f64> {
     let exp: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();
     let total: f64 = exp.iter().sum();
     exp.iter().map(|e| e / total).collect()
+}
+
+/// The place of the greatest finite value, of equal ones the first; `None` where none is finite.
+pub fn greatest<V: Copy + Into<f64>>(values: &[V]) -> Option<usize> {
+    let finite = values.iter().map(|v| (*v).into()).enumerate().filter(|(_, v): &(usize, f64)| v.is_finite());
+    finite.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
 }
 
 /// The places of the `count` largest values, largest first; of equal ones the first.
@@ -113,6 +124,12 @@ mod tests {
     fn the_largest_come_first_and_of_equal_ones_the_first() {
         assert_eq!(largest(&[1.0_f32, 3.0, 2.0, 3.0], 3), [1, 3, 2]);
         assert_eq!(largest(&[1.0, -1.0], 5), [0, 1]);
+    }
+
+    #[test]
+    fn the_greatest_is_the_first_of_equal_finite_ones() {
+        assert_eq!(greatest(&[0.1_f32, 0.7, f32::NAN, 0.7, f32::INFINITY]), Some(1));
+        assert_eq!((greatest(&[f64::NAN]), greatest::<f64>(&[])), (None, None));
     }
 
     #[test]

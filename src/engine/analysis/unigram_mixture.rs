@@ -160,7 +160,7 @@ mod tests {
         [1, 2, 4].map(|k| loss(&UnigramMixture::fit(&train, VOCAB, k, &mut rng), &test)).to_vec()
     }
 
-    /// Of D domains with tokens of their own, naming the domain saves ln D a token, less ln D once a document.
+    /// With D domains that have tokens of their own, naming the domain saves ln D a token, less ln D once a document.
     #[test]
     fn a_mixture_saves_what_the_domain_tells() {
         for domains in [2u32, 4] {

@@ -68,3 +68,22 @@ impl ConfigError {
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(".".to_owned(), |k| format!("; did you mean `{k}`?"))
 }
+
+/// An error of JSON without its place in the text, for a caller that says the place itself or to whom it means nothing.
+pub fn json_error_message(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    message.strip_suffix(&place).map_or_else(|| message.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_json_error_is_told_without_its_place() {
+        let message = |text: &str| json_error_message(&serde_json::from_str::<Vec<u8>>(text).unwrap_err());
+        assert_eq!(message("[1,\n\"at line 7\"]"), "invalid type: string \"at line 7\", expected u8");
+        assert_eq!(message("[1,"), "EOF while parsing a value");
+    }
+}

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{CorpusError, text_file::refused};
+use super::{CorpusError, text_file::read_whole};
 use crate::files::{
-    self, FileError,
+    FileError,
     pickle::{self, Node, Pickle},
 };
 
@@ -33,11 +33,8 @@ pub(super) fn read<T>(
     of_pairs: impl FnOnce(Vec<(String, u64)>) -> Result<T, String>,
 ) -> Result<T, CorpusError> {
     let here = path.display();
-    let bytes = files::read(path, LARGEST).map_err(|e| match e {
-        e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-        e => CorpusError::with_source(format!("{here} cannot be read as a list of characters: {e}."), e),
-    })?;
-    files::check_memory(GROWTH * bytes.len() as u64).map_err(|e| refused(path, FileError::Memory(e)))?;
+    let misfit = |e: &FileError| format!("{here} cannot be read as a list of characters: {e}.");
+    let bytes = read_whole(path, LARGEST, GROWTH, misfit)?;
     let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
     let pairs = if is_json { parse_json(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {

@@ -172,7 +172,7 @@ impl Stream for SentenceStream {
         }
     }
 
-    /// Which of the variants' seeds asks makes no difference: all learn from the same sentences.
+    /// The seed of the position is ignored: all variants learn from the same sentences.
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let first = at.drawn.wrapping_mul(rows as u64);
         let index = |row: u64| self.sets.drawn(first.wrapping_add(row));

@@ -2,8 +2,7 @@
 //!
 //! A corpus is a [`Source`] opened as a stream of windows, and a tokeniser. A text (a file or generated, [`text`]) is
 //! cut once into a training part and a held-out part; the windows of a task ([`Task`], [`Steering`]) are made to order.
-//! Which window comes when is a pure function
-//! of its position.
+//! The window at a position is a pure function of the position.
 
 mod character_list;
 mod characters;
@@ -356,7 +355,7 @@ impl Corpus {
         self.stream.chunk(&self.tokenizer, span, from)
     }
 
-    /// How each id of a text is shown, as [`Corpus::token_text`]; where tokens are bytes and several make a character, the
+    /// The text of each id on a token axis, that of [`Corpus::token_text`]; where tokens are bytes and several make a character, the
     /// first shows it and the others are empty.
     pub fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         self.tokenizer.token_texts(ids)

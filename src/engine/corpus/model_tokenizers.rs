@@ -31,7 +31,7 @@ pub enum TokenizerKind {
 /// The known facts about a model's tokens.
 #[derive(Debug, Clone, Default)]
 pub struct TokenizerChoice {
-    /// Every one that fits if it is not given.
+    /// The kind of tokens; without one, every kind that fits is tried.
     pub kind: Option<TokenizerKind>,
     /// A list of characters, or the text that the model was trained on.
     pub vocabulary: Option<PathBuf>,

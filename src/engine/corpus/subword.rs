@@ -16,8 +16,8 @@ use tokenizers::{
     pre_tokenizers::byte_level::ByteLevel,
 };
 
-use super::{CorpusError, text_file::refused, visible::visible};
-use crate::files::{self, FileError, check_memory};
+use super::{CorpusError, text_file::read_whole, visible::visible};
+use crate::files::FileError;
 
 /// A tokenizer.json larger than this is something else; the largest that are known have a fifth of it.
 const LARGEST_JSON: u64 = 128 << 20;
@@ -63,14 +63,8 @@ impl Subword {
     /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.
     pub(super) fn load(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();
-        let json = files::read(path, LARGEST_JSON).map_err(|e| match e {
-            e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-            e => CorpusError::with_source(
-                format!("{here} is no tokenizer.json: {e}. Choose the file named tokenizer.json."),
-                e,
-            ),
-        })?;
-        check_memory(JSON_GROWTH * json.len() as u64).map_err(|e| refused(path, e.into()))?;
+        let misfit = |e: &FileError| format!("{here} is no tokenizer.json: {e}. Choose the file named tokenizer.json.");
+        let json = read_whole(path, LARGEST_JSON, JSON_GROWTH, misfit)?;
         Self::from_bytes(&json, &here.to_string())
     }
 

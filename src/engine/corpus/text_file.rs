@@ -11,7 +11,7 @@ use super::{
     CorpusError,
     file_bytes::{FileBytes, FileChange},
 };
-use crate::files::FileError;
+use crate::files::{self, FileError};
 
 /// The bytes read at each of the places where a file is probed.
 const PROBE: usize = 64 << 10;
@@ -216,6 +216,22 @@ impl TextFile {
             path.display()
         )))
     }
+}
+
+/// Reads a whole file of at most `longest` bytes, which takes `growth` times its bytes of memory. `misfit` words an error
+/// that is of what it holds, and not of the file system or of memory.
+pub(super) fn read_whole(
+    path: &Path,
+    longest: u64,
+    growth: u64,
+    misfit: impl FnOnce(&FileError) -> String,
+) -> Result<Vec<u8>, CorpusError> {
+    let bytes = files::read(path, longest).map_err(|e| match e {
+        e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
+        e => CorpusError::with_source(misfit(&e), e),
+    })?;
+    files::check_memory(growth * bytes.len() as u64).map_err(|e| refused(path, e.into()))?;
+    Ok(bytes)
 }
 
 /// The operating system's refusal in words, with the next step.

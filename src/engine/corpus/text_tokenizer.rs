@@ -50,13 +50,13 @@ impl TextTokenizer {
         }
     }
 
-    /// How each id of a text is shown; where tokens are bytes and several make a character, the first shows it and the others
+    /// The text of each id on a token axis; where tokens are bytes and several make a character, the first shows it and the others
     /// are empty.
     pub fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         self.0.token_texts(ids)
     }
 
-    /// How one id is shown: a space as a visible mark, a newline as its sign.
+    /// The text of one id on a token axis: a space as a visible mark, a newline as its sign.
     pub fn token_text(&self, id: u32) -> String {
         self.0.token_text(id)
     }

@@ -186,7 +186,7 @@ impl Tokenizer {
         }
     }
 
-    /// How one id is shown on a token axis: never empty, never a bare space or line break.
+    /// The text of one id on a token axis: never empty, never a bare space or line break.
     pub(super) fn token_text(&self, id: u32) -> String {
         match self {
             Self::Byte { encoding, .. } => match u8::try_from(id) {
@@ -202,7 +202,7 @@ impl Tokenizer {
         }
     }
 
-    /// How each id of a text is shown: as [`Tokenizer::token_text`], but for bytes that make a character together, of which
+    /// The text of each id on a token axis: that of [`Tokenizer::token_text`], but for bytes that make a character together, of which
     /// the first shows it and the others are empty.
     pub(super) fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         let mut shown: Vec<String> = ids.iter().map(|id| self.token_text(*id)).collect();

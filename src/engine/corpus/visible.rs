@@ -1,4 +1,4 @@
-//! How text is shown on a token axis, where white space must be seen.
+//! Texts of tokens for a token axis, with white space made visible.
 
 /// Makes what cannot be seen visible: a space as a middle dot, a line break as a pilcrow, a tab as an
 /// arrow, other control characters as their code.
@@ -17,8 +17,8 @@ pub(super) fn visible(text: &str) -> String {
     out
 }
 
-/// Where the bytes `ids` make a character of several together, the first shows it and the others show nothing; `shown` is how
-/// each would be shown by itself.
+/// Joins the bytes of a character of several: the first shows the character and the others show nothing. `shown`: the text of
+/// each of the bytes `ids` by itself.
 pub(super) fn join_bytes(ids: &[u32], shown: &mut [String]) {
     // an id that is no byte cannot be part of a character
     let bytes: Vec<u8> = ids.iter().map(|id| u8::try_from(*id).unwrap_or(0xFF)).collect();

@@ -3,7 +3,10 @@
 
 use orrery_engine::{
     corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
-    models::{FamilySpec, fast_slow::FastSlowSpec},
+    models::{
+        Trainable,
+        fast_slow::{FastSlow, FastSlowSpec},
+    },
     nn::{AdamW, Batch, Device, fused::GradAccumulator, host, optimiser::AdamWSpec},
 };
 
@@ -17,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed: SEED,
     })?;
     let spec = FastSlowSpec { d_model: 64, ..FastSlowSpec::default() };
-    let model = spec.build(corpus.vocab(), SEED, &Device::Cpu)?;
+    let model = FastSlow::new(&spec, corpus.vocab(), SEED, &Device::Cpu)?;
     let mut optimiser = AdamW::new(model.params(), AdamWSpec::default())?;
     for step in 0..=200 {
         let windows = corpus.batch(&Position { seed: SEED, drawn: step }, 4, 128)?;

@@ -26,11 +26,10 @@ pub fn available_memory() -> Option<u64> {
     "it needs about {} of memory, and reading one file may take {} here, half of what is free: close other programs or use a computer with more memory",
     size(*.needed), size(*.allowed)
 )]
-/// An error: reading a file would take more memory than is free.
 pub struct TooMuchMemory {
-    /// Bytes.
+    /// Bytes that reading the file would take.
     pub needed: u64,
-    /// Bytes.
+    /// Bytes that reading one file may take, [`reading_budget`].
     pub allowed: u64,
 }
 

@@ -40,10 +40,6 @@ use crate::nn::{
 };
 
 impl FamilySpec for BdhSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Bdh::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         // a file's sizes are those of its model; one that cannot be read is refused where it is opened
         self.resolved().unwrap_or_else(|_| self.clone()).step_memory(step)

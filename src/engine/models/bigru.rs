@@ -52,10 +52,6 @@ impl BiGruSpec {
 }
 
 impl FamilySpec for BiGruSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(BiGru::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (h, tags) = (self.hidden as f64, self.tags as f64);
         let (embedded, e) = match self.input {

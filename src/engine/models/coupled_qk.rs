@@ -22,10 +22,6 @@ use crate::nn::{
 };
 
 impl FamilySpec for CoupledQkSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(CoupledQk::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes {
             d_model: self.d_model,
@@ -162,7 +158,7 @@ impl Trainable for CoupledQk {
 }
 
 impl Model for CoupledQk {
-    /// Of a classifier, those of its classes.
+    /// A classifier gives the logits of its classes.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         linear(&self.inference_net.encode(tokens, tap)?, self.inference_net.head())
     }

@@ -53,10 +53,6 @@ impl DenseSpec {
 }
 
 impl FamilySpec for DenseSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Dense::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes {
             d_model: self.d_model,

@@ -3,18 +3,12 @@
 
 use std::path::Path;
 
-use candle_core::{Device, Result};
+use candle_core::Result;
 
-use super::{
-    Trainable,
-    step_memory::{StepMemory, StepSizes},
-};
+use super::step_memory::{StepMemory, StepSizes};
 
 /// The sizes of a family: plain data.
 pub trait FamilySpec {
-    /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>>;
-
     /// The memory of a training step on such a batch, counted without building anything.
     fn memory(&self, step: &StepSizes) -> StepMemory;
 
@@ -45,9 +39,10 @@ pub trait FamilySpec {
     }
 }
 
-/// Declares the enum of all families from `Family(its sizes)`, one a line, and the methods that every family has.
+/// Declares the enum of all families from `Family(its sizes) = its constructor`, one a line, and the methods that every family
+/// has. A constructor takes the sizes, the vocabulary, the seed and the device.
 macro_rules! families {
-    ($($family:ident($spec:ty)),+ $(,)?) => {
+    ($($family:ident($spec:ty) = $new:path),+ $(,)?) => {
         /// A family and its sizes: plain data, enough to build the model.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "family", rename_all = "snake_case")]
@@ -59,6 +54,16 @@ macro_rules! families {
             /// The smallest model of every family, for tests.
             pub fn tiny() -> Vec<Self> {
                 vec![$(Self::$family(<$spec>::tiny())),+]
+            }
+
+            /// Builds the model with weights drawn from `seed`.
+            ///
+            /// # Errors
+            /// They name the size or the file that does not fit.
+            pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
+                Ok(match self {
+                    $(Self::$family(spec) => Box::new($new(spec, vocab, seed, device)?)),+
+                })
             }
 
             fn sizes(&self) -> &dyn FamilySpec {

@@ -24,7 +24,7 @@ mod net;
 mod spec;
 mod update_count;
 
-use approach::{Refined, Solves};
+use approach::{RoundState, SolveStatistics};
 use decays::Decays;
 use net::Net;
 pub use spec::{Approach, Constraint, FastSlowSpec, Hierarchy, SlowMixer};
@@ -38,10 +38,6 @@ pub const FIXED_POINT: &str = "loss/fixed_point";
 pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS};
 
 impl FamilySpec for FastSlowSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(FastSlow::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         self.step_memory(step)
     }
@@ -65,7 +61,7 @@ pub struct FastSlow {
     inference_net: Net,
     scale: f64,
     gate: Option<f64>,
-    solves: Solves,
+    solves: SolveStatistics,
     decays: Decays,
 }
 
@@ -100,7 +96,7 @@ impl FastSlow {
             inference_net,
             scale,
             gate: None,
-            solves: Solves::default(),
+            solves: SolveStatistics::default(),
             decays: Decays::default(),
         })
     }
@@ -132,7 +128,7 @@ impl FastSlow {
             let push = net.injection(&y)?.broadcast_mul(&gate)?; // (B,K,D)
             x = inject(&x, &push, self.spec.pool, self.spec.upsample)?;
             tap.offer(&format!("injected.r{round}"), || Ok(x.clone()))?;
-            x = self.approach(net, Refined { x: &x, push: &push, round, learn }, tap)?;
+            x = self.approach(net, RoundState { x: &x, push: &push, round, learn }, tap)?;
             if learn && self.spec.aux_lambda > 0.0 {
                 let miss = (&x - net.post(&x, &mut Tap::off(), round)?)?; // (B,T,D)
                 misses.push(miss.sqr()?.sum(D::Minus1)?.mean_all()?);

@@ -23,10 +23,6 @@ use crate::{
 };
 
 impl FamilySpec for PlainGptSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Gpt::with_learned_positions(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         memory([self.d_model, self.heads, self.layers, self.positions], step)
     }
@@ -37,10 +33,6 @@ impl FamilySpec for PlainGptSpec {
 }
 
 impl FamilySpec for AlibiGptSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Gpt::with_alibi(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let plain = self.with_carried(memory([self.d_model, self.heads, self.layers, 0], step), step);
         if self.residual == ResidualMixing::Fixed {
@@ -74,8 +66,8 @@ impl AlibiGptSpec {
         let past = (window as f64).min(every.saturating_sub(1) as f64 * step.tokens);
         let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
         let scores = step.positions() * self.heads as f64 * (step.tokens + past);
-        // each layer keeps its scores and their bias, which is that of one row; going back holds some of one layer besides
-        let kept = layers * (block + 6.0 * scores + scores / step.rows);
+        // each layer keeps its scores; all share their bias, which is that of one row; going back holds some of one layer besides
+        let kept = layers * (block + 6.0 * scores) + scores / step.rows;
         let activations = memory.activations + kept + 4.0 * scores + 2.0 * carried;
         StepMemory { weights: memory.weights + carried, activations, ..memory }
     }
@@ -147,11 +139,13 @@ impl Net {
     /// Same as [`Net::encode`], for the tokens after those in the caches, one a layer, without learned positions.
     fn encode_after(&self, tokens: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let x = embedding(&self.embed, tokens)?;
-        let mut block = |layer: usize, x: &Tensor, _: &mut Tap| self.layers[layer].forward_after(x, &mut caches[layer]);
+        let mut bias = None;
+        let mut block =
+            |layer: usize, x: &Tensor, _: &mut Tap| self.layers[layer].forward_after(x, &mut caches[layer], &mut bias);
         self.normalised(x, &mut block, &mut Tap::off())
     }
 
-    /// What the head reads of embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
+    /// The head's input from embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
     fn normalised(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
         let is_mixed = self.mixers.iter().any(Option::is_some);
         let x = if is_mixed { self.mixed(x, block, tap)? } else { self.stream(x, block, tap)? };
@@ -169,7 +163,7 @@ impl Net {
         })
     }
 
-    /// What the last norm reads of the embedding and of what each layer added to its own mix, `(B, T, D)`.
+    /// The last norm's input from the embedding and from what each layer added to its own mix, `(B, T, D)`.
     fn mixed(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
         let mut sources = vec![x];
         let mix = |sources: &[Tensor], mixer: &Option<Mixer>| match mixer {

@@ -32,10 +32,6 @@ use crate::nn::{
 };
 
 impl FamilySpec for GraphBdhSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(GraphBdh::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         self.step_memory(step)
     }

@@ -50,20 +50,20 @@ pub mod stationary;
 pub mod step_memory;
 
 families! {
-    FastSlow(fast_slow::FastSlowSpec),
-    Dense(dense::DenseSpec),
-    Recover(recover::RecoverSpec),
-    Plane(plane::PlaneSpec),
-    OdeFlow(ode_flow::OdeFlowSpec),
-    PlainGpt(gpt::PlainGptSpec),
-    Bdh(bdh::BdhSpec),
-    AlibiGpt(gpt::AlibiGptSpec),
-    GraphBdh(graph_bdh::GraphBdhSpec),
-    CoupledQk(coupled_qk::CoupledQkSpec),
-    Spen(spen::SpenSpec),
-    Spcn(spcn::SpcnSpec),
-    BiGru(bigru::BiGruSpec),
-    Stationary(stationary::StationarySpec),
+    FastSlow(fast_slow::FastSlowSpec) = fast_slow::FastSlow::new,
+    Dense(dense::DenseSpec) = dense::Dense::new,
+    Recover(recover::RecoverSpec) = recover::Recover::new,
+    Plane(plane::PlaneSpec) = plane::Plane::new,
+    OdeFlow(ode_flow::OdeFlowSpec) = ode_flow::OdeFlow::new,
+    PlainGpt(gpt::PlainGptSpec) = gpt::Gpt::with_learned_positions,
+    Bdh(bdh::BdhSpec) = bdh::Bdh::new,
+    AlibiGpt(gpt::AlibiGptSpec) = gpt::Gpt::with_alibi,
+    GraphBdh(graph_bdh::GraphBdhSpec) = graph_bdh::GraphBdh::new,
+    CoupledQk(coupled_qk::CoupledQkSpec) = coupled_qk::CoupledQk::new,
+    Spen(spen::SpenSpec) = spen::Spen::new,
+    Spcn(spcn::SpcnSpec) = spcn::Spcn::new,
+    BiGru(bigru::BiGruSpec) = bigru::BiGru::new,
+    Stationary(stationary::StationarySpec) = stationary::Stationary::new,
 }
 
 impl ModelSpec {
@@ -90,11 +90,6 @@ impl ModelSpec {
     /// See [`FamilySpec::flops_per_token`].
     pub fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
         self.sizes().flops_per_token(vocab, window)
-    }
-
-    /// See [`FamilySpec::build`].
-    pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        self.sizes().build(vocab, seed, device)
     }
 }
 

@@ -15,7 +15,7 @@ pub use spec::OdeFlowSpec;
 
 use self::{
     net::{Flow, Net},
-    steering::{Carry, Steered},
+    steering::{Carry, SteeringObjective},
 };
 use super::capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam};
 use crate::{
@@ -30,10 +30,6 @@ pub const ALPHA: &str = "flow/alpha";
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 
 impl FamilySpec for OdeFlowSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(OdeFlow::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         self.step_memory(step)
     }
@@ -51,7 +47,7 @@ pub struct OdeFlow {
     params: Params,
     net: Net,
     inference_net: Net,
-    steered: Option<Steered>,
+    steered: Option<SteeringObjective>,
     control: FlowControl,
 }
 
@@ -68,7 +64,7 @@ impl OdeFlow {
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
         let steered = match &spec.steering {
-            Some(steering) => Some(Steered::new(&mut params, spec, steering, vocab)?),
+            Some(steering) => Some(SteeringObjective::new(&mut params, spec, steering, vocab)?),
             None => None,
         };
         Ok(Self { spec: spec.clone(), params, net, inference_net, steered, control: FlowControl::default() })
@@ -161,21 +157,11 @@ impl Trainable for OdeFlow {
     }
 
     fn runtime_params(&self) -> Vec<RuntimeParam> {
-        let FlowControl { u, alpha } = self.control;
-        let all = [("u0", u[0]), ("u1", u[1]), ("u2", u[2]), ("u3", u[3]), ("alpha", alpha)];
-        all.map(|(name, value)| RuntimeParam { name, value }).to_vec()
+        self.control.runtime_params(CONTROLS)
     }
 
     fn set_runtime_param(&mut self, name: &str, value: f64) -> bool {
-        match name {
-            "u0" => self.control.u[0] = value,
-            "u1" => self.control.u[1] = value,
-            "u2" => self.control.u[2] = value,
-            "u3" => self.control.u[3] = value,
-            "alpha" => self.control.alpha = value,
-            _ => return false,
-        }
-        true
+        self.control.set(CONTROLS, name, value)
     }
 
     fn capabilities(&self) -> Capabilities<'_> {

@@ -30,10 +30,6 @@ defaults! {
 }
 
 impl FamilySpec for PlaneSpec {
-    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Plane::new(self, seed, device)?))
-    }
-
     /// The points of an update are the model's own, whatever the batch.
     fn memory(&self, _step: &StepSizes) -> StepMemory {
         let (h, points) = (self.hidden as f64, POINTS as f64);
@@ -75,7 +71,7 @@ pub struct Plane {
 
 impl Plane {
     /// Weights are drawn from `seed`.
-    pub fn new(spec: &PlaneSpec, seed: u64, device: &Device) -> Result<Self> {
+    pub fn new(spec: &PlaneSpec, _vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         if spec.hidden == 0 || spec.target == PlanarField::Mlp || !(spec.time > 0.0 && spec.time.is_finite()) {
             candle_core::bail!(
                 "a field of the plane needs hidden units, a time above 0, and one of the written fields to learn"
@@ -138,18 +134,11 @@ impl Trainable for Plane {
     }
 
     fn runtime_params(&self) -> Vec<RuntimeParam> {
-        let FlowControl { u, alpha } = self.control;
-        [("u0", u[0]), ("u1", u[1]), ("alpha", alpha)].map(|(name, value)| RuntimeParam { name, value }).to_vec()
+        self.control.runtime_params(2)
     }
 
     fn set_runtime_param(&mut self, name: &str, value: f64) -> bool {
-        match name {
-            "u0" => self.control.u[0] = value,
-            "u1" => self.control.u[1] = value,
-            "alpha" => self.control.alpha = value,
-            _ => return false,
-        }
-        true
+        self.control.set(2, name, value)
     }
 
     fn capabilities(&self) -> Capabilities<'_> {

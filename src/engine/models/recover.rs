@@ -79,10 +79,6 @@ pub struct RecoverSpec {
 }
 
 impl FamilySpec for RecoverSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Recover::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (k, width, head) = (self.distances.len() as f64, self.code_dim as f64 + 1.0, HEAD as f64);
         let traces = alphas(&self.reader).len().max(1) as f64;

@@ -20,10 +20,6 @@ use crate::{models::prelude::*, nn::fused::cross_entropy::head_cross_entropy};
 const BALANCE: f64 = 0.01;
 
 impl FamilySpec for SpenSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Spen::new(self, vocab, seed, device)?))
-    }
-
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (d, hidden, layers, n) = (self.d_model as f64, self.hidden as f64, self.layers as f64, step.positions());
         let attention = match self.predictor {

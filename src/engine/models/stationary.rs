@@ -112,10 +112,6 @@ pub fn read_matrix(path: &Path, holds: MatrixKind) -> Result<Generator> {
 }
 
 impl FamilySpec for StationarySpec {
-    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Stationary::new(self, seed, device)?))
-    }
-
     /// The controls of an update are the model's own, one for each row of the batch.
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (h, n, c, points) = (self.hidden as f64, self.states() as f64, self.controls as f64, step.rows);
@@ -175,7 +171,7 @@ impl Stationary {
     ///
     /// # Errors
     /// If a size does not fit, or the rates that are given or in the file are none.
-    pub fn new(spec: &StationarySpec, seed: u64, device: &Device) -> Result<Self> {
+    pub fn new(spec: &StationarySpec, _vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         if spec.hidden == 0 || spec.controls == 0 || !(spec.range > 0.0 && spec.range.is_finite()) {
             candle_core::bail!("a learned stationary distribution needs hidden units, a control and a range above 0");
         }

@@ -17,6 +17,7 @@ use super::{
     attention::{Attention, Evolution, KeyValueCache},
     fused::{
         add_row::add_row,
+        attention::ScoreBias,
         axpy::axpy,
         grad_accumulator::GradAccumulator,
         layer::{self, FlatWeights, LayerSpec, flatten, flatten_into, layer, slope, step},
@@ -85,9 +86,9 @@ impl Block {
     }
 
     /// Same as [`Block::forward`], for the tokens after those in the cache, which takes them in; gradients end at what it
-    /// held.
-    pub fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
-        let x = (x + self.attention.forward_after(&self.norm1.forward(x)?, cache)?)?;
+    /// held. The first block makes the bias of the scores, and those after it share it.
+    pub fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache, bias: &mut Option<ScoreBias>) -> Result<Tensor> {
+        let x = (x + self.attention.forward_after(&self.norm1.forward(x)?, cache, bias)?)?;
         &x + self.transform(&x)?
     }
 

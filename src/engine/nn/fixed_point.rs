@@ -92,7 +92,7 @@ pub struct Implicit {
     pub at: Var,
     /// G(at), differentiable with respect to `at` (its weights may be detached).
     pub image: Tensor,
-    /// When the backward solve stops.
+    /// The limits at which the backward solve stops.
     pub goal: StopCriterion,
     /// Gets what each backward solve takes.
     pub backward: Arc<BackwardSolves>,
@@ -153,7 +153,7 @@ impl CustomOp1 for Implicit {
     }
 }
 
-/// What solves A u = g, or comes closest to it.
+/// The solution of A u = g, or the vector that comes closest to it.
 struct LinearSolution {
     u: Tensor,
     /// Applications of A.

@@ -33,7 +33,7 @@ pub struct FusedMlp<'a> {
     pub weights: Vec<&'a Tensor>,
 }
 
-/// Which MLP without biases.
+/// The kind of MLP without biases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MlpKind {
     /// down(act(up(x)))

@@ -8,7 +8,7 @@ pub use clipping::{ClipRule, ZClip};
 
 use super::{
     Params,
-    fused::adamw::{self, Rule, Slot},
+    fused::adamw::{self, Coefficients, Slot},
 };
 
 /// Settings of [`AdamW`]; the learning rate comes with each step.
@@ -104,7 +104,7 @@ impl AdamW {
         // As torch.nn.utils.clip_grad_norm_: the 1e-6 keeps the quotient finite.
         let scale = (limit / (norm + 1e-6)).min(1.0);
         let t = i32::try_from(self.step).unwrap_or(i32::MAX);
-        let rule = Rule {
+        let coefficients = Coefficients {
             beta1: s.beta1,
             beta2: s.beta2,
             eps: s.eps,
@@ -113,9 +113,9 @@ impl AdamW {
             root: (1.0 - s.beta2.powi(t)).sqrt(),
             scale,
         };
-        adamw::update(&slots, &rule)?;
+        adamw::update(&slots, &coefficients)?;
         if !exempt.is_empty() {
-            adamw::update(&exempt, &Rule { decay_factor: 1.0, ..rule })?;
+            adamw::update(&exempt, &Coefficients { decay_factor: 1.0, ..coefficients })?;
         }
         Ok(norm)
     }

@@ -32,7 +32,7 @@ pub fn pool_reference(x: &Tensor, pool: usize) -> Result<Tensor> {
     if blocks.len() == 1 { Ok(blocks.remove(0)) } else { Tensor::cat(&blocks, 1) }
 }
 
-/// Which block a token reads.
+/// The block that a token reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Upsample {

@@ -16,8 +16,8 @@ impl Tap {
     }
 
     /// A tap for all values whose path begins with one of the prefixes.
-    pub fn on(prefixes: &[&str]) -> Self {
-        Self { wanted: prefixes.iter().map(|p| (*p).to_owned()).collect(), found: vec![] }
+    pub fn on(prefixes: &[impl AsRef<str>]) -> Self {
+        Self { wanted: prefixes.iter().map(|p| p.as_ref().to_owned()).collect(), found: vec![] }
     }
 
     /// Returns true if anything is wanted at all, so that a layer can skip building paths.

@@ -6,7 +6,7 @@ use super::Trace;
 
 /// The reason of a failed solve.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reason {
+pub enum SolveFailure {
     /// T <= t0, or one of them is not a number.
     Span {
         /// The end that was asked for.
@@ -65,28 +65,28 @@ impl PartialEq for FieldFailure {
     }
 }
 
-impl From<candle_core::Error> for Reason {
+impl From<candle_core::Error> for SolveFailure {
     fn from(error: candle_core::Error) -> Self {
-        Reason::Failed(FieldFailure(Arc::new(error)))
+        SolveFailure::Failed(FieldFailure(Arc::new(error)))
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SolveFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Span { t1 } => write!(f, "the end {t1} is not after the start"),
-            Reason::Tolerance { name, value } => write!(f, "{name} is {value}; it must be above 0 and finite"),
-            Reason::NoSteps => write!(f, "a method of fixed steps needs at least one step"),
-            Reason::FirstStep { value } => write!(f, "the first step is {value}; it must be above 0 and finite"),
-            Reason::Times { value } => write!(f, "output time {value} is not after the one before it"),
-            Reason::State(what) => write!(f, "the state {what}"),
-            Reason::NonFiniteStart => write!(f, "the start has a value that is not finite"),
-            Reason::NonFiniteField => write!(f, "the field gave a value that is not finite"),
-            Reason::Overflow => write!(f, "the state grew past the largest number"),
-            Reason::Underflow { h } => write!(f, "the step {h:e} is too small to move on"),
-            Reason::TooManyAttempts { max } => write!(f, "the end was not reached in {max} attempts"),
-            Reason::Field(what) => write!(f, "the field failed: {what}"),
-            Reason::Failed(FieldFailure(error)) => write!(f, "the field failed: {error}"),
+            SolveFailure::Span { t1 } => write!(f, "the end {t1} is not after the start"),
+            SolveFailure::Tolerance { name, value } => write!(f, "{name} is {value}; it must be above 0 and finite"),
+            SolveFailure::NoSteps => write!(f, "a method of fixed steps needs at least one step"),
+            SolveFailure::FirstStep { value } => write!(f, "the first step is {value}; it must be above 0 and finite"),
+            SolveFailure::Times { value } => write!(f, "output time {value} is not after the one before it"),
+            SolveFailure::State(what) => write!(f, "the state {what}"),
+            SolveFailure::NonFiniteStart => write!(f, "the start has a value that is not finite"),
+            SolveFailure::NonFiniteField => write!(f, "the field gave a value that is not finite"),
+            SolveFailure::Overflow => write!(f, "the state grew past the largest number"),
+            SolveFailure::Underflow { h } => write!(f, "the step {h:e} is too small to move on"),
+            SolveFailure::TooManyAttempts { max } => write!(f, "the end was not reached in {max} attempts"),
+            SolveFailure::Field(what) => write!(f, "the field failed: {what}"),
+            SolveFailure::Failed(FieldFailure(error)) => write!(f, "the field failed: {error}"),
         }
     }
 }
@@ -95,7 +95,7 @@ impl fmt::Display for Reason {
 #[derive(Clone)]
 pub struct SolveError {
     /// The reason why the solve ended.
-    pub reason: Reason,
+    pub reason: SolveFailure,
     /// The time of the failure: that of a field's value, else the start of the step.
     pub t: f64,
     /// The record until then.
@@ -119,7 +119,7 @@ impl fmt::Debug for SolveError {
 impl Error for SolveError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.reason {
-            Reason::Failed(FieldFailure(error)) => Some(error.as_ref()),
+            SolveFailure::Failed(FieldFailure(error)) => Some(error.as_ref()),
             _ => None,
         }
     }

@@ -18,7 +18,7 @@ mod vjp;
 pub use crate::analysis::runge_kutta::{Method, Policy, Tableau};
 pub use adjoint::adjoint;
 pub use checkpointed::checkpointed;
-pub use error::{Reason, SolveError};
+pub use error::{SolveError, SolveFailure};
 pub use solve::{solve, solve_at, solve_for};
 
 /// The times of a solve.
@@ -97,7 +97,7 @@ pub fn solve_with(
 pub struct SolverOptions {
     /// The Runge-Kutta method.
     pub method: Method,
-    /// How an adaptive method ends the span.
+    /// The rule by which an adaptive method ends the span.
     pub policy: Policy,
     /// Relative tolerance of adaptive methods.
     pub rtol: f64,

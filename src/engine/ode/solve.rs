@@ -8,7 +8,7 @@ use std::{ops::Range, result};
 use candle_core::{DType, Tensor};
 
 use super::{
-    Attempt, Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, Span, Tableau, Trace,
+    Attempt, Field, Method, Policy, Solution, SolveError, SolveFailure, SolverOptions, Span, Tableau, Trace,
     state::{self, ErrorScope, Measure},
     step::{Step, StepTimes, step},
 };
@@ -89,7 +89,7 @@ impl AcceptedStep<'_> {
 }
 
 /// The reason, the time, and no trace yet.
-struct Stop(Reason, f64);
+struct Stop(SolveFailure, f64);
 
 type Outcome<T> = result::Result<T, Stop>;
 
@@ -231,33 +231,37 @@ impl<'a> Solver<'a> {
         for &t in times {
             // also refuses NaN
             if !(t > before && t.is_finite() && t0.is_finite()) {
-                return stop(if times.len() == 1 { Reason::Span { t1: t } } else { Reason::Times { value: t } });
+                return stop(if times.len() == 1 {
+                    SolveFailure::Span { t1: t }
+                } else {
+                    SolveFailure::Times { value: t }
+                });
             }
             before = t;
         }
         if times.is_empty() {
-            return stop(Reason::Span { t1: t0 });
+            return stop(SolveFailure::Span { t1: t0 });
         }
         if self.options.method.is_adaptive() {
             for (name, value) in [("rtol", self.options.rtol), ("atol", self.options.atol)] {
                 if !(value > 0.0 && value.is_finite()) {
-                    return stop(Reason::Tolerance { name, value });
+                    return stop(SolveFailure::Tolerance { name, value });
                 }
             }
             if let Some(value) = self.options.first_step.filter(|h| !(*h > 0.0 && h.is_finite())) {
-                return stop(Reason::FirstStep { value });
+                return stop(SolveFailure::FirstStep { value });
             }
         } else if self.options.steps == 0 {
-            return stop(Reason::NoSteps);
+            return stop(SolveFailure::NoSteps);
         }
         if y0.elem_count() == 0 {
-            return stop(Reason::State("is empty".into()));
+            return stop(SolveFailure::State("is empty".into()));
         }
         if !matches!(y0.dtype(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
-            return stop(Reason::State(format!("is of {:?}, not of floating-point numbers", y0.dtype())));
+            return stop(SolveFailure::State(format!("is of {:?}, not of floating-point numbers", y0.dtype())));
         }
         if !state::is_finite(y0)? {
-            return stop(Reason::NonFiniteStart);
+            return stop(SolveFailure::NonFiniteStart);
         }
         Ok(before)
     }
@@ -285,7 +289,7 @@ impl<'a> Solver<'a> {
     fn like(y: &Tensor, k: Tensor, t: f64) -> Outcome<Tensor> {
         if k.shape() != y.shape() || k.dtype() != y.dtype() {
             let (a, b, c, d) = (k.shape(), k.dtype(), y.shape(), y.dtype());
-            return Err(Stop(Reason::Field(format!("it gave {a:?} {b:?} for a state {c:?} {d:?}")), t));
+            return Err(Stop(SolveFailure::Field(format!("it gave {a:?} {b:?} for a state {c:?} {d:?}")), t));
         }
         // sums over slices need it, and a field may end in a transpose
         Ok(k.contiguous()?)
@@ -295,7 +299,7 @@ impl<'a> Solver<'a> {
     fn start(&mut self, y0: &Tensor, t0: f64, t1: f64) -> Outcome<(f64, Tensor)> {
         let f0 = self.evaluate(t0, y0)?;
         if !state::is_finite(&f0)? {
-            return Err(Stop(Reason::NonFiniteField, t0));
+            return Err(Stop(SolveFailure::NonFiniteField, t0));
         }
         if let Some(h) = self.options.first_step {
             return Ok((h, f0));
@@ -310,7 +314,7 @@ impl<'a> Solver<'a> {
         let at = if self.clips() { (t0 + h0).min(t1) } else { t0 + h0 };
         let f1 = self.evaluate(at, &ahead)?;
         if !state::is_finite(&f1)? {
-            return Err(Stop(Reason::NonFiniteField, at));
+            return Err(Stop(SolveFailure::NonFiniteField, at));
         }
         let ks = [f0, f1];
         let d2 = self.measure.size(1.0, &[-1.0, 1.0], &ks, y0, y0)? / h0;
@@ -327,12 +331,12 @@ impl<'a> Solver<'a> {
     /// Length and end of the next attempt of an adaptive method.
     fn bounds(&self, t: f64, h: f64, t1: f64, number: usize) -> Outcome<(f64, f64)> {
         if number > self.options.max_attempts {
-            return Err(Stop(Reason::TooManyAttempts { max: self.options.max_attempts }, t));
+            return Err(Stop(SolveFailure::TooManyAttempts { max: self.options.max_attempts }, t));
         }
         let end = t + h;
         // also refuses NaN
         if !(end > t && end.is_finite()) {
-            return Err(Stop(Reason::Underflow { h }, t));
+            return Err(Stop(SolveFailure::Underflow { h }, t));
         }
         // what would be left of a step of a few floats' length belongs to this one
         Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
@@ -352,11 +356,11 @@ impl<'a> Solver<'a> {
         for (i, k) in made.ks.iter().chain(&slope).enumerate() {
             if !state::is_finite(k)? {
                 let node = if i == 0 { 0.0 } else { self.tableau.nodes[i - 1] };
-                return Err(Stop(Reason::NonFiniteField, t + node * made.h));
+                return Err(Stop(SolveFailure::NonFiniteField, t + node * made.h));
             }
         }
         if fixed {
-            return Err(Stop(Reason::Overflow, t));
+            return Err(Stop(SolveFailure::Overflow, t));
         }
         // the field is finite all along: a shorter step may do
         Ok(f64::MAX)

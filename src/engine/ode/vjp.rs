@@ -6,7 +6,7 @@ use candle_core::{
     CpuStorage, CudaStorage, CustomOp3, Layout, MetalStorage, Result, Shape, Tensor, Var, backend::BackendStorage, bail,
 };
 
-use super::{Field, Reason, SharedField, SolveError, Trace};
+use super::{Field, SharedField, SolveError, SolveFailure, Trace};
 
 /// A function from the gradient of the end to those of the start and of each weight.
 pub trait Vjp: Send + Sync {
@@ -16,7 +16,7 @@ pub trait Vjp: Send + Sync {
 /// Gives `end` (no part of any graph) the gradients that `vjp` finds.
 pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], vjp: impl Vjp + 'static) -> Result<Tensor> {
     let packed = if weights.is_empty() { Tensor::zeros(1, y0.dtype(), y0.device())? } else { flattened(weights)? };
-    end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, Attached { vjp })
+    end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, VjpOp { vjp })
 }
 
 /// All values, one tensor after the other.
@@ -26,7 +26,7 @@ fn flattened(tensors: &[Tensor]) -> Result<Tensor> {
 
 /// Errors early, and by name, on what no backward pass could serve.
 pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<(), SolveError> {
-    let fail = |what: String| Err(SolveError { reason: Reason::Field(what), t: t0, trace: Trace::default() });
+    let fail = |what: String| Err(SolveError { reason: SolveFailure::Field(what), t: t0, trace: Trace::default() });
     for (i, w) in weights.iter().enumerate() {
         if !w.is_variable() {
             return fail(format!("weight {i} {:?} is not a variable, so no gradient can be given to it", w.shape()));
@@ -60,7 +60,7 @@ pub fn gradients(outputs: &[(&Tensor, &Tensor)], leaves: &[&Var], weights: &[Ten
     leaves.iter().map(|v| of(v.as_tensor())).chain(weights.iter().map(of)).collect()
 }
 
-struct Attached<P> {
+struct VjpOp<P> {
     vjp: P,
 }
 
@@ -82,7 +82,7 @@ macro_rules! pass_through {
 }
 
 /// The first argument is passed through.
-impl<P: Vjp> CustomOp3 for Attached<P> {
+impl<P: Vjp> CustomOp3 for VjpOp<P> {
     fn name(&self) -> &'static str {
         "ode-solve"
     }

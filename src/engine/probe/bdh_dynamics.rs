@@ -8,7 +8,7 @@ use crate::{
             checks::{self, Model as Physical},
             pulse,
         },
-        statistics::{largest, softmax},
+        statistics::{self, difference, dot, largest, softmax},
     },
     models::capabilities::TrainedGraph,
     nn::fused::linear_attention::decays,
@@ -113,9 +113,7 @@ fn ask_product(
             String::new()
         }
     );
-    let logits = bdh.model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
-    let logits = host::to_f64(&logits)?;
-    let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
+    let with_norms = host::rows_f64(&bdh.model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?)?; // T of V
     let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), bdh.layers);
     let without = |y0: &Vec<f64>| {
         let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
@@ -162,11 +160,9 @@ fn ask_graph(
         false => drift(n, args.drift, args.keep),
     };
     let tokens = passage.tensor(cx.device)?;
-    let pulses = host::to_f64(&model.pulses(&tokens)?)?; // (1, T, n)
-    let pulses: Vec<Vec<f64>> = pulses.chunks(n).map(<[f64]>::to_vec).collect();
-    let logits = host::to_f64(&model.logits(&tokens, &mut Tap::off())?)?; // (1, T, V)
-    let by_model: Vec<Vec<f64>> = logits.chunks(graph.head.dim(0)?).map(<[f64]>::to_vec).collect();
-    let head = host::to_f64(&graph.head)?; // (V, n)
+    let pulses = host::rows_f64(&model.pulses(&tokens)?)?; // T of n
+    let by_model = host::rows_f64(&model.logits(&tokens, &mut Tap::off())?)?; // T of V
+    let head = host::rows_f64(&graph.head)?; // V of n
     let system = synapses
         .system([&gx, &gy], &drift, layers)
         .ok_or_else(|| candle_core::Error::msg("the circuits of the graph differ in size"))?;
@@ -177,7 +173,7 @@ fn ask_graph(
             system.arrive(&mut state, pulse);
             // y of the last layer is that before the wires of the last round, which leave it as it is
             while system.round(&mut state).is_some() {}
-            head.chunks(n).map(|row| row.iter().zip(&state.y).map(|(w, y)| w * y).sum()).collect()
+            head.iter().map(|row| dot(row, &state.y)).collect()
         })
         .collect();
     let mut identity = Dense::<f64>::zeros(n, n);
@@ -309,12 +305,10 @@ fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f6
 
 /// The share of the embeddings' length that the pulses do not reach.
 fn unreached_share(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
-    let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let (mut off, mut all) = (0.0, 0.0);
     for (p, v) in pulses.iter().zip(embedded) {
-        let rest: Vec<f64> = given.weights.e.times(p).iter().zip(v).map(|(a, b)| a - b).collect();
-        off += length(&rest);
-        all += length(v);
+        off += statistics::norm(&difference(&given.weights.e.times(p), v));
+        all += statistics::norm(v);
     }
     if all > 0.0 { off / all } else { 0.0 }
 }

@@ -138,7 +138,7 @@ fn last(rows: &[Vec<f32>]) -> &[f32] {
 
 /// Logits, one row for each position.
 fn logits(model: &dyn CouplingModel, ids: &[u32], device: &Device) -> Result<Vec<Vec<f32>>> {
-    let found = model.logits(&Tensor::from_slice(ids, (1, ids.len()), device)?, &mut Tap::off())?; // (1,T,V)
+    let found = model.logits(&one_text(ids, device)?, &mut Tap::off())?; // (1,T,V)
     let vocab = found.dim(2)?;
     Ok(host::to_f32(&found)?.chunks(vocab).map(<[f32]>::to_vec).collect())
 }

@@ -1,4 +1,4 @@
-//! How coherent the text is that a model learns: what a mixture of unigrams saves across its halves. It looks at no model.
+//! The coherence of the text that a model learns: the gain of a mixture of unigrams across its halves. No model is read.
 
 use std::collections::BTreeSet;
 

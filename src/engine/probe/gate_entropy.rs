@@ -104,10 +104,9 @@ impl<'m> FromModel<'m> for GatedAttention<'m> {
 impl GatedAttention<'_> {
     /// All tokens `(B, T)` of a batch.
     fn read(&mut self, tokens: &Tensor, targets: &[u32]) -> Result<Tokens> {
-        let paths: Vec<String> = self.layers.iter().map(AttentionLayer::tap_path).collect();
         let fast = self.streams.fast_tap(self.streams.rounds - 1);
-        let mut wanted: Vec<&str> = paths.iter().map(String::as_str).collect();
-        wanted.extend([fast.as_str(), self.injected]);
+        let mut wanted: Vec<String> = self.layers.iter().map(AttentionLayer::tap_path).collect();
+        wanted.extend([fast.clone(), self.injected.to_owned()]);
         let mut open = Tap::on(&wanted);
         let losses = token_losses(&self.model.logits(tokens, &mut open)?, targets)?;
         let (losses_shut, shut) = with_gate_shut(self.model, |model| {

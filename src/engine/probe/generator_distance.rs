@@ -1,4 +1,4 @@
-//! How far the Jacobian of a model's refining map is from a generator: column sums, signs, the nearest generator.
+//! The distance of the Jacobian of a model's refining map from a generator: column sums, signs, the nearest generator.
 
 use candle_core::Var;
 use rand::SeedableRng;
@@ -8,7 +8,7 @@ use super::tapped::RefiningModel;
 use crate::{
     analysis::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
-        statistics::mean_sd,
+        statistics::{mean_sd, norm},
     },
     models::capabilities::FixedPointModel,
     probe::prelude::*,
@@ -49,7 +49,7 @@ impl Probe for GeneratorDistance {
         let measured = measurements::GeneratorDistance {
             position,
             round,
-            norm: j.iter().map(|v| v * v).sum::<f64>().sqrt(),
+            norm: norm(&j),
             column_sums: found.column_sums.into(),
             negative_share: found.negative_share,
             distance: found.distance,

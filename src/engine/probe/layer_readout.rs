@@ -1,4 +1,5 @@
-//! What later layers can still read of an earlier one: ridge regression from each state that is read to what the layer added.
+//! The part of an earlier layer's output that later layers can still read: ridge regression from each later
+//! state to what the layer added.
 
 use nalgebra::DMatrix;
 use rand::{SeedableRng, seq::SliceRandom};
@@ -47,7 +48,7 @@ impl Probe for LayerReadout {
         }
         let wanted = ResidualLayers::added_tap(args.layer - 1);
         let readers = layered.stack.readers().split_off(args.layer);
-        let states = layered.states(cx, args, &wanted, &readers)?;
+        let states = layered.states(cx, args, wanted, &readers)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let (mut found, mut permuted) = (vec![], vec![]);
         for (done, features) in states.read.iter().enumerate() {
@@ -86,7 +87,7 @@ struct States {
 }
 
 impl States {
-    /// What was added, at tokens that were drawn anew.
+    /// The added values, exchanged between tokens.
     fn exchanged(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
         let mut order: Vec<usize> = (0..self.added.nrows()).collect();
         order.shuffle(rng);
@@ -115,7 +116,7 @@ impl LayeredModel<'_> {
         &self,
         cx: &ProbeInputs<'_>,
         args: &LayerReadoutArgs,
-        wanted: &str,
+        wanted: String,
         readers: &[String],
     ) -> Result<States> {
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
@@ -123,8 +124,7 @@ impl LayeredModel<'_> {
         if windows == 0 {
             candle_core::bail!("the held-out text has no two windows of {} tokens; make them shorter", args.window);
         }
-        let mut paths = vec![wanted];
-        paths.extend(readers.iter().map(String::as_str));
+        let paths = [&[wanted], readers].concat();
         let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
         for (done, batch) in cx.batches(&held_out, BATCH).enumerate() {
             let tokens = batch?.tokens;

@@ -1,6 +1,7 @@
 //! The next tokens that a language model expects after a text, and its continuation.
 
 use crate::{
+    analysis::statistics::greatest,
     probe::prelude::*,
     telemetry::measurements::{NextTokens as Measured, NextTokensArgs},
 };
@@ -21,11 +22,11 @@ impl Probe for NextTokens {
         let (prompt, truth) = if is_typed { (read(LONGEST)?, None) } else { held_out(cx.corpus, read)? };
         let rows = logits(model, &prompt.ids, cx.device)?;
         let mut ids = prompt.ids.clone();
-        let mut next = likeliest(&rows);
+        let mut next = greatest(&rows);
         while let Some(id) = next.filter(|_| ids.len() < prompt.ids.len() + args.length) {
-            ids.push(id);
+            ids.push(id as u32);
             // A model with a bounded context ends where that does.
-            next = logits(model, &ids, cx.device).ok().and_then(|row| likeliest(&row));
+            next = logits(model, &ids, cx.device).ok().and_then(|row| greatest(&row));
         }
         let measured = Measured {
             prompt: cx.corpus.decode(&prompt.ids),
@@ -57,13 +58,5 @@ fn held_out(corpus: &Corpus, read: impl Fn(usize) -> Result<Prompt>) -> Result<(
 
 /// The logits after the last of these ids.
 fn logits(model: &dyn Model, ids: &[u32], device: &Device) -> Result<Vec<f32>> {
-    let tokens = Tensor::from_slice(ids, (1, ids.len()), device)?;
-    let all = model.logits(&tokens, &mut Tap::off())?; // (1, T, V)
-    let (_, positions, _) = all.dims3()?;
-    host::to_f32(&all.narrow(1, positions - 1, 1)?)
-}
-
-fn likeliest(row: &[f32]) -> Option<u32> {
-    let best = row.iter().enumerate().filter(|(_, v)| v.is_finite()).max_by(|a, b| a.1.total_cmp(b.1));
-    best.map(|(id, _)| id as u32)
+    last_row(&model.logits(&one_text(ids, device)?, &mut Tap::off())?)
 }

@@ -1,4 +1,4 @@
-//! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
+//! The layers and heads that find a pair: attention from a question to the place where its answer was given, by layer and
 //! head.
 
 use super::tapped::AttendingModel;

@@ -3,7 +3,7 @@
 pub(super) use super::{
     Answer, FromModel, Probe, ProbeInputs, Progress,
     held_out::WindowBatch,
-    prompt::{Prompt, likely_tokens},
+    prompt::{Prompt, last_row, likely_tokens, one_text},
 };
 pub(super) use crate::{
     corpus::Corpus,

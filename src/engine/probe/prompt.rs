@@ -4,7 +4,7 @@ use super::ProbeInputs;
 use crate::{
     analysis::statistics,
     corpus::Corpus,
-    nn::{Device, Result, Tensor},
+    nn::{Device, Result, Tensor, host},
     telemetry::measurements::LikelyToken,
 };
 
@@ -51,7 +51,33 @@ impl Prompt {
 
     /// u32 `(1, T)`
     pub fn tensor(&self, device: &Device) -> Result<Tensor> {
-        Tensor::from_slice(&self.ids, (1, self.ids.len()), device)
+        one_text(&self.ids, device)
+    }
+}
+
+/// A batch of one text with these ids, u32 `(1, T)`.
+pub(super) fn one_text(ids: &[u32], device: &Device) -> Result<Tensor> {
+    Tensor::from_slice(ids, (1, ids.len()), device)
+}
+
+/// The logits after the last token, of `(1, T, V)`.
+pub(super) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
+    host::to_f32(&logits.narrow(1, logits.dim(1)? - 1, 1)?)
+}
+
+/// The log-probability of each of these ids, of log-probabilities `(T, V)` by place.
+pub(super) fn log_probs_at(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+    if ids.is_empty() {
+        return Ok(vec![]);
+    }
+    host::to_f64(&log_probs.gather(&Tensor::from_slice(ids, (ids.len(), 1), log_probs.device())?, 1)?)
+}
+
+/// The log-probability of each id of a text but the first, of log-probabilities `(T, V)` or more by place.
+pub(super) fn next_log_probs(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+    match ids {
+        [] | [_] => Ok(vec![]),
+        [_, next @ ..] => log_probs_at(&log_probs.narrow(0, 0, next.len())?, next),
     }
 }
 

@@ -55,7 +55,7 @@ struct LayerHead {
 /// tokens `(1, T)`.
 fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: LayerHead) -> Result<QueryKeyEvolution> {
     let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
-    let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path).each_ref().map(String::as_str));
+    let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path));
     model.logits(tokens, &mut tap)?;
     let of_head = |name: &str| rows_of_head(tap.need(&path(name))?, at.head);
     let weight = |values: &[f32]| Array::new([d.head_dim, d.head_dim], values.to_vec());

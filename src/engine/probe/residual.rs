@@ -1,4 +1,4 @@
-//! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
+//! The distance of the fast state from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
 use super::tapped::RefiningModel;

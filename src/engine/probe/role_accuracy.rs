@@ -1,4 +1,4 @@
-//! Which grammatical role a word has, read off a network's features by ridge regression, or named by a supervised
+//! The grammatical roles of words, read off a network's features by ridge regression, or named by a supervised
 //! tagger, in the same sentences: within the vocabulary that was learned, in the other one, and at deep roles.
 //!
 //! Probes are fitted to the training sentences with the weights as they are at the step: at step 0 to those of a network

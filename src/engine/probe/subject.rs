@@ -1,12 +1,31 @@
 //! The part of a model that a probe asks.
 
-use crate::models::{
-    Model, Trainable,
-    capabilities::{
-        FastWeightModel, FlowModel, QueryKeyDynamics, RecoveryModel, SettlingModel, StationaryMap, StreamingModel,
-        SynapseModel,
+use super::ProbeInputs;
+use crate::{
+    models::{
+        Model, Trainable,
+        capabilities::{
+            FastWeightModel, FlowModel, QueryKeyDynamics, RecoveryModel, SettlingModel, StationaryMap, StreamingModel,
+            SynapseModel,
+        },
     },
+    nn::Result,
 };
+
+/// Another model of the same weights and runtime parameters, which may be changed while the one that is asked stays as it is.
+///
+/// # Errors
+/// If the device has no memory for it.
+pub(super) fn copy_of(model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
+    let mut copy = model.spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
+    for (name, weight) in model.params().iter() {
+        copy.params().load(name, weight.as_tensor())?;
+    }
+    for param in model.runtime_params() {
+        copy.set_runtime_param(param.name, param.value);
+    }
+    Ok(copy)
+}
 
 /// A part of a model to which questions can be put: a capability, several together, or the model itself.
 pub trait FromModel<'m>: Sized {
@@ -50,5 +69,34 @@ impl<'m> FromModel<'m> for &'m mut dyn Trainable {
 impl FromModel<'_> for () {
     fn from_model(_: &mut dyn Trainable) -> Option<Self> {
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        models::{FamilySpec, ModelSpec, ode_flow::OdeFlowSpec},
+        nn::{Device, Tap, Tensor, host},
+        probe::{Progress, testing},
+    };
+
+    /// A control that a person set is no weight, and the logits follow it all the same.
+    #[test]
+    fn a_copy_has_the_weights_and_the_runtime_parameters() -> Result<()> {
+        let (corpus, device) = (testing::prose()?, Device::Cpu);
+        let mut model = ModelSpec::OdeFlow(OdeFlowSpec::tiny()).build(corpus.vocab(), 3, &device)?;
+        let logits = |model: &dyn Trainable| -> Result<Vec<f32>> {
+            let tokens = Tensor::new(&[[3u32, 70, 12]], &device)?;
+            host::to_f32(&model.token_model()?.logits(&tokens, &mut Tap::off())?)
+        };
+        let uncontrolled = logits(model.as_ref())?;
+        assert!(model.set_runtime_param("u0", 0.7) && !model.set_runtime_param("u4", 0.7));
+        let progress = Progress::none();
+        let cx = ProbeInputs { step: 0, corpus: &corpus, texts: &[], device: &device, seed: 8, progress };
+        let copy = copy_of(model.as_ref(), &cx)?;
+        assert_eq!(logits(copy.as_ref())?, logits(model.as_ref())?);
+        assert_ne!(logits(copy.as_ref())?, uncontrolled);
+        Ok(())
     }
 }

@@ -35,7 +35,7 @@ impl<'m> AttendingModel<'m> {
         layers: &'a [AttentionLayer],
     ) -> Result<Vec<(&'a AttentionLayer, Tensor)>> {
         let paths: Vec<String> = layers.iter().map(AttentionLayer::tap_path).collect();
-        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut tap = Tap::on(&paths);
         self.model.logits(tokens, &mut tap)?;
         let found = layers.iter().zip(&paths).filter_map(|(layer, path)| Some((layer, tap.get(path)?.clone())));
         Ok(found.collect())
@@ -65,7 +65,7 @@ impl<'m> RefiningModel<'m> {
         self.states(tokens, self.map.start_tap())
     }
 
-    /// What was injected into the state that each round begins to refine, in order.
+    /// The vectors that were injected into the state that each round begins to refine, in order.
     pub fn injections(&self, tokens: &Tensor) -> Result<Vec<Tensor>> {
         let (after, before) = (self.round_starts(tokens)?, self.states(tokens, self.map.before_tap())?);
         after.iter().zip(&before).map(|(after, before)| after - before).collect()

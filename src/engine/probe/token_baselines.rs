@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     corpus::{Position, Windows},
+    nn::IGNORE,
     probe::prelude::*,
     telemetry::measurements::{TokenBaselines as Measured, TokenBaselinesArgs},
 };
@@ -46,7 +47,7 @@ struct Counts {
 
 /// Every token that has a target, with its target.
 fn targets_of(windows: &Windows) -> impl Iterator<Item = (u32, u32)> {
-    windows.inputs.iter().copied().zip(windows.targets.iter().copied()).filter(|(_, target)| *target != u32::MAX)
+    windows.inputs.iter().copied().zip(windows.targets.iter().copied()).filter(|(_, target)| *target != IGNORE)
 }
 
 /// The training text from its first batches on.

@@ -1,4 +1,4 @@
-//! How far the state of every token of a text is from the equilibrium of its refining map, pass by pass.
+//! The distance of every token's state from the equilibrium of the refining map, pass by pass.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{position_losses::surprise, tapped::TraceModel};
 use crate::{
+    analysis::statistics::greatest,
     models::capabilities::{StreamingModel, TraceBlocks},
     probe::prelude::*,
     telemetry::measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
@@ -48,13 +49,13 @@ impl Probe for TraceReading {
         let mut text = streaming.stream();
         let mut read = 0;
         for _ in 0..args.length {
-            let row = last_row(&text.read(&as_batch(&ids[read..], cx.device)?)?)?;
+            let row = last_row(&text.read(&one_text(&ids[read..], cx.device)?)?)?;
             read = ids.len();
             let Some(next) = drawn(&row, temperature, &mut rng) else { break };
             ids.push(next);
         }
         let mut tap = Tap::on(&["blocks."]);
-        let logits = model.logits(&as_batch(&ids, cx.device)?, &mut tap)?;
+        let logits = model.logits(&one_text(&ids, cx.device)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let vocab = logits.dim(2)?;
         let rows = host::to_f32(&logits)?;
@@ -76,24 +77,14 @@ impl Probe for TraceReading {
     }
 }
 
-/// A batch of one text with these tokens, `(1, T)`.
-fn as_batch(ids: &[u32], device: &Device) -> Result<Tensor> {
-    Tensor::from_slice(ids, (1, ids.len()), device)
-}
-
-fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
-    let (_, tokens, _) = logits.dims3()?;
-    host::to_f32(&logits.narrow(1, tokens - 1, 1)?)
-}
-
 /// The token that these logits give at a temperature; the likeliest at 0; none where no logit is finite.
 fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
     let finite = || row.iter().enumerate().filter(|(_, v)| v.is_finite());
-    let (best, top) = finite().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let best = greatest(row)?;
     if temperature <= 0.0 {
         return Some(best as u32);
     }
-    let weight = |v: &f32| (f64::from(v - top) / temperature).exp();
+    let weight = |v: &f32| (f64::from(v - row[best]) / temperature).exp();
     let mut left = rng.random::<f64>() * finite().map(|(_, v)| weight(v)).sum::<f64>();
     let passed = |(_, v): &(usize, &f32)| {
         left -= weight(v);

@@ -1,4 +1,4 @@
-//! How often each unit of the sparse layers is kept.
+//! The share of tokens for which each unit of the sparse layers is kept.
 
 use super::tapped::TraceModel;
 use crate::{
@@ -23,7 +23,7 @@ impl Probe for UnitUsage {
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];
         for batch in cx.batches(&held_out, AT_ONCE) {
-            let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut tap = Tap::on(&paths);
             model.logits(&batch?.tokens, &mut tap)?;
             for (path, counts) in paths.iter().zip(&mut counts) {
                 let Some(units) = tap.get(path) else { continue };

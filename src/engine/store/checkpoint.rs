@@ -103,7 +103,7 @@ pub struct Loaded {
 struct StateFile {
     format: u32,
     step: u64,
-    #[serde(with = "number::one")]
+    #[serde(with = "number::Float")]
     wall_secs: f64,
     dials: BTreeMap<String, Value>,
     lengths: Lengths,

@@ -157,7 +157,7 @@ impl<'de> Visitor<'de> for MetricsVisitor {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Lenient {
-    Number(#[serde(with = "crate::telemetry::number::one")] f64),
+    Number(#[serde(with = "crate::telemetry::number::Float")] f64),
     Other(de::IgnoredAny),
 }
 

@@ -1,4 +1,4 @@
-//! Where a window collects a run's events without either side waiting.
+//! A queue of a run's events for a window, in which neither side waits.
 //!
 //! Step statistics and states queue up and are never lost; of unread samples on the same channel,
 //! variant and request kind only the newest is kept.

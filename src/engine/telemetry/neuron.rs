@@ -1,4 +1,4 @@
-//! How a neuron and a synapse of a BDH are written everywhere: `head:index`, and `layer y>x` with two such neurons, all
+//! The notation for a neuron and a synapse of a BDH: `head:index`, and `layer y>x` with two such neurons, all
 //! counted from 0, as in the tensors.
 
 use std::collections::HashSet;

@@ -50,7 +50,7 @@ impl<T> JsonSchema for Number<T> {
     }
 }
 
-/// For `#[serde(with = "Float")]` on an `f64` that may be NaN or infinite; its schema is [`Number`]'s.
+/// For `#[serde(with = "number::Float")]` on an `f64` that may be NaN or infinite; its schema is [`Number`]'s.
 pub struct Float;
 
 impl Float {
@@ -149,21 +149,6 @@ impl de::Visitor<'_> for AnyNumber {
             "-Infinity" => Ok(f64::NEG_INFINITY),
             other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
         }
-    }
-}
-
-/// For `#[serde(with = "number::one")]`.
-pub mod one {
-    use super::*;
-
-    /// Writes a float; NaN and the infinities are written as text.
-    pub fn serialize<S: Serializer>(v: &f64, s: S) -> Result<S::Ok, S::Error> {
-        Number(*v).serialize(s)
-    }
-
-    /// Reads a float or its text.
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
-        Number::deserialize(d).map(|n| n.0)
     }
 }
 

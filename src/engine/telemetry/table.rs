@@ -35,7 +35,7 @@ impl Cell {
 /// Those of serialising the measurement.
 pub fn cells(payload: &Payload) -> serde_json::Result<Vec<Cell>> {
     match payload {
-        Payload::Unknown(json) => cells_of(&Untyped(json)),
+        Payload::Unknown(json) => cells_of(&UntypedJson(json)),
         typed => cells_of(typed),
     }
 }
@@ -47,15 +47,15 @@ fn cells_of(value: &impl Serialize) -> serde_json::Result<Vec<Cell>> {
 }
 
 /// JSON without a type.
-struct Untyped<'a>(&'a Value);
+struct UntypedJson<'a>(&'a Value);
 
-impl Serialize for Untyped<'_> {
+impl Serialize for UntypedJson<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Array(items) => s.collect_seq(items.iter().map(Untyped)),
+            Value::Array(items) => s.collect_seq(items.iter().map(UntypedJson)),
             Value::Object(fields) => match encoded_array(fields) {
                 Some(array) => array.serialize(s),
-                None => s.collect_map(fields.iter().map(|(name, value)| (name, Untyped(value)))),
+                None => s.collect_map(fields.iter().map(|(name, value)| (name, UntypedJson(value)))),
             },
             plain => plain.serialize(s),
         }

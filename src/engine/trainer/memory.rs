@@ -83,15 +83,15 @@ pub struct TooLittleMemory {
 ///
 /// # Errors
 /// If it has less, and says so.
-pub fn check_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, TooLittleMemory> {
-    check_memory_against(plan, available_memory().filter(|_| !insists))
+pub fn check_plan_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, TooLittleMemory> {
+    check_plan_memory_against(plan, available_memory().filter(|_| !insists))
 }
 
-/// Same as [`check_memory`], for so many free bytes, or an unknown number.
+/// Same as [`check_plan_memory`], for so many free bytes, or an unknown number.
 ///
 /// # Errors
 /// If the estimate is more.
-pub fn check_memory_against(plan: &Plan, available: Option<u64>) -> Result<MemoryEstimate, TooLittleMemory> {
+pub fn check_plan_memory_against(plan: &Plan, available: Option<u64>) -> Result<MemoryEstimate, TooLittleMemory> {
     let estimate = MemoryEstimate::new(plan);
     match available {
         Some(available) if estimate.bytes() > available => {

@@ -26,7 +26,7 @@ mod worker;
 
 pub use checkpoint_series::{SeriesStep, record_series};
 pub use error::RunError;
-pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_against};
+pub use memory::{MemoryEstimate, TooLittleMemory, check_plan_memory, check_plan_memory_against};
 pub use plan::{Decay, Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, TokenKeys, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};

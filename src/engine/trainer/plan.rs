@@ -108,7 +108,7 @@ pub struct Stage {
     pub from: u64,
     /// The step of its last update.
     pub until: u64,
-    /// Whose weights it starts from at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
+    /// The variants whose weights it starts from at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
     /// variant's, or two as one.
     #[serde(alias = "heir_of")]
     pub init_from: Vec<usize>,

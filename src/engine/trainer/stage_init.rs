@@ -1,4 +1,4 @@
-//! Which variant starts from whose weights in a run of several stages, and what such a run reads.
+//! The weights that each variant starts from in a run of several stages, and the text of such a run.
 
 use super::{Run, RunError};
 use crate::{corpus::Corpus, models::Trainable, nn::AdamW};

@@ -89,7 +89,7 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
     let mut listeners = Listeners::new(sinks, options.writer.clone());
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
-        super::check_memory(&plan, options.insist_memory)?;
+        super::check_plan_memory(&plan, options.insist_memory)?;
         crate::nn::set_threads(threads);
         let mut run = Run::open(plan)?;
         if let Some(from) = &options.from {

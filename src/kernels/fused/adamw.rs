@@ -24,7 +24,7 @@ pub struct Slot<'a> {
 
 /// The numbers of one update (Loshchilov & Hutter 2019, algorithm 2).
 #[derive(Debug, Clone, Copy)]
-pub struct Rule {
+pub struct Coefficients {
     /// Decay of the running mean of the gradient in one step.
     pub beta1: f64,
     /// Decay of the running mean of the squared gradient in one step.
@@ -42,17 +42,17 @@ pub struct Rule {
 }
 
 /// m = beta1 m + (1 - beta1) s g; v = beta2 v + (1 - beta2) (s g)^2; p = decay p - rate m / (sqrt(v) / root + eps)
-pub fn update(slots: &[Slot], rule: &Rule) -> Result<()> {
+pub fn update(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
     match fusible(slots.iter().flat_map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]))
     {
-        Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, rule)),
-        Some(DType::F64) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f64>(slots, rule)),
-        _ => reference(slots, rule),
+        Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, coefficients)),
+        Some(DType::F64) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f64>(slots, coefficients)),
+        _ => reference(slots, coefficients),
     }
 }
 
 /// The reference form in plain candle, with the arguments of [`update`].
-pub fn reference(slots: &[Slot], r: &Rule) -> Result<()> {
+pub fn reference(slots: &[Slot], r: &Coefficients) -> Result<()> {
     for s in slots {
         let g = (&s.grad * r.scale)?;
         let fresh = |old: &Var, beta: f64, new: Tensor| -> Result<Tensor> {
@@ -158,7 +158,7 @@ impl<T: Real> WithSimd for SumOfSquares<'_, T> {
 }
 
 /// Borrows all values, cuts them into chunks, and shares these among the threads.
-fn fused<T: Real>(slots: &[Slot], rule: &Rule) -> Result<()> {
+fn fused<T: Real>(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
     let vars: Vec<&Var> = slots.iter().flat_map(|s| [s.weights, s.mean, s.square]).collect();
     let grads: Vec<_> = slots.iter().map(|s| s.grad.storage_and_layout()).collect();
     let grads = grads.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
@@ -173,14 +173,14 @@ fn fused<T: Real>(slots: &[Slot], rule: &Rule) -> Result<()> {
             chunks.extend(p.zip(m).zip(v).zip(grad.chunks(CHUNK)).map(|(((p, m), v), g)| ([p, m, v], g)));
         }
         threads::for_each(chunks.len(), chunks.into_iter(), |(values, grad)| {
-            arch().dispatch(AdamWStep { rule: *rule, values, grad });
+            arch().dispatch(AdamWStep { coefficients: *coefficients, values, grad });
         });
         Ok(())
     })
 }
 
 struct AdamWStep<'a, T> {
-    rule: Rule,
+    coefficients: Coefficients,
     /// Weights, mean, square.
     values: [&'a mut [T]; 3],
     grad: &'a [T],
@@ -191,7 +191,7 @@ impl<T: Real> WithSimd for AdamWStep<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let (r, [p, m, v]) = (self.rule, self.values);
+        let (r, [p, m, v]) = (self.coefficients, self.values);
         let t = T::from_f64;
         let (decay, rate, by, eps, scale) = (t(r.decay_factor), t(r.rate), t(1.0 / r.root), t(r.eps), t(r.scale));
         let ((old1, new1), (old2, new2)) = ((t(r.beta1), t(1.0 - r.beta1)), (t(r.beta2), t(1.0 - r.beta2)));

@@ -75,7 +75,8 @@ fn compose(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Resul
         let x = if let Some(norm) = norm { rms_norm_reference(&x, norm, s.eps)? } else { x };
         if let Some(theta) = s.theta { rotate(&x, theta) } else { Ok(x) }
     };
-    reference_of_last(&prepared(q, norms.map(|n| n[0]))?, &prepared(k, norms.map(|n| n[1]))?, &v, s)
+    let bias = ScoreBias::new(s, 0, q.dim(2)?, &q)?;
+    reference_of_last(&prepared(q, norms.map(|n| n[0]))?, &prepared(k, norms.map(|n| n[1]))?, &v, s, &bias)
 }
 
 /// qkv `(B, T, (H + 2 Hkv) d)` -> queries `(B, H, T, d)`, keys and values `(B, Hkv, T, d)`.
@@ -90,13 +91,18 @@ pub fn split_heads(qkv: &Tensor, s: AttentionSpec) -> Result<[Tensor; 3]> {
 
 /// Causal attention of the last T of S tokens, by several operations: queries `(B, H, T, d)`, keys and values
 /// `(B, Hkv, S, d)`. Returns `(B, T, H d)` and the attention weights `(B, H, T, S)`, rows summing to 1.
-pub fn reference_of_last(q: &Tensor, k: &Tensor, v: &Tensor, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
+pub fn reference_of_last(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    s: AttentionSpec,
+    bias: &ScoreBias,
+) -> Result<(Tensor, Tensor)> {
     let (b, h, t, d) = q.dims4()?;
-    let past = k.dim(2)? - t;
     let (k, v) = (repeat_heads(k, h / s.kv_heads)?, repeat_heads(v, h / s.kv_heads)?);
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,S)
-    let scores = if s.alibi { scores.broadcast_sub(&alibi_bias(h, past, t, &scores)?)? } else { scores };
-    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(past, t, s.window, &scores)?)?, D::Minus1)?;
+    let scores = if let Some(alibi) = &bias.alibi { scores.broadcast_sub(alibi)? } else { scores };
+    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&bias.mask)?, D::Minus1)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
     Ok((y, weights))
 }
@@ -162,6 +168,21 @@ fn angles(t: usize, d: usize, theta: f64) -> (Vec<f32>, Vec<f32>) {
 pub fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     let (b, kv, t, d) = x.dims4()?;
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
+}
+
+/// ALiBi's bias and the causal mask of the scores of the last T of S tokens; every layer of a model has the same.
+#[derive(Debug, Clone)]
+pub struct ScoreBias {
+    alibi: Option<Tensor>, // (H, T, S)
+    mask: Tensor,          // (T, S)
+}
+
+impl ScoreBias {
+    /// The bias of the scores of `t` tokens after `past`, on the device of `like` and in its type.
+    pub fn new(s: AttentionSpec, past: usize, t: usize, like: &Tensor) -> Result<Self> {
+        let alibi = if s.alibi { Some(alibi_bias(s.heads, past, t, like)?) } else { None };
+        Ok(Self { alibi, mask: mask(past, t, s.window, like)? })
+    }
 }
 
 /// The bias that ALiBi subtracts from the scores of the `t` tokens after `past`, `(H, T, past + T)`: slope times distance.

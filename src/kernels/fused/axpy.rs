@@ -44,6 +44,6 @@ impl FusedOp<2> for Axpy {
                 });
             }))
         })?;
-        Ok([Some(grad.clone()), Some(Tensor::from_vec(dk, k.shape(), k.device())?)])
+        Ok([Some(grad.clone()), Some(shaped_as(k, dk)?)])
     }
 }

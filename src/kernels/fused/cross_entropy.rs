@@ -215,11 +215,8 @@ impl FusedOp<2> for Head {
     fn backward(&self, [x, head]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
-        let scaled = |of: &[f32], like: &Tensor| {
-            if of.is_empty() {
-                return Ok(None);
-            }
-            Tensor::from_vec(of.iter().map(|g| g * by).collect::<Vec<_>>(), like.shape(), like.device()).map(Some)
+        let scaled = |of: &[f32], t: &Tensor| -> Result<Option<Tensor>> {
+            (!of.is_empty()).then(|| shaped_as(t, of.iter().map(|g| g * by).collect())).transpose()
         };
         Ok([scaled(&grads.x, x)?, scaled(&grads.head, head)?])
     }

@@ -19,18 +19,23 @@ pub trait FusedOp<const N: usize> {
 /// A fused operation in the form that `Tensor::apply_op1`, `apply_op2` and `apply_op3` take.
 pub struct Op<O>(pub O);
 
+/// A tensor of these values, shaped as another and on its device.
+pub fn shaped_as(t: &Tensor, values: Vec<f32>) -> Result<Tensor> {
+    Tensor::from_vec(values, t.shape(), t.device())
+}
+
 /// Gradients of these values, each shaped as its tensor.
 pub fn like<const N: usize>(values: [Vec<f32>; N], tensors: [&Tensor; N]) -> Result<[Option<Tensor>; N]> {
     let mut made = [const { None }; N];
     for ((made, values), t) in made.iter_mut().zip(values).zip(tensors) {
-        *made = Some(Tensor::from_vec(values, t.shape(), t.device())?);
+        *made = Some(shaped_as(t, values)?);
     }
     Ok(made)
 }
 
 /// The gradient of a tensor, computed if it is tracked.
 pub fn if_tracked(t: &Tensor, values: impl FnOnce() -> Result<Vec<f32>>) -> Result<Option<Tensor>> {
-    t.track_op().then(|| Tensor::from_vec(values()?, t.shape(), t.device())).transpose()
+    t.track_op().then(|| shaped_as(t, values()?)).transpose()
 }
 
 fn on_cpu((y, shape): (Vec<f32>, Shape)) -> (CpuStorage, Shape) {

@@ -45,7 +45,7 @@ pub struct LayerSpec {
     pub attention: AttentionSpec,
     /// True if queries and keys are normalised by an RMSNorm for each head.
     pub qk_norms: bool,
-    /// How queries and keys evolve before anything else is done with them.
+    /// The evolution of queries and keys before anything else is done with them.
     pub evolution: Option<EvolutionSizes>,
     /// Activation of the MLP.
     pub act: Act,
@@ -64,7 +64,7 @@ pub fn suits(x: &Tensor) -> bool {
 #[derive(Debug, Clone)]
 pub struct FlatWeights {
     all: Tensor,
-    /// Where their gradient is accumulated, if not through the graph.
+    /// The place where their gradient is accumulated, if not through the graph.
     entry: Option<Arc<Entry>>,
     /// Packed for products, once for all uses.
     packed: Option<Arc<PackedWeights>>,
@@ -263,10 +263,6 @@ struct Gradients {
     drow: Vec<f32>,
 }
 
-fn like(values: Vec<f32>, t: &Tensor) -> Result<Tensor> {
-    Tensor::from_vec(values, t.shape(), t.device())
-}
-
 impl FusedOp<2> for Op {
     const NAME: &'static str = "layer";
 
@@ -278,7 +274,7 @@ impl FusedOp<2> for Op {
         let found = storage::read_all(&[x, w, grad], |[x, weights, g]| {
             Op::backward(self, [x, g], None, weights, w.track_op())
         })?;
-        Ok([Some(like(found.dx, x)?), found.dw.map(|dw| like(dw, w)).transpose()?])
+        Ok([Some(shaped_as(x, found.dx)?), found.dw.map(|dw| shaped_as(w, dw)).transpose()?])
     }
 }
 
@@ -307,8 +303,8 @@ impl FusedOp<3> for Slope {
             let (_, scale) = split_scale(all)?;
             self.op.backward([x, g], self.field(row, scale), all, w.track_op())
         })?;
-        let drow = row.track_op().then(|| like(found.drow, row)).transpose()?;
-        Ok([Some(like(found.dx, x)?), drow, found.dw.map(|dw| like(dw, w)).transpose()?])
+        let drow = row.track_op().then(|| shaped_as(row, found.drow)).transpose()?;
+        Ok([Some(shaped_as(x, found.dx)?), drow, found.dw.map(|dw| shaped_as(w, dw)).transpose()?])
     }
 }
 

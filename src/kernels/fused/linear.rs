@@ -91,7 +91,7 @@ impl FusedOp<2> for LinearTransposed {
         storage::read(grad, |g| {
             let dx = storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, i, o).t(), None)))?;
             let dw = if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o))))?;
-            Ok([Some(Tensor::from_vec(dx, x.shape(), x.device())?), dw])
+            Ok([Some(shaped_as(x, dx)?), dw])
         })
     }
 }

@@ -59,7 +59,7 @@ fn width(x: &Shape, w: &Shape) -> Result<usize> {
     Ok(d)
 }
 
-/// Which norm of rows.
+/// The kind of norm of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NormKind {
     /// RMSNorm, with a weight.

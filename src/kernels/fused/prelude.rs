@@ -1,7 +1,7 @@
 //! Names that most fused operations use.
 
 pub(super) use super::{
-    custom_op::{FusedOp, Op, if_tracked, like},
+    custom_op::{FusedOp, Op, if_tracked, like, shaped_as},
     storage,
 };
 pub(super) use crate::{

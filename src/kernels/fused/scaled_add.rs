@@ -51,9 +51,8 @@ impl FusedOp<3> for ScaledAdd {
             });
             Ok((part, sums.iter().sum::<f32>()))
         })?;
-        let part = Tensor::from_vec(part, grad.shape(), grad.device())?;
-        let dscale = Tensor::from_vec(vec![dscale], scale.shape(), scale.device())?;
-        Ok([Some(part.clone()), Some(part), Some(dscale)])
+        let part = shaped_as(grad, part)?;
+        Ok([Some(part.clone()), Some(part), Some(shaped_as(scale, vec![dscale])?)])
     }
 }
 

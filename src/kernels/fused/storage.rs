@@ -12,7 +12,7 @@ pub fn readable(tensors: &[&Tensor]) -> bool {
 /// The values of a row-major argument of an operation.
 ///
 /// # Errors
-/// When it is not row-major or not f32.
+/// If it is not row-major or not f32.
 pub fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     match layout.contiguous_offsets() {
         Some((from, to)) => Ok(&storage.as_slice::<f32>()?[from..to]),

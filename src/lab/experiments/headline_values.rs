@@ -25,7 +25,7 @@ pub struct HeadlineValue {
     pub group: String,
     /// Updates of the model that it was measured of.
     pub step: u64,
-    #[serde(with = "number::one")]
+    #[serde(with = "number::Float")]
     pub value: f64,
 }
 

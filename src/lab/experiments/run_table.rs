@@ -64,9 +64,9 @@ pub struct GroupLoss {
     pub group: String,
     /// The name in a legend.
     pub label: String,
-    #[serde(with = "number::one")]
+    #[serde(with = "number::Float")]
     pub train: f64,
-    #[serde(with = "number::one")]
+    #[serde(with = "number::Float")]
     pub held_out: f64,
     /// The step at which the held-out loss was measured; `None` without one.
     pub held_out_step: Option<u64>,

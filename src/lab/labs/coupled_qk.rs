@@ -160,26 +160,26 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
     let base = spec(s, variant);
     let (id, label) = (variant.id(), variant.label());
     if !s.ablation.positions {
-        return evolutions(s, steps, Compared { id: id.into(), label: label.into(), base });
+        return evolutions(s, steps, ComparedModel { id: id.into(), label: label.into(), base });
     }
     let kinds = [(false, "learned", "learned positions"), (true, "rotary", "rotary")];
     let of_kind = kinds.map(|(rotary, short, words)| {
         let base = CoupledQkSpec { rotary, ..base.clone() };
-        evolutions(s, steps, Compared { id: format!("{id}_{short}"), label: format!("{label}, {words}"), base })
+        evolutions(s, steps, ComparedModel { id: format!("{id}_{short}"), label: format!("{label}, {words}"), base })
     });
     of_kind.into_iter().flatten().collect()
 }
 
 /// A model that is repeated with other evolutions.
-struct Compared {
+struct ComparedModel {
     id: String,
     label: String,
     base: CoupledQkSpec,
 }
 
 /// A model, once for each evolution that is compared.
-fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: Compared) -> Vec<Variant> {
-    let Compared { id, label, base } = compared;
+fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: ComparedModel) -> Vec<Variant> {
+    let ComparedModel { id, label, base } = compared;
     let variant = base.variant;
     let mut all = vec![];
     if variant.has_steps() {

@@ -20,7 +20,7 @@ pub struct Headline {
     pub about: &'static str,
     pub better: Better,
     pub digits: Digits,
-    /// Why a run may have none: "its text asks no question".
+    /// The reason why a run may have none: "its text asks no question".
     pub absent: &'static str,
     pub source: Source,
 }

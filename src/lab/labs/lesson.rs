@@ -51,13 +51,13 @@ pub struct LessonStep {
     pub text: String,
     /// The part of the text that tells the answer to the step's question.
     pub answer: String,
-    pub does: Does,
+    pub does: StepActions,
 }
 
 /// The settings and checks of a step.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Does {
+pub struct StepActions {
     pub preset: Option<String>,
     pub set: BTreeMap<String, toml::Value>,
     pub view: Option<String>,
@@ -105,13 +105,13 @@ pub struct Check {
     pub at: Option<u64>,
     /// Judged by the first step at which it holds, up to this one.
     pub by: Option<u64>,
-    pub gives: Option<Gives>,
+    pub gives: Option<CommandResult>,
 }
 
 /// The number that the command gives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Gives {
+pub struct CommandResult {
     pub step: Option<u64>,
     pub steps_within: u64,
     pub value: Option<f64>,
@@ -134,7 +134,7 @@ impl Check {
     }
 }
 
-impl Does {
+impl StepActions {
     /// The settings with which the step begins. A preset replaces those of the user, but for device, threads and
     /// opened files; without a preset they stay. The settings that the step names are put on top.
     ///
@@ -160,7 +160,7 @@ impl Does {
     /// # Errors
     /// If there is no such setting, or it cannot be so.
     pub fn put_into(&self, config: &mut Config, knobs: &[Knob]) -> Result<(), ConfigError> {
-        self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &value_of(value).to_string()))
+        self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &config_value(value).to_string()))
     }
 
     /// The keys of the controls that it needs.
@@ -183,7 +183,7 @@ fn preserved_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
 }
 
 /// A TOML value as a setting.
-pub fn value_of(value: &toml::Value) -> Value {
+pub fn config_value(value: &toml::Value) -> Value {
     match value {
         toml::Value::Integer(n) => Value::Int(*n),
         toml::Value::Float(x) => Value::Float(*x),
@@ -357,15 +357,15 @@ mod tests {
             user.set_text(&knobs, key, value).unwrap();
         }
         let get = |config: &Config, key: &str| config.get(key).unwrap().to_string();
-        let without = Does { set: BTreeMap::from([("train.steps".into(), 7.into())]), ..Does::default() };
+        let without = StepActions { set: BTreeMap::from([("train.steps".into(), 7.into())]), ..StepActions::default() };
         let config = without.settings(lab, &user).unwrap();
         assert_eq!(config.changed_keys(&user), ["train.steps"]);
-        let with = Does { preset: Some("fast_slow_needed".into()), ..Does::default() };
+        let with = StepActions { preset: Some("fast_slow_needed".into()), ..StepActions::default() };
         let config = with.settings(lab, &user).unwrap();
         let preset = lab.config(Some("fast_slow_needed")).unwrap();
         assert_eq!(get(&config, "train.lr"), get(&preset, "train.lr"));
         assert_eq!((get(&config, "corpus.file"), get(&config, "run.threads")), ("mine.txt".into(), "3".into()));
-        let own = Does { set: BTreeMap::from([("corpus.file".into(), "".into())]), ..with };
+        let own = StepActions { set: BTreeMap::from([("corpus.file".into(), "".into())]), ..with };
         assert_eq!(get(&own.settings(lab, &user).unwrap(), "corpus.file"), "", "the step itself sets it");
     }
 

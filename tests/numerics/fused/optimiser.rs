@@ -4,14 +4,14 @@
 use candle_core::{DType, Device, Tensor, Var};
 use orrery_lab::nn::{
     Result,
-    fused::adamw::{self, Rule, Slot},
+    fused::adamw::{self, Coefficients, Slot},
     host, set_threads,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const RULE: Rule = Rule { beta1: 0.9, beta2: 0.95, eps: 1e-8, decay_factor: 0.999, rate: 0.02, root: 0.3, scale: 0.7 };
+const RULE: Coefficients = Coefficients { beta1: 0.9, beta2: 0.95, eps: 1e-8, decay_factor: 0.999, rate: 0.02, root: 0.3, scale: 0.7 };
 
 fn random(rng: &mut ChaCha8Rng, n: usize, dtype: DType) -> Result<Tensor> {
     let values: Vec<f64> = (0..n).map(|_| rng.random_range(-1.5..1.5)).collect();
@@ -105,7 +105,7 @@ fn threads_change_no_bit() -> Result<()> {
         set_threads(threads);
         let state = State::new(&[50_000, 17, 20_000, 128, 1], DType::F32)?;
         for _ in 0..3 {
-            adamw::update(&state.slots(), &Rule { scale: 1.0 / state.norm()?, ..RULE })?;
+            adamw::update(&state.slots(), &Coefficients { scale: 1.0 / state.norm()?, ..RULE })?;
         }
         let mut bits: Vec<u64> = state.values()?.into_iter().map(f64::to_bits).collect();
         bits.push(state.norm()?.to_bits());

@@ -9,7 +9,7 @@ use crate::{
     nn::{Device, Tensor},
     probe::{
         Progress,
-        neuron_graph::{MATRIX_PROBES, MatrixPair, of_matrices},
+        neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
     },
     store::snapshots,
     telemetry::{Args, RunInfo, Sample},
@@ -64,7 +64,7 @@ impl MatrixQuestion<'_> {
         let pair = MatrixPair::new(from, to).map_err(|e| e.to_string())?;
         let variant = info.variants.iter().position(|v| v.id == weights.variant).unwrap_or(0);
         let answers =
-            of_matrices(self.probe, &pair, self.args, info.config.seed, progress).map_err(|e| e.to_string())?;
+            ask_matrices(self.probe, &pair, self.args, info.config.seed, progress).map_err(|e| e.to_string())?;
         let sample = |answer: crate::probe::Answer| {
             let channel = answer.payload.channel()?.into();
             let (about, tokens, payload) = (answer.about, answer.tokens, Arc::new(answer.payload));

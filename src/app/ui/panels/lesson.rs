@@ -207,7 +207,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
     });
 }
 
-fn describe_outcome((check, gives): (&crate::labs::lesson::Check, crate::labs::lesson::Gives)) -> String {
+fn describe_outcome((check, gives): (&crate::labs::lesson::Check, crate::labs::lesson::CommandResult)) -> String {
     let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
     let value = gives.value.map(|value| format!(" ({value})")).unwrap_or_default();
     format!("{}{step}{value}", check.says)

@@ -1,7 +1,8 @@
-//! How a token comes in as a pulse: the y >= 0 with E y closest to its embedding, by active sets
+//! A token as a pulse that comes in: the y >= 0 with E y closest to its embedding, by active sets
 //! (Lawson and Hanson 1974, chapter 23). At most d neurons fire.
 
 use super::dense::Dense;
+use crate::analysis::statistics::{difference, norm};
 
 /// Rounds after which the search ends with what it has.
 const PATIENCE: usize = 10;
@@ -11,10 +12,10 @@ pub fn pulse(e: &Dense<f64>, v: &[f64]) -> Vec<f64> {
     let n = e.cols;
     let mut y = vec![0.0; n];
     let mut active: Vec<usize> = vec![];
-    let size = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let size = norm(v);
     let column = |j: usize| (0..e.rows).map(move |r| e.at(r, j));
     'search: for _ in 0..PATIENCE * e.rows.max(1) {
-        let residual: Vec<f64> = v.iter().zip(e.times(&y)).map(|(v, ey)| v - ey).collect();
+        let residual = difference(v, &e.times(&y));
         let gain = |j: usize| column(j).zip(&residual).map(|(e, r)| e * r).sum::<f64>();
         let length = |j: usize| column(j).map(|e| e * e).sum::<f64>().sqrt();
         let best = (0..n)

@@ -10,6 +10,7 @@ use super::{
     number::{Bounded, Discrepancy, Number},
     rules::System,
 };
+use crate::analysis::statistics::norm;
 
 /// A Normfree model as plain numbers: what a trained BDH-GPU hands over.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,13 +171,12 @@ pub fn two_steps_are_one(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy>
 /// its tokens, with an E y as long as what came in. Without norms a model trained with them would die out or
 /// blow up by the third power in each layer. `None` where no gain does it.
 pub fn gain(model: &Model, pulses: &[Vec<f64>]) -> Option<f64> {
-    let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let came: f64 = pulses.iter().map(|p| length(&model.weights.e.times(p))).sum();
+    let came: f64 = pulses.iter().map(|p| norm(&model.weights.e.times(p))).sum();
     let answered = |log_gain: f64| {
         let mut weights = model.weights.clone();
         weights.dy.data.iter_mut().for_each(|v| *v *= log_gain.exp());
         let mut normfree = Normfree::new(weights, model.drift.clone(), model.layers);
-        let last = |p: &Vec<f64>| normfree.token(p).pop().map_or(0.0, |l| length(&model.weights.e.times(&l.y)));
+        let last = |p: &Vec<f64>| normfree.token(p).pop().map_or(0.0, |l| norm(&model.weights.e.times(&l.y)));
         pulses.iter().map(last).sum::<f64>()
     };
     // Answers grow with the gain; what overflows is too long.

@@ -186,12 +186,12 @@ impl<N: Number> System<N> {
         self.norms
     }
 
-    /// What `keep` leaves of a synapse's state; exactly the state where it leaves all.
+    /// A synapse's state times its share in `keep`; exactly the state where that is all.
     fn kept(&self, y: usize, sigma: N) -> N {
         self.keep.get(y).map_or(sigma, |keep| N::exact(*keep) * sigma)
     }
 
-    /// What is left of `values` once the norm, if there is one, has divided them.
+    /// Divides `values` by their norm, if the system has norms.
     fn normed(&self, values: &mut [N]) {
         if self.norms {
             let mean = values.iter().map(|v| v.value() * v.value()).sum::<f64>() / values.len().max(1) as f64;
@@ -308,9 +308,7 @@ impl<N: Number> System<N> {
     /// Round 4l + 2.
     fn prod(&self, state: &mut State<N>) -> Vec<usize> {
         let y = state.y.clone();
-        let [excite, inhibit] = &self.prods;
-        send(excite, &state.a, &mut state.excited[1]);
-        send(inhibit, &state.a, &mut state.inhibited[1]);
+        state.send(&self.prods, 1);
         for i in 0..self.n {
             state.y[i] += (state.excited[1][i] - state.inhibited[1][i]).positive() * state.x[i];
         }
@@ -324,9 +322,7 @@ impl<N: Number> System<N> {
         let x = state.x.clone();
         state.excited[0].fill(N::ZERO);
         state.inhibited[0].fill(N::ZERO);
-        let [excite, inhibit] = &self.wires;
-        send(excite, &state.y, &mut state.excited[0]);
-        send(inhibit, &state.y, &mut state.inhibited[0]);
+        state.send(&self.wires, 0);
         for i in 0..self.n {
             state.x[i] += (state.excited[0][i] - state.inhibited[0][i]).positive();
         }
@@ -378,10 +374,13 @@ impl<N: Number> System<N> {
     }
 }
 
-/// `from` -> weight -> `to`, for every edge.
-fn send<N: Number>(edges: &[Edge<N>], source: &[N], target: &mut [N]) {
-    for e in edges {
-        target[e.to] += e.weight * source[e.from];
+impl<N: Number> State<N> {
+    /// Sends Y over wires to the counters of X (0), or A over prods to those of Y (1), edge by edge.
+    fn send(&mut self, [excite, inhibit]: &[Vec<Edge<N>>; 2], counter: usize) {
+        let source = if counter == 0 { &self.y } else { &self.a };
+        for (edges, target) in [(excite, &mut self.excited[counter]), (inhibit, &mut self.inhibited[counter])] {
+            edges.iter().for_each(|e| target[e.to] += e.weight * source[e.from]);
+        }
     }
 }
 

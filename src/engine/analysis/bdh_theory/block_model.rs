@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Curves, norm, normal, ranks};
+use super::{Curves, codes, norm, ranks};
 use crate::analysis::rank_test::MannWhitney;
 
 const BLOCKS: usize = 4;
@@ -52,14 +52,14 @@ fn graph(n: usize, outside: f64, seed: u64) -> Vec<f64> {
 
 /// Mean over senders of the AUROC of what nodes of their block receive against all others.
 fn selectivity(h: &[f64], n: usize, d: usize, seed: u64) -> f64 {
-    let p: Vec<f64> = normal(n, d, seed).into_iter().map(|v| v / (d as f64).sqrt()).collect();
+    let p = codes(n, d, seed);
     // (n, d): the code of what each node listens to, and of the message that it sends
-    let codes: Vec<Vec<f64>> = h.chunks(n).map(|row| coded(row, &p, d)).collect();
+    let coded: Vec<Vec<f64>> = h.chunks(n).map(|row| code(row, &p, d)).collect();
     let senders = (0..SENDERS.min(n)).map(|k| k * n / SENDERS.min(n));
     let one = |i: usize| {
         let received = |same: bool| -> Vec<f64> {
             let others = (0..n).filter(|j| *j != i && (block(*j, n) == block(i, n)) == same);
-            others.map(|j| super::dot(&codes[i], &codes[j])).collect()
+            others.map(|j| super::dot(&coded[i], &coded[j])).collect()
         };
         MannWhitney::new(&received(true), &received(false)).auc()
     };
@@ -67,7 +67,7 @@ fn selectivity(h: &[f64], n: usize, d: usize, seed: u64) -> f64 {
 }
 
 /// P^T u.
-fn coded(u: &[f64], p: &[f64], d: usize) -> Vec<f64> {
+fn code(u: &[f64], p: &[f64], d: usize) -> Vec<f64> {
     let mut code = vec![0.0; d];
     for (value, row) in u.iter().zip(p.chunks(d)).filter(|(value, _)| **value != 0.0) {
         code.iter_mut().zip(row).for_each(|(c, p)| *c += value * p);

@@ -31,8 +31,7 @@ pub fn capacity(n: usize, seed: u64) -> Curves {
     let held = |repeated: bool| -> Vec<f64> { sizes.iter().map(|n| facts_held(*n, repeated, seed)).collect() };
     let curves = [("independent keys", held(false)), ("one key repeated", held(true))];
     let roots = sizes.iter().map(|n| (*n as f64).sqrt()).collect();
-    let named = curves.into_iter().chain([("root of n", roots)]).map(|(name, values)| (name.to_owned(), values));
-    Curves::new(sizes.iter().map(|n| *n as f64).collect(), named)
+    Curves::new(sizes.iter().map(|n| *n as f64).collect(), curves.into_iter().chain([("root of n", roots)]))
 }
 
 /// Facts after which the mean error over draws is still within the limit; n at most.

@@ -98,7 +98,7 @@ pub fn replicator(n: usize) -> Curves {
         shares.iter_mut().for_each(|share| *share /= sum);
     }
     let names = ["prey, kernel", "predator, kernel", "prey, Lotka and Volterra", "predator, Lotka and Volterra"];
-    Curves::new(x, names.into_iter().map(str::to_owned).zip(curves))
+    Curves::new(x, names.into_iter().zip(curves))
 }
 
 #[cfg(test)]

@@ -66,6 +66,5 @@ pub fn l1_amplification(n: usize) -> Curves {
     let alphas: Vec<f64> = (1..=40).map(|k| f64::from(k) / 40.0).collect();
     let both: Vec<(f64, f64)> = alphas.iter().map(|a| near_distributions(n, *a)).collect();
     let (distance, keys) = both.into_iter().unzip();
-    let named = [("distance in total variation", distance), ("1 \u{2212} affinity as keys", keys)];
-    Curves::new(alphas, named.map(|(name, values): (&str, Vec<f64>)| (name.to_owned(), values)))
+    Curves::new(alphas, [("distance in total variation", distance), ("1 \u{2212} affinity as keys", keys)])
 }

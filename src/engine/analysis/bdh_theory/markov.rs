@@ -3,7 +3,7 @@
 use rand::{SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Curves, dot, normal, ranks};
+use super::{Curves, codes, dot, ranks};
 
 /// Successors of a node, r in the paper.
 pub(super) const SUCCESSORS: usize = 4;
@@ -15,11 +15,11 @@ const BIASES: usize = 41;
 /// Errors of one step from a node in the L1 norm; the step itself has norm 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PropagationErrors {
-    /// Of G v, where G = G' P P^T.
+    /// The error of G v, where G = G' P P^T.
     pub linear: f64,
-    /// Of (G v)^+.
+    /// The error of (G v)^+.
     pub relu: f64,
-    /// Of (G v - bias)^+.
+    /// The error of (G v - bias)^+.
     pub biased: f64,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn random_chain(n: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
     (0..n).map(|_| index::sample(rng, n, SUCCESSORS.min(n)).into_vec()).collect()
 }
 
-/// What the low-rank map makes of a node: G' P P^T v, for all nodes.
+/// The image of a node under the low-rank map: G' P P^T v, for all nodes.
 pub(super) fn propagated(successors: &[Vec<usize>], p: &[f64], node: usize) -> Vec<f64> {
     let (n, d) = (successors.len(), p.len() / successors.len().max(1));
     let code = &p[node * d..][..d];
@@ -80,8 +80,7 @@ pub fn markov(n: usize, seed: u64) -> Curves {
     let ranks = ranks(n);
     let mut values: [Vec<f64>; 3] = Default::default();
     for d in &ranks {
-        let scale = (*d as f64).sqrt();
-        let p: Vec<f64> = normal(n, *d, seed ^ 1).into_iter().map(|v| v / scale).collect();
+        let p = codes(n, *d, seed ^ 1);
         let steps: Vec<Step> = starts.iter().map(|v| Step::new(&successors, &p, *v)).collect();
         let mean = |of: &dyn Fn(PropagationErrors) -> f64, bias: f64| {
             steps.iter().map(|step| of(step.errors(bias))).sum::<f64>() / steps.len() as f64
@@ -91,6 +90,6 @@ pub fn markov(n: usize, seed: u64) -> Curves {
         let found = [mean(&|e| e.linear, 0.0), mean(&|e| e.relu, 0.0), best];
         values.iter_mut().zip(found).for_each(|(all, value)| all.push(value));
     }
-    let names = ["low rank", "with ReLU", "with ReLU and bias"].map(str::to_owned);
+    let names = ["low rank", "with ReLU", "with ReLU and bias"];
     Curves::new(ranks.iter().map(|d| *d as f64).collect(), names.into_iter().zip(values))
 }

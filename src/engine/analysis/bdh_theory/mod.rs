@@ -21,7 +21,7 @@ pub use supermodular::{pair_gains, supermodular};
 
 use crate::analysis::{
     graph::null_models,
-    statistics::{dot, mean},
+    statistics::{dot, mean, norm},
 };
 
 /// Curves over one axis.
@@ -43,18 +43,20 @@ pub struct Curve {
 }
 
 impl Curves {
-    fn new(x: Vec<f64>, curves: impl IntoIterator<Item = (String, Vec<f64>)>) -> Self {
-        Self { x, curves: curves.into_iter().map(|(name, values)| Curve { name, values }).collect() }
+    fn new<S: Into<String>>(x: Vec<f64>, curves: impl IntoIterator<Item = (S, Vec<f64>)>) -> Self {
+        Self { x, curves: curves.into_iter().map(|(name, values)| Curve { name: name.into(), values }).collect() }
     }
-}
-
-fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
 }
 
 /// `rows` vectors of `width` standard normal numbers.
 fn normal(rows: usize, width: usize, seed: u64) -> Vec<f64> {
     null_models::factor(rows, width, seed).into_iter().map(f64::from).collect()
+}
+
+/// P `(n, d)`: random codes of n nodes, normal with variance 1/d.
+fn codes(n: usize, d: usize, seed: u64) -> Vec<f64> {
+    let scale = (d as f64).sqrt();
+    normal(n, d, seed).into_iter().map(|v| v / scale).collect()
 }
 
 /// `rows` vectors of length 1 in random directions.

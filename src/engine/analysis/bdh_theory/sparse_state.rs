@@ -5,6 +5,7 @@ use rand::{SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Curves, dot, norm, normal};
+use crate::analysis::statistics::difference;
 
 const WIDTH: usize = 8;
 const TOKENS: usize = 64;
@@ -50,10 +51,7 @@ pub fn sparse_state_errors(given: &SparseStateInputs<'_>, edges: &[[usize; 2]]) 
         let construction: Vec<f64> = (0..d).map(|k| halves[k] - halves[d + k]).collect();
         let mut sampled = vec![0.0; n];
         edges.iter().for_each(|[i, j]| sampled[*i] += scale * sigma[i * n + j] * x[*j]);
-        let off = |found: &[f64]| {
-            let difference: Vec<f64> = found.iter().zip(&exact).map(|(a, b)| a - b).collect();
-            norm(&difference) / norm(&exact)
-        };
+        let off = |found: &[f64]| norm(&difference(found, &exact)) / norm(&exact);
         errors.push([off(&construction), off(&coded(&sampled))]);
     }
     errors
@@ -78,5 +76,5 @@ pub fn sparse_state(n: usize, seed: u64) -> Curves {
     // a logarithmic axis has no place for an error of 0
     let side = |k: usize| -> Vec<f64> { errors.iter().map(|e| e[k].max(f64::EPSILON / 16.0)).collect() };
     let named = [("the claim's graph", side(0)), ("as many edges at random", side(1))];
-    Curves::new((1..=TOKENS).map(|t| t as f64).collect(), named.map(|(name, values)| (name.to_owned(), values)))
+    Curves::new((1..=TOKENS).map(|t| t as f64).collect(), named)
 }

@@ -187,7 +187,7 @@ pub fn spikes(n: usize, seed: u64) -> Curves {
         errors.iter_mut().zip(now).for_each(|(curve, value)| curve.push(value));
     }
     let names = ["A, through synapses", "\u{3c3}, by AND gates", "Y, above the threshold", "X, above the threshold"];
-    Curves::new(x, names.into_iter().map(str::to_owned).zip(errors))
+    Curves::new(x, names.into_iter().zip(errors))
 }
 
 /// The potential at which a neuron fires, in inputs of 1.

@@ -5,9 +5,9 @@ use rand::{SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    Curves,
+    Curves, codes,
     markov::{SUCCESSORS, propagated, random_chain},
-    mean, normal, ranks,
+    mean, ranks,
 };
 
 /// Pairs of sources.
@@ -15,7 +15,7 @@ const PAIRS: usize = 64;
 /// The coordinates of D E z before a source is added, as a share of -1/r.
 const BIAS: f64 = 1.5;
 
-/// What two sources add together beyond what each adds alone, at every node: f(z + v + w) - f(z + v) - f(z + w) + f(z),
+/// The gain of two sources together over the sum of their gains alone, at every node: f(z + v + w) - f(z + v) - f(z + w) + f(z),
 /// where f is the ReLU of the low-rank map and D E z is `-bias` everywhere. `p` is P `(n, d)`, the codes of the nodes:
 /// D = G' P, E = P^T, and G' goes to each of a node's `successors` alike.
 pub fn pair_gains(successors: &[Vec<usize>], p: &[f64], bias: f64, sources: [usize; 2]) -> Vec<f64> {
@@ -34,8 +34,7 @@ pub fn supermodular(n: usize, seed: u64) -> Curves {
     let (unit, bias) = (0.5 / SUCCESSORS as f64, BIAS / SUCCESSORS as f64);
     let mut values: [Vec<f64>; 3] = Default::default();
     for d in &ranks {
-        let scale = (*d as f64).sqrt();
-        let p: Vec<f64> = normal(n, *d, seed ^ 1).into_iter().map(|v| v / scale).collect();
+        let p = codes(n, *d, seed ^ 1);
         let mut gains: [Vec<f64>; 3] = Default::default();
         for pair in &pairs {
             let [with, without] = [bias, 0.0].map(|bias| pair_gains(&successors, &p, bias, *pair));
@@ -52,7 +51,7 @@ pub fn supermodular(n: usize, seed: u64) -> Curves {
         }
         values.iter_mut().zip(&gains).for_each(|(curve, all)| curve.push(mean(all) / unit));
     }
-    let names = ["neighbours of both", "neighbours of one", "neighbours of both, no bias"].map(str::to_owned);
+    let names = ["neighbours of both", "neighbours of one", "neighbours of both, no bias"];
     Curves::new(ranks.iter().map(|d| *d as f64).collect(), names.into_iter().zip(values))
 }
 

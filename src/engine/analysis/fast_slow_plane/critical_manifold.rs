@@ -77,7 +77,7 @@ fn not_finite(formula: &'static str, [x, y]: Point, bounds: &Bounds) -> PlaneErr
     PlaneError::NotFinite { formula, x, y, from: bounds.x[0], to: bounds.x[1] }
 }
 
-/// Where f = 0 crosses the edges of the grid.
+/// The points at which f = 0 crosses the edges of the grid.
 fn crossings(plane: &FastSlowPlane, bounds: &Bounds) -> Result<Crossings, PlaneError> {
     let share = |i: usize| i as f64 / CELLS as f64;
     let corner = |i: usize, j: usize| bounds.at(share(i), share(j));

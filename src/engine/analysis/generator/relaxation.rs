@@ -1,4 +1,4 @@
-//! How a distribution relaxes under a generator: forward Euler's steps, the exact flow, and where both lead. It draws no
+//! The relaxation of a distribution under a generator: forward Euler's steps, the exact flow, and where both lead. It draws no
 //! random numbers.
 
 use nalgebra::DMatrix;

@@ -1,4 +1,4 @@
-//! Which states of a generator are joined, and rates drawn for them.
+//! The joined states of a generator, and rates drawn for them.
 
 use crate::config::choices;
 use rand::{Rng, SeedableRng};

@@ -6,9 +6,9 @@ use super::{Graph, rows};
 
 /// The weight of an arc that only joins: parallel ones are one.
 #[derive(Debug, Clone, Copy)]
-struct Joined;
+struct UnitWeight;
 
-impl AddAssign for Joined {
+impl AddAssign for UnitWeight {
     fn add_assign(&mut self, _: Self) {}
 }
 
@@ -18,7 +18,7 @@ impl AddAssign for Joined {
 pub fn coreness(graph: &Graph) -> Vec<u32> {
     let n = graph.nodes();
     let others = graph.iter().filter(|(a, b, _)| a != b);
-    let both_ways = others.flat_map(|(a, b, _)| [(a as u32, b as u32, Joined), (b as u32, a as u32, Joined)]);
+    let both_ways = others.flat_map(|(a, b, _)| [(a as u32, b as u32, UnitWeight), (b as u32, a as u32, UnitWeight)]);
     let simple = rows(n, both_ways.collect());
     let mut degree: Vec<usize> = (0..n as u32).map(|v| simple.out_degree(v)).collect();
     let most = degree.iter().copied().max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! How far two partitions of the same things agree.
+//! The similarity of two partitions of the same things.
 
 use std::collections::BTreeMap;
 

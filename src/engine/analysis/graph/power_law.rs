@@ -14,7 +14,7 @@ pub struct PowerLaw {
     pub distance: f64,
 }
 
-/// How a power law compares with a lognormal on the same tail.
+/// A power law compared with a lognormal on the same tail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LognormalComparison {
     /// Log-likelihood of the power law less that of the lognormal; positive for the power law.

@@ -5,6 +5,8 @@ use std::{collections::HashSet, fmt::Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::config::json_error_message;
+
 use super::{
     AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give,
     number, take, value,
@@ -67,11 +69,9 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut reading = NodeLinkReader::default();
     let read = json.deserialize_map(GraphVisitor(&mut reading)).and_then(|()| json.end());
     read.map_err(|e| {
-        let message = e.to_string();
-        let said = message.rsplit_once(" at line ").map_or(message.as_str(), |(said, _)| said);
-        let message = match e.is_data() {
-            true => said.to_owned(),
-            false => format!("this is not well-formed JSON ({said}); the file may be cut off"),
+        let message = match (e.is_data(), json_error_message(&e)) {
+            (true, said) => said,
+            (false, said) => format!("this is not well-formed JSON ({said}); the file may be cut off"),
         };
         GraphFileError::new(e.line().max(1), message)
     })?;

@@ -28,7 +28,7 @@ pub struct Xml<'a> {
     /// An element without content was opened and is to be closed.
     closing: Option<String>,
     depth: usize,
-    /// How far lines were counted, and how many.
+    /// The byte up to which lines were counted, and their number.
     counted: (usize, usize),
 }
 

@@ -1,4 +1,4 @@
-//! How a BDH applies a change to chosen neurons or synapses while it reads.
+//! Changes of chosen neurons or synapses, applied while a BDH reads.
 
 use candle_core::{Device, Result, Tensor, bail};
 

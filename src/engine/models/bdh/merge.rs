@@ -36,7 +36,7 @@ fn provenance(of: &BdhSpec) -> Vec<usize> {
 }
 
 /// The result of a merge.
-pub struct Merged {
+pub struct MergedModel {
     /// The sizes of the merged model.
     pub spec: BdhSpec,
     /// The weights of the merged model by the public code's names.
@@ -94,7 +94,7 @@ pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpe
 }
 
 /// The first parent's neurons come first in each head. Errors say what does not fit.
-pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
+pub fn merge(a: &Parent, b: &Parent) -> Result<MergedModel> {
     let (s, t) = (&a.spec, &b.spec);
     let vocab = |p: &Parent| p.get("embed.weight")?.dim(0);
     check_equal("vocabulary", [&a.name, &b.name], [vocab(a)?, vocab(b)?])?;
@@ -129,5 +129,5 @@ pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
         ),
         "every neuron keeps its rotary frequency (attn.freqs)".to_owned(),
     ];
-    Ok(Merged { spec, weights, notes })
+    Ok(MergedModel { spec, weights, notes })
 }

@@ -164,7 +164,7 @@ impl Net {
     /// True if the fused operation gives all that is wanted of this layer.
     fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
         let looked_at = tap.is_on() && ["x", "y"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
-        matches!(self.spec.form, Form::Code | Form::FinalNorm) && self.gates.is_none() && !carries && !looked_at
+        self.spec.form.fuses() && self.gates.is_none() && !carries && !looked_at
     }
 
     /// v `(B, T, D)` and what the layer before hands on -> y `(B, T, n)`.

@@ -1,4 +1,4 @@
-//! Where a model's attention can be tapped, and what uniform attention would look like there.
+//! The places at which a model's attention can be tapped, and uniform attention there.
 
 /// One attention layer of a forward pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

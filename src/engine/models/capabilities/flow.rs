@@ -4,7 +4,7 @@ use candle_core::{DType, Result, Tensor};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::ModelSpec;
+use super::{super::ModelSpec, RuntimeParam};
 pub use crate::analysis::planar_field::PlanarField;
 use crate::ode::{Field, SharedField};
 
@@ -24,6 +24,29 @@ impl Default for FlowControl {
     /// The default is no control, and the field as it was trained.
     fn default() -> Self {
         Self { u: [0.0; CONTROLS], alpha: 1.0 }
+    }
+}
+
+/// The names of the numbers of the control.
+const NAMES: [&str; CONTROLS] = ["u0", "u1", "u2", "u3"];
+
+impl FlowControl {
+    /// The first `controls` numbers of the control, and alpha.
+    pub(in crate::models) fn runtime_params(&self, controls: usize) -> Vec<RuntimeParam> {
+        let all = NAMES.into_iter().zip(self.u).take(controls).chain([("alpha", self.alpha)]);
+        all.map(|(name, value)| RuntimeParam { name, value }).collect()
+    }
+
+    /// Sets one of [`FlowControl::runtime_params`]; false if there is none of this name.
+    pub(in crate::models) fn set(&mut self, controls: usize, name: &str, value: f64) -> bool {
+        let number = NAMES.iter().take(controls).position(|known| *known == name);
+        match number.map(|i| &mut self.u[i]).or_else(|| (name == "alpha").then_some(&mut self.alpha)) {
+            Some(old) => {
+                *old = value;
+                true
+            }
+            None => false,
+        }
     }
 }
 

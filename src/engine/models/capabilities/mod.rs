@@ -57,6 +57,7 @@ pub use sentences::{
 };
 pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
+pub(crate) use synapses::draw;
 pub use synapses::{
     Action, Activations, CheckpointFacts, Intervention, KnownNumber, MergedModels, Part, ReadTokens, ReadingForm,
     Recording, RecordingError, Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader,

@@ -17,7 +17,7 @@ impl TraceBlocks {
     /// The traces, fast to slow, as taps and legends call them.
     pub const TRACES: [&str; 3] = ["fast", "medium", "slow"];
 
-    /// Where a block's part of this name is tapped: `input`, `fast`, `medium`, `slow`, `error` `(B, T, D)`; `units`
+    /// The tap path of a block's part of this name: `input`, `fast`, `medium`, `slow`, `error` `(B, T, D)`; `units`
     /// `(B, T, F)`, of which all but the kept are zero; `rate_fast`, `rate_medium`, `rate_slow`, the coefficients `(D)`
     /// or `(B, T, D)`.
     pub fn tap_path(&self, block: usize, part: &str) -> String {

@@ -1,4 +1,4 @@
-//! How a round's fast state approaches its equilibrium, with the slow state held.
+//! The approach of a round's fast state to its equilibrium, with the slow state held.
 
 use std::{
     cell::Cell,
@@ -25,14 +25,14 @@ pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
 
 /// The cost of the last equilibrium solve, and the solves of the last training step that stopped short of the tolerance.
 #[derive(Default)]
-pub(super) struct Solves {
+pub(super) struct SolveStatistics {
     iterations: Cell<usize>,
     residual: Cell<f64>,
     missed: Cell<usize>,
     backward: Arc<BackwardSolves>,
 }
 
-impl Solves {
+impl SolveStatistics {
     fn begin_step(&self) {
         self.missed.set(0);
         self.backward.missed.store(0, Ordering::Relaxed);
@@ -52,10 +52,10 @@ impl Solves {
 
 /// The state that a round refines.
 #[derive(Clone, Copy)]
-pub(super) struct Refined<'a> {
+pub(super) struct RoundState<'a> {
     /// The state after the injection `(B, T, D)`.
     pub(super) x: &'a Tensor,
-    /// What was injected `(B, K, D)`.
+    /// The injected state `(B, K, D)`.
     pub(super) push: &'a Tensor,
     pub(super) round: usize,
     /// With gradients.
@@ -73,7 +73,7 @@ struct Equation<'a> {
 
 impl FastSlow {
     /// Maps the injected state to the one that leaves the round.
-    pub(super) fn approach(&self, net: &Net, from: Refined<'_>, tap: &mut Tap) -> Result<Tensor> {
+    pub(super) fn approach(&self, net: &Net, from: RoundState<'_>, tap: &mut Tap) -> Result<Tensor> {
         let x = from.x;
         let mut first = Some(tap);
         let mut pass = |x: &Tensor| match first.take() {
@@ -106,7 +106,7 @@ impl FastSlow {
     }
 
     /// The solution from the injected state on, with gradients by the implicit function theorem.
-    fn solve(&self, from: Refined<'_>, equation: Equation<'_>) -> Result<Tensor> {
+    fn solve(&self, from: RoundState<'_>, equation: Equation<'_>) -> Result<Tensor> {
         let Equation { map, value, goal } = equation;
         if from.learn && from.round == 0 {
             self.solves.begin_step();
@@ -187,7 +187,7 @@ mod tests {
         Ok(())
     }
 
-    /// Of every weight that the unrolled loss depends on.
+    /// Compares the gradients of every weight that the unrolled loss depends on.
     fn compare_gradients(model: &FastSlow, implicit: &GradStore, unrolled: &GradStore) -> Result<()> {
         let mut compared = 0;
         for (name, var) in model.params.iter() {

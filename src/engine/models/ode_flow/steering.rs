@@ -24,7 +24,7 @@ const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 pub type Carry<'a> = &'a dyn Fn(&Tensor, &Tensor, &SolverOptions) -> Result<Tensor>;
 
 /// The unsteered field, and what to steer to.
-pub struct Steered {
+pub struct SteeringObjective {
     pub spec: Steering,
     before: FieldNet,
     /// True if the present update belongs to the second stage.
@@ -33,7 +33,7 @@ pub struct Steered {
     step: u64,
 }
 
-impl Steered {
+impl SteeringObjective {
     /// Makes room for the first stage's field beside the weights, so that checkpoints have it.
     pub fn new(params: &mut Params, spec: &OdeFlowSpec, steering: &Steering, vocab: usize) -> Result<Self> {
         if steering.plus.is_empty() || steering.minus.is_empty() {

@@ -127,7 +127,7 @@ pub fn surprise_gated(weights: &mut [f32], mean: &mut f32, input: &Sparse, level
 
 /// The drives of the units that are kept, before they are scaled, as a pair of a state and its former length.
 #[derive(Debug, Clone, Copy)]
-pub struct Drives<'a> {
+pub struct UnitDrives<'a> {
     /// y
     pub state: &'a Sparse,
     /// The factor from y to the drives u.
@@ -136,8 +136,8 @@ pub struct Drives<'a> {
 
 /// The goodness G, the sum of u^2, rises for positive words and falls for negative ones: the gradient of
 /// log sigmoid(+-(G - theta)), W += +-eta sigmoid(-+(G - theta)) u z^T.
-pub fn forward_forward(weights: &mut [f32], units: usize, input: &Sparse, drives: Drives<'_>, signed_rate: f32) {
-    let Drives { state, length } = drives;
+pub fn forward_forward(weights: &mut [f32], units: usize, input: &Sparse, drives: UnitDrives<'_>, signed_rate: f32) {
+    let UnitDrives { state, length } = drives;
     let goodness: f32 = state.iter().map(|(_, y)| (length * y) * (length * y)).sum();
     let sign = signed_rate.signum();
     let factor = signed_rate / (1.0 + (sign * (goodness - THRESHOLD)).exp());

@@ -11,7 +11,7 @@
 //! - While a network is frozen, neither feedback weights nor precisions change.
 
 use super::{
-    feedforward::{self, Drives, FeedforwardLearning, FeedforwardRule, Sparsity, Surprise},
+    feedforward::{self, FeedforwardLearning, FeedforwardRule, Sparsity, Surprise, UnitDrives},
     sparse::{Sparse, add_columns, axpy},
 };
 
@@ -285,7 +285,7 @@ impl Hierarchy {
                     feedforward::surprise_gated(weights, &mut level.surprise, input, &surprise);
                 }
                 FeedforwardRule::ForwardForward => {
-                    let drives = Drives { state: &held.x, length: held.length };
+                    let drives = UnitDrives { state: &held.x, length: held.length };
                     feedforward::forward_forward(weights, units, input, drives, rate);
                 }
             }

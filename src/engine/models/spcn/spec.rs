@@ -1,7 +1,7 @@
 //! Sizes and switches of a network of predictive columns. It builds nothing.
 
 use super::{
-    DIRECTIONS, Spcn,
+    DIRECTIONS,
     feedforward::{FeedforwardLearning, FeedforwardRule},
     hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
 };
@@ -173,10 +173,6 @@ impl SpcnSpec {
 }
 
 impl FamilySpec for SpcnSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-        Ok(Box::new(Spcn::new(self, vocab, seed, device)?))
-    }
-
     /// An update works on copies of the weights; a batch of sentences is small beside them.
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let weights = self.weights(step.vocab) * self.directions().len() as f64;

@@ -3,7 +3,7 @@
 
 use candle_core::{D, Result, Tensor};
 
-use crate::nn::fused::attention::{AttentionSpec, reference_of_last, repeat_heads, split_heads};
+use crate::nn::fused::attention::{AttentionSpec, ScoreBias, reference_of_last, repeat_heads, split_heads};
 
 /// The keys and values of one layer; empty before the first token.
 #[derive(Debug, Clone, Default)]
@@ -37,12 +37,18 @@ impl KeyValueCache {
     }
 
     /// Causal attention of tokens that follow those of the cache, which takes their keys and values in; gradients end at
-    /// what it held. qkv `(B, T, (H + 2 Hkv) d)` without norms and rotation -> `(B, T, H d)`.
-    pub(super) fn attend(&mut self, qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
+    /// what it held. qkv `(B, T, (H + 2 Hkv) d)` without norms and rotation -> `(B, T, H d)`. The bias is made where there is
+    /// none yet: that of a layer serves all others that read the same tokens.
+    pub(super) fn attend(&mut self, qkv: &Tensor, spec: AttentionSpec, bias: &mut Option<ScoreBias>) -> Result<Tensor> {
         let [q, k, v] = split_heads(qkv, spec)?;
+        let past = self.len();
         let [k, v] = self.push(&k, &v)?;
         self.kept = Some([k.detach(), v.detach()]);
-        Ok(reference_of_last(&q, &k, &v, spec)?.0)
+        let bias = match bias {
+            Some(bias) => bias,
+            None => bias.insert(ScoreBias::new(spec, past, q.dim(2)?, &q)?),
+        };
+        Ok(reference_of_last(&q, &k, &v, spec, bias)?.0)
     }
 
     /// Appends the present tokens' keys and values `(B, Hkv, T, d)`; returns all of them.

@@ -112,7 +112,7 @@ fn log_gate(z: &Tensor) -> Result<Tensor> {
     (z.clamp(-MAX_ARGUMENT, MAX_ARGUMENT)?.neg()?.exp()? + 1.0)?.log()? * (-1.0 / ROOT)
 }
 
-/// What is summed, each chunk of C positions on its own: queries `(M, C, g, d)`, keys, values and the logarithms of the
+/// The terms of the sum, each chunk of C positions on its own: queries `(M, C, g, d)`, keys, values and the logarithms of the
 /// decays from the chunk's first position on `(M, C, d)`, M = B Hkv N chunks in order.
 struct Chunks {
     q: Tensor,
@@ -137,7 +137,7 @@ impl Chunks {
         Ok(Self { q: q.reshape((b * kv * n, CHUNK, (), d))?, k: cut(k)?, v: cut(v)?, sums })
     }
 
-    /// Of keys in the query's own chunk: `(M, C, g, d)`.
+    /// The part that keys in the query's own chunk give: `(M, C, g, d)`.
     fn within(&self) -> Result<Tensor> {
         let (m, c, g, d) = self.q.dims4()?;
         let later: Vec<f32> = (0..c * c).map(|at| if at % c <= at / c { 0.0 } else { MASKED }).collect();
@@ -150,7 +150,7 @@ impl Chunks {
         weights.matmul(&self.v)?.reshape((m, c, g, d))
     }
 
-    /// Of the state that the chunks before have left, `n` chunks a sequence: `(M, C, g, d)`.
+    /// The part that the state of the chunks before gives, `n` chunks a sequence: `(M, C, g, d)`.
     fn carried(&self, n: usize) -> Result<Tensor> {
         let (m, c, g, d) = self.q.dims4()?;
         let last = self.sums.narrow(1, c - 1, 1)?; // (M,1,d)

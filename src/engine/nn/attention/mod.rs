@@ -22,7 +22,10 @@ pub use packed::PackedAttention;
 
 use super::{
     Tap,
-    fused::{attention::AttentionSpec, evolution::EvolutionSizes},
+    fused::{
+        attention::{AttentionSpec, ScoreBias},
+        evolution::EvolutionSizes,
+    },
 };
 
 /// Errors: a window of 0.
@@ -46,8 +49,8 @@ pub trait Attention: std::fmt::Debug + Send + Sync {
     }
 
     /// Same as [`Attention::forward`], for the tokens after those in the cache, which takes them in; gradients end at what
-    /// it held. An error of a variant that cannot go on so.
-    fn forward_after(&self, _x: &Tensor, _cache: &mut KeyValueCache) -> Result<Tensor> {
+    /// it held, and the bias of the scores, which is made where there is none yet. An error of a variant that cannot go on so.
+    fn forward_after(&self, _x: &Tensor, _cache: &mut KeyValueCache, _bias: &mut Option<ScoreBias>) -> Result<Tensor> {
         bail!("this attention begins every text anew")
     }
 

@@ -6,7 +6,7 @@ use candle_core::{Result, Tensor, bail};
 use super::{Attention, FusedAttention, KeyValueCache, check_window};
 use crate::nn::{
     Params, Tap,
-    fused::attention::{AttentionSpec, reference_without_norms, without_norms},
+    fused::attention::{AttentionSpec, ScoreBias, reference_without_norms, without_norms},
     layers::Affine,
 };
 
@@ -60,8 +60,8 @@ impl Attention for PackedAttention {
         self.proj.forward(&y)
     }
 
-    fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
-        self.proj.forward(&cache.attend(&self.qkv.forward(x)?, self.spec)?)
+    fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache, bias: &mut Option<ScoreBias>) -> Result<Tensor> {
+        self.proj.forward(&cache.attend(&self.qkv.forward(x)?, self.spec, bias)?)
     }
 
     fn fused(&self) -> Option<FusedAttention<'_>> {

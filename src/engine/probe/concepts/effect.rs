@@ -13,7 +13,7 @@ use crate::{
     analysis::statistics::{difference, mean},
     corpus::generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     models::capabilities::Intervention,
-    probe::prelude::*,
+    probe::{prelude::*, prompt::log_probs_at},
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
 
@@ -47,7 +47,7 @@ impl Probe for ConceptEffectProbe {
         let before = run.losses(None, 0)?;
         let own = difference(&run.losses(Some(&asked.change), 1)?, &before);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
-        let null = MatchedNull::new(model, &texts, &asked.change, cx.device)?;
+        let null = MatchedNull::new(model, &texts, &asked.change)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
         let mut drawn = vec![];
         for draw in 0..args.draws {
@@ -111,10 +111,9 @@ impl Test<'_> {
             let log_probs = read_rows(self.model, &ids, change, self.device)?; // (B, T, V)
             for (k, row) in part.iter().enumerate() {
                 // position s tells of token s + 1
-                let tokens = row.ids.len() - row.from;
-                let targets = Tensor::from_slice(&row.ids[row.from..], (tokens, 1), self.device)?;
-                let found = log_probs.get(k)?.narrow(0, row.from - 1, tokens)?.gather(&targets, 1)?;
-                all.push(-mean(&host::to_f64(&found)?));
+                let followed = &row.ids[row.from..];
+                let places = log_probs.get(k)?.narrow(0, row.from - 1, followed.len())?;
+                all.push(-mean(&log_probs_at(&places, followed)?));
             }
         }
         Ok(all)

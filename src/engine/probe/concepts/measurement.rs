@@ -22,8 +22,8 @@ pub(super) fn concept_search(
     }
     let random_search = |r: &SearchResult| RandomSearch {
         search: r.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::Search)),
-        first: r.first(),
-        best: r.best(),
+        first: r.first_correlation(),
+        best: r.best_correlation(),
     };
     let noun = |n: &super::Noun| ConceptNoun { name: n.name.clone(), class: n.class.clone() };
     Ok(ConceptSearch {

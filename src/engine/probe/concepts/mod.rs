@@ -105,7 +105,7 @@ pub struct ConceptVerdict {
 impl ConceptVerdict {
     /// Judges a search against the same search in random models.
     pub fn new(question: &ConceptQuestion, search: &SearchResult, random: &[SearchResult]) -> Self {
-        let best_random = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
+        let best_random = random.iter().map(SearchResult::best_correlation).fold(f64::NAN, f64::max);
         let languages = question.languages.len().min(2);
         let confirmed: Vec<usize> = (0..search.synapses.len())
             .filter(|&k| {
@@ -132,7 +132,7 @@ fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize],
         return format!(
             "No synapse confirmed for {concept}. The first of the ranking has {:.2} {kept}, the best of {models} random models \
              {random:.2}; a corrected p of at most {LEVEL}{languages} and a margin of {MARGIN} are asked for.",
-            search.first(),
+            search.first_correlation(),
         );
     };
     let s = &search.synapses[k];

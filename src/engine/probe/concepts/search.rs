@@ -94,12 +94,12 @@ pub struct SearchResult {
 
 impl SearchResult {
     /// The greatest correlation of any confirmed synapse on new nouns in new frames.
-    pub fn best(&self) -> f64 {
+    pub fn best_correlation(&self) -> f64 {
         self.synapses.iter().map(|s| s.r(SplitSide::BothNew)).fold(f64::NAN, f64::max)
     }
 
     /// The correlation of the synapse ranked first.
-    pub fn first(&self) -> f64 {
+    pub fn first_correlation(&self) -> f64 {
         self.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::BothNew))
     }
 }

@@ -7,7 +7,7 @@
 mod search;
 mod tally;
 
-pub use search::{ContextSearch, Followed, search};
+pub use search::{ContextSearch, TrackedActivation, search};
 pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
 
 use crate::{
@@ -80,7 +80,7 @@ impl Probe for TopContextsProbe {
 }
 
 /// The activation that the arguments ask for.
-fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<Followed> {
+fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActivation> {
     let layer = usize::try_from(args.layer).ok();
     let part = match args.of {
         FollowedKind::X => Part::X,
@@ -89,7 +89,7 @@ fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<Followed> {
             let (Some(layer), Some(i), Some(j)) = (layer, args.i, args.j) else {
                 candle_core::bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
             };
-            return Ok(Followed::Synapse(Synapse { layer, i, j }));
+            return Ok(TrackedActivation::Synapse(Synapse { layer, i, j }));
         }
     };
     let named = read_neurons(&args.neuron, shape.heads, shape.per_head()).map_err(Error::Msg)?;
@@ -98,7 +98,7 @@ fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<Followed> {
             "one neuron is followed at a time: select one in the graph, or write head:index, such as 0:12"
         )
     };
-    Ok(Followed::Neuron { neuron, part, layer })
+    Ok(TrackedActivation::Neuron { neuron, part, layer })
 }
 
 /// The part of the text, and what it is called.
@@ -149,9 +149,9 @@ pub fn top_contexts(
         fires: token.fires as f64 / token.count.max(1) as f64,
     };
     let (symbol, neuron) = match how.followed {
-        Followed::Neuron { neuron, part: Part::X, .. } => ("x", Some(neuron)),
-        Followed::Neuron { neuron, part: Part::Y, .. } => ("y", Some(neuron)),
-        Followed::Synapse(_) => ("y x", None),
+        TrackedActivation::Neuron { neuron, part: Part::X, .. } => ("x", Some(neuron)),
+        TrackedActivation::Neuron { neuron, part: Part::Y, .. } => ("y", Some(neuron)),
+        TrackedActivation::Synapse(_) => ("y x", None),
     };
     let (bin_edges, bin_counts) = histogram(&tally.bins);
     TopContexts {

@@ -9,7 +9,7 @@ use crate::{
 
 /// The activation that is followed through the text. Neuron i of head h has number h N + i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Followed {
+pub enum TrackedActivation {
     /// A neuron's activation in one layer, or the greatest of all layers.
     Neuron {
         /// The number of the neuron.
@@ -27,7 +27,7 @@ pub enum Followed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextSearch {
     /// The activation that is followed.
-    pub followed: Followed,
+    pub followed: TrackedActivation,
     /// Tokens of a window; each is read from an empty state.
     pub window: usize,
     /// The number of windows that are kept.
@@ -41,7 +41,7 @@ const AT_ONCE: usize = 1 << 22;
 /// Windows that are read side by side at most.
 const ROWS: usize = 32;
 
-impl Followed {
+impl TrackedActivation {
     /// # Errors
     /// If the model has no such neuron or layer.
     pub fn check(self, shape: &SynapseShape) -> Result<()> {
@@ -124,7 +124,7 @@ impl Factor {
 type Values = (Vec<f32>, Vec<usize>);
 
 /// Reads windows of equal length side by side, each from an empty state.
-fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed) -> Result<Vec<Values>> {
+fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: TrackedActivation) -> Result<Vec<Values>> {
     let t = rows.first().map_or(0, |row| row.len());
     let products = followed.products(model.shape().layers);
     let paths: Vec<String> = products.iter().flatten().map(Factor::path).collect();

@@ -1,7 +1,8 @@
-//! How fast a flow goes, how much its path bends and how much it stretches, along its depth.
+//! The speed of a flow, the bend of its path and the stretch of distances, along its depth.
 
 use super::{FlowInput, Rhs, basis};
 use crate::{
+    analysis::statistics,
     models::capabilities::FlowModel,
     probe::prelude::*,
     telemetry::measurements::{FlowAlongArgs, FlowMotion},
@@ -113,7 +114,7 @@ fn along_depths(states: &[Tensor]) -> impl Iterator<Item = (f64, &Tensor)> {
 }
 
 fn norm(x: &Tensor) -> Result<f64> {
-    Ok(host::to_f64(x)?.iter().map(|v| v * v).sum::<f64>().sqrt())
+    Ok(statistics::norm(&host::to_f64(x)?))
 }
 
 /// x over its length; where it has none, all ones.

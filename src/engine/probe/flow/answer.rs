@@ -99,7 +99,7 @@ fn language(
 fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor]) -> Result<FlowPaths> {
     let mut places: Vec<Vec<f32>> = vec![vec![]; input.tokens.len()];
     for state in states {
-        for (path, row) in places.iter_mut().zip(input.rows(state)?) {
+        for (path, row) in places.iter_mut().zip(host::rows_f64(state)?) {
             path.extend(basis.place(&row).iter().map(|v| *v as f32));
         }
     }

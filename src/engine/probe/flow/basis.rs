@@ -7,7 +7,7 @@ use crate::{
         pca::{self, PrincipalComponent},
         statistics::{difference, dot, mean_row},
     },
-    nn::{Result, Tensor},
+    nn::{Result, Tensor, host},
     ode::{self, Method, SolverOptions},
 };
 
@@ -28,7 +28,7 @@ impl Basis {
     /// {-1, 0, 1} (the other controls as asked) and four depths. Of displacements, because the tokens
     /// themselves lie far apart and would take the axes. In the plane: its own axes.
     pub fn new(input: &FlowInput<'_>, params: &SolveParams) -> Result<Self> {
-        let starts = input.rows(&input.start)?;
+        let starts = host::rows_f64(&input.start)?;
         let dims = starts.first().map_or(0, Vec::len);
         let options = SolverOptions { keep_states: true, ..SolverOptions::fixed(Method::EULER, STEPS) };
         let (mut moved, mut followed) = (vec![], vec![starts[input.token].clone()]);
@@ -36,7 +36,7 @@ impl Basis {
             let rhs = input.rhs(params.at_u0(u0))?;
             let solution = ode::solve(&rhs, &input.start, ode::Span::UNIT, &options)?;
             for (_, state) in &solution.states[1..] {
-                let rows = input.rows(state)?;
+                let rows = host::rows_f64(state)?;
                 followed.push(rows[input.token].clone());
                 moved.extend(rows.iter().zip(&starts).map(|(h, s)| difference(h, s)));
             }

@@ -2,14 +2,13 @@
 //! asked on prompts whose nouns no steering prompt had, for the words of both classes.
 
 use super::{
-    FlowInput, SolveParams,
+    FlowInput, SolveParams, end_as_trained,
     sweep::classes::{groups, shares},
     words,
 };
 use crate::{
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
     models::capabilities::{FlowModel, LanguageFlow, Steering},
-    ode::{self, Method, SolverOptions},
     probe::prelude::*,
     telemetry::measurements::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
@@ -84,17 +83,8 @@ fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<
     Ok(ClassShares { prompts, plus, minus, plus_unsteered, minus_unsteered })
 }
 
-fn as_trained(model: &dyn LanguageFlow) -> SolverOptions {
-    SolverOptions::fixed(Method::EULER, model.training_steps())
-}
-
-fn end_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Tensor> {
-    let rhs = input.rhs(params.at_u0(u0))?;
-    Ok(ode::solve(&rhs, &input.start, ode::Span::UNIT, &as_trained(model))?.end)
-}
-
 fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Vec<f64>> {
-    words::next(model, &end_at(input, params, model, u0)?)
+    words::next(model, &end_as_trained(model, params.at_u0(u0), &input.start)?)
 }
 
 /// The prompt and how it goes on.

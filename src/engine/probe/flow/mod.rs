@@ -18,7 +18,7 @@ pub use sweep::FlowSweep;
 
 use crate::{
     models::capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering},
-    ode::SolverOptions,
+    ode::{self, Method, SolverOptions},
     probe::prelude::*,
     telemetry::measurements::FlowArgs,
 };
@@ -121,7 +121,7 @@ impl<'a> FlowInput<'a> {
         }
         ids.truncate(model.positions());
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
-        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
+        let start = embedded(model, &ids, cx.device)?; // (1,T,D)
         let token = followed(args.token, ids.len());
         Ok(Self { target: FlowTarget::Language(model), start, ids, tokens, prompt, token })
     }
@@ -149,12 +149,6 @@ impl<'a> FlowInput<'a> {
         Ok(Box::new(move |t, y| field.at(t, y)))
     }
 
-    /// The rows of a state, one a token or start: `(1, T, D)` or `(N, 2)`.
-    pub fn rows(&self, state: &Tensor) -> Result<Vec<Vec<f64>>> {
-        let dims = state.dim(candle_core::D::Minus1)?;
-        Ok(host::to_f64(state)?.chunks(dims).map(<[f64]>::to_vec).collect())
-    }
-
     pub fn target(&self) -> FlowTarget<'a> {
         self.target
     }
@@ -180,6 +174,17 @@ impl<'a> FlowInput<'a> {
             FlowTarget::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
         }
     }
+}
+
+/// Ids `(1, T)` as the states in which the flow begins, `(1, T, D)`.
+fn embedded(model: &dyn LanguageFlow, ids: &[u32], device: &Device) -> Result<Tensor> {
+    Ok(model.embed(&one_text(ids, device)?)?.detach())
+}
+
+/// The states at the end of a flow from these on, `(B, T, D)`, as the model was trained: in its own Euler steps.
+fn end_as_trained(model: &dyn LanguageFlow, control: FlowControl, start: &Tensor) -> Result<Tensor> {
+    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
+    Ok(ode::solve(&*model.field(control)?, start, ode::Span::UNIT, &options)?.end)
 }
 
 /// The token of this number, counted from the end where it is negative.

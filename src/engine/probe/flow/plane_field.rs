@@ -34,7 +34,7 @@ impl Probe for FlowField {
         } else {
             input.start.clone()
         };
-        let row = input.rows(&state)?.swap_remove(input.token);
+        let row = host::rows_f64(&state)?.swap_remove(input.token);
         let here = basis.place(&row);
         let extent = extent(&input, &basis, &here);
         let FieldExtent { x0, x1, y0, y1 } = extent;
@@ -82,7 +82,7 @@ fn velocities(
         let row = state.narrow(0, input.token, 1)?; // (1, 2)
         let moved = Tensor::from_vec(flat, (offsets.len(), dims), device)?.to_dtype(state.dtype())?;
         let all = rhs(tau, &moved.broadcast_add(&row)?)?; // (cells, 2)
-        return Ok(host::to_f64(&all)?.chunks(dims).map(<[f64]>::to_vec).collect());
+        return host::rows_f64(&all);
     }
     // Attention looks back only: what comes after the followed token plays no part.
     let t = input.token + 1;
@@ -91,5 +91,5 @@ fn velocities(
     let own = (before.narrow(1, input.token, 1)? + moved)?;
     let all = if input.token == 0 { own } else { Tensor::cat(&[&before.narrow(1, 0, input.token)?, &own], 1)? };
     let velocity = rhs(tau, &all)?.narrow(1, input.token, 1)?;
-    Ok(host::to_f64(&velocity)?.chunks(dims).map(<[f64]>::to_vec).collect())
+    host::rows_f64(&velocity)
 }

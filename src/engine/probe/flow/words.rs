@@ -1,12 +1,11 @@
 //! Readouts at the end of a flow: the next word's distribution, the share of each class in it, and the continuation of
 //! the text.
 
-use super::{FlowInput, SolveParams};
+use super::{FlowInput, SolveParams, embedded, end_as_trained};
 use crate::{
     analysis::statistics::{largest, softmax},
     corpus::generated::steering::GOOD,
     models::capabilities::LanguageFlow,
-    ode::{self, Method, SolverOptions},
     probe::prelude::*,
 };
 
@@ -61,8 +60,6 @@ pub fn continuation(
     cx: &ProbeInputs<'_>,
     first: u32,
 ) -> Result<Vec<u32>> {
-    let rhs = input.rhs(params.control)?;
-    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
     let mut said = vec![first];
     let mut ids = input.ids.clone();
     while said.len() < WORDS && ids.len() + 1 < model.positions() {
@@ -71,9 +68,8 @@ pub fn continuation(
             break;
         }
         ids.push(newest);
-        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach();
-        let solution = ode::solve(&rhs, &start, ode::Span::UNIT, &options)?;
-        let p = next(model, &solution.end)?;
+        let end = end_as_trained(model, params.control, &embedded(model, &ids, cx.device)?)?;
+        let p = next(model, &end)?;
         said.extend(top(&p, 1));
     }
     Ok(said)

@@ -1,4 +1,4 @@
-//! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
+//! The relaxation of a distribution under a generator: forward Euler, the exact flow, and single particles.
 
 use super::{ControlledModel, GeneratorQuery};
 use crate::{

@@ -1,5 +1,5 @@
-//! Where a learned map to stationary distributions is wrong: over a plane of controls, inside of what it was trained on and
-//! beyond.
+//! The error of a learned map to stationary distributions over a plane of controls, inside of the range that it was trained
+//! on and beyond.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

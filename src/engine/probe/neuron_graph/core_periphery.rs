@@ -1,4 +1,4 @@
-//! How far the thresholded graph has a core, beside rewired graphs of the same degrees.
+//! The core of the thresholded graph, beside those of rewired graphs with the same degrees.
 
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{

@@ -33,7 +33,7 @@ impl Factors {
     /// A head that the model lacks, and those of reading the text.
     pub fn new(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
         match question.through {
-            Matrix::Sigma => Self::from_text(model, question, cx)?.of_heads(question.heads),
+            Matrix::Sigma => Self::from_text(model, question, cx)?.restricted_to(question.heads),
             Matrix::X | Matrix::Y => Self::from_weights(model, question),
         }
     }
@@ -66,7 +66,7 @@ impl Factors {
         let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
         let (a, b) = (host::to_f32(&decoder)?, host::to_f32(&encoder.transpose(1, 2)?)?);
         let width = shape.d_model;
-        Self { a, b, width, first: (0, 0), same: true, shape }.of_heads(question.heads)
+        Self { a, b, width, first: (0, 0), same: true, shape }.restricted_to(question.heads)
     }
 
     /// The factors of any two matrices.
@@ -80,14 +80,14 @@ impl Factors {
         Self { a: a.clone(), b: b.clone(), width: *width, first: (0, first), same, shape }
     }
 
-    fn of_heads(self, heads: Option<(usize, usize)>) -> Result<Self> {
+    fn restricted_to(self, heads: Option<(usize, usize)>) -> Result<Self> {
         match heads {
             None => Ok(self),
             Some((from, to)) => self.between(from, to),
         }
     }
 
-    /// Of the whole graph the part between the neurons of one head and those of another, counted from 0.
+    /// The part of the whole graph between the neurons of one head and those of another, counted from 0.
     ///
     /// # Errors
     /// A head that the model lacks.

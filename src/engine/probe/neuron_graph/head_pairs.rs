@@ -1,4 +1,4 @@
-//! How the entries of G are spread between every two heads, beside random products.
+//! The distribution of the entries of G between every two heads, beside random products.
 
 use super::{Factors, GraphQuery};
 use crate::{

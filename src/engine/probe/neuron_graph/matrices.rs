@@ -77,7 +77,7 @@ impl MatrixPair {
 ///
 /// # Errors
 /// Another probe, arguments that it does not have or that only a model has, and an answer that is no longer wanted.
-pub fn of_matrices(
+pub fn ask_matrices(
     probe: &str,
     pair: &MatrixPair,
     args: &Args,
@@ -107,7 +107,10 @@ pub fn of_matrices(
 mod tests {
     use super::*;
     use crate::{
-        models::{FamilySpec, bdh::BdhSpec},
+        models::{
+            Trainable,
+            bdh::{Bdh, BdhSpec},
+        },
         nn::Device,
         probe::neuron_graph::neuron_graph,
         telemetry::{Payload, measurements::NeuronGraph},
@@ -127,7 +130,7 @@ mod tests {
     #[test]
     fn matrices_of_a_model_give_the_graph_of_the_model() {
         let spec = BdhSpec { d_model: 8, heads: 1, neurons: 64, layers: 1, ..BdhSpec::default() };
-        let model = spec.build(16, 3, &Device::Cpu).unwrap();
+        let model = Bdh::new(&spec, 16, 3, &Device::Cpu).unwrap();
         let weight = |name: &str| model.params().get(name).unwrap().as_tensor().detach();
         let (decoder, encoder) = (weight("decoder"), weight("encoder").squeeze(0).unwrap());
         assert_eq!((decoder.dims(), encoder.dims()), (&[64, 8][..], &[8, 64][..]));
@@ -135,7 +138,7 @@ mod tests {
         let args = NeuronGraphArgs { edges: 100, ..NeuronGraphArgs::default() };
         let capabilities = model.capabilities();
         let (own, _) = neuron_graph(capabilities.synapses.unwrap(), &args, 5).unwrap();
-        let answers = of_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap();
+        let answers = ask_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap();
         assert!(answers[0].about.starts_with("G from decoder to encoder, excitatory"), "{}", answers[0].about);
         let named = graph(answers);
         assert_eq!((&named.neurons, &named.edges, &named.core), (&own.neurons, &own.edges, &own.core));
@@ -160,7 +163,7 @@ mod tests {
     fn two_sets_of_neurons_are_numbered_apart() {
         let pair = MatrixPair::new(("a", &matrix(5, 7)), ("b", &matrix(9, 7))).unwrap();
         let args = NeuronGraphArgs { edges: 10, ..NeuronGraphArgs::default() };
-        let graph = graph(of_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap());
+        let graph = graph(ask_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap());
         assert!(graph.neurons.iter().any(|n| *n < 5) && graph.neurons.iter().all(|n| *n < 14));
         let summary = graph.summary.unwrap();
         assert_eq!((summary.neurons, summary.entries), (14, 45));
@@ -170,12 +173,12 @@ mod tests {
     fn what_only_a_model_has_is_refused() {
         let pair = MatrixPair::new(("a", &matrix(6, 3)), ("b", &matrix(6, 3))).unwrap();
         let ask = |probe: &str, args: &NeuronGraphArgs| {
-            of_matrices(probe, &pair, &args.to_args(), 1, Progress::none()).err().map(|e| e.to_string())
+            ask_matrices(probe, &pair, &args.to_args(), 1, Progress::none()).err().map(|e| e.to_string())
         };
         let heads = NeuronGraphArgs { from_head: 1, to_head: 1, ..NeuronGraphArgs::default() };
         assert!(ask("neuron_graph", &heads).is_some_and(|words| words.contains("no heads")));
         assert!(ask("graph_neuron", &NeuronGraphArgs::default()).is_some_and(|words| words.contains("can")));
         let modularity = GraphModularityArgs::default().to_args();
-        assert_eq!(of_matrices("graph_modularity", &pair, &modularity, 1, Progress::none()).unwrap().len(), 1);
+        assert_eq!(ask_matrices("graph_modularity", &pair, &modularity, 1, Progress::none()).unwrap().len(), 1);
     }
 }

@@ -21,7 +21,7 @@ pub use core_periphery::CorePeriphery;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
 pub use head_pairs::HeadPairs;
-pub use matrices::{MATRIX_PROBES, MatrixPair, of_matrices};
+pub use matrices::{MATRIX_PROBES, MatrixPair, ask_matrices};
 pub use neuron::GraphNeuron;
 pub use null_models::GraphModularity;
 pub use write_intervals::WriteIntervals;

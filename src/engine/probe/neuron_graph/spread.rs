@@ -1,4 +1,4 @@
-//! How the entries of G are spread.
+//! The distribution of the entries of G.
 
 use crate::{
     analysis::graph::product::{Sign, Spread},

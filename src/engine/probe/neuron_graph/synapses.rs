@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What y of one layer and x of the next were at each token of a text.
+/// The values of y of one layer and of x of the next at each token of a text.
 pub(super) struct SynapseFactors {
     /// (n, T)
     pub y: Vec<f32>,
@@ -31,7 +31,7 @@ impl SynapseFactors {
         let ids = Prompt::read(cx, "", 0, question.tokens)?.ids;
         let (n, tokens) = (shape.neurons, ids.len());
         let (mut y, mut x) = (vec![0f32; n * tokens], vec![0f32; n * tokens]);
-        firing::read(model, &ids, cx.device, |chunk| {
+        firing::read(model, &ids, |chunk| {
             for token in 0..chunk.tokens {
                 let at = chunk.from + token;
                 let rows =

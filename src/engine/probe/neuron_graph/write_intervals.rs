@@ -68,7 +68,7 @@ fn firing_times(
     cx: &ProbeInputs<'_>,
 ) -> Result<[Vec<Vec<u32>>; 2]> {
     let mut times = [(); 2].map(|()| vec![vec![]; model.shape().neurons]);
-    firing::read(model, ids, cx.device, |chunk| {
+    firing::read(model, ids, |chunk| {
         cx.progress.at(chunk.from, ids.len())?;
         for token in 0..chunk.tokens {
             let at = (chunk.from + token) as u32;

@@ -1,19 +1,21 @@
 //! Adaptation and forgetting (appendices E and F of arXiv 2604.08556): own text, a foreign one, own text again. A model with
 //! fast weights learns while it reads; of any other a copy is fine-tuned on the foreign text, window by window.
 
+use std::ops::Range;
+
 use super::{
     fast_weights::numbers,
     reading::{StreamReader, TokenCosts, nats},
-    texts::StreamTexts,
+    texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::statistics::{mean, t_interval},
+    analysis::statistics::{difference, mean, t_interval},
     models::{
         Trainable,
         capabilities::{FastWeightRule, TextStream},
     },
     nn::{AdamW, Batch, Error, Result, Tap, optimiser::AdamWSpec},
-    probe::{Answer, FromModel, Probe, ProbeInputs, Progress},
+    probe::{Answer, FromModel, Probe, ProbeInputs, Progress, subject::copy_of},
     telemetry::measurements::{Adaptation, AdaptationArgs, AdaptationSetting, ShareWithInterval},
 };
 
@@ -45,8 +47,9 @@ impl Probe for AdaptationProbe {
     fn ask(model: AdaptingModel<'_>, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let able = model.0.capabilities();
         let window = args.window.min(able.positions.unwrap_or(usize::MAX));
-        let sizes = (args.streams, (5 * args.tokens / 2).max(5 * window));
-        let texts = StreamTexts::new(cx.corpus, sizes, 5 * window, 1)?;
+        let least = 5 * window;
+        let sizes = StreamSizes { rows: args.streams, len: (5 * args.tokens / 2).max(least), least, foreign: 1 };
+        let texts = StreamTexts::new(cx.corpus, sizes)?;
         let [own, foreign] = &texts.texts[..] else {
             return Err(Error::Msg(format!("There is no foreign text to learn from. {}", texts.notes.join(" "))));
         };
@@ -55,7 +58,7 @@ impl Probe for AdaptationProbe {
             reader: StreamReader { texts: &texts, device: cx.device },
             phases: Phases::new(texts.len, window),
             window,
-            vocab: cx.corpus.vocab(),
+            cx,
         };
         let has_fast_weights = able.fast_weights.is_some() && able.streaming.is_some();
         let (method, usual) = if has_fast_weights { ("fast weights", RATES) } else { ("fine-tuning", LEARNING_RATES) };
@@ -79,8 +82,8 @@ impl Probe for AdaptationProbe {
             own: own.name.clone(),
             foreign: foreign.name.clone(),
             streams: texts.rows,
-            own_tokens: learner.phases.after.1 - learner.phases.after.0,
-            foreign_tokens: learner.phases.foreign.1,
+            own_tokens: learner.phases.after.len(),
+            foreign_tokens: learner.phases.foreign.end,
             foreign_perplexity: mean(&plain.foreign).exp(),
             own_perplexity: mean(&plain.own).exp(),
             settings: rates.iter().enumerate().map(setting).collect::<Result<_>>()?,
@@ -93,16 +96,17 @@ impl Probe for AdaptationProbe {
 
 /// Stretches of the streams, in whole windows: the own text's first two fifths, all of the foreign one, and the own text's last
 /// two fifths.
+#[derive(Clone)]
 struct Phases {
-    before: (usize, usize),
-    foreign: (usize, usize),
-    after: (usize, usize),
+    before: Range<usize>,
+    foreign: Range<usize>,
+    after: Range<usize>,
 }
 
 impl Phases {
     fn new(len: usize, window: usize) -> Self {
         let fifth = (len / (5 * window)).max(1) * window;
-        Self { before: (0, 2 * fifth), foreign: (0, 5 * fifth), after: (3 * fifth, 5 * fifth) }
+        Self { before: 0..2 * fifth, foreign: 0..5 * fifth, after: 3 * fifth..5 * fifth }
     }
 }
 
@@ -122,8 +126,8 @@ impl Costs {
 }
 
 /// The share by which perplexity is higher with `changed` than with `plain`.
-fn added(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
-    let differences: Vec<f64> = changed.iter().zip(plain).map(|(a, b)| a - b).collect();
+pub(super) fn added(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
+    let differences = difference(changed, plain);
     let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
     let share = |nats: f64| nats.exp() - 1.0;
     ShareWithInterval { mean: share(mean(&differences)), low: share(low), high: share(high) }
@@ -145,11 +149,11 @@ struct Learner<'a> {
     reader: StreamReader<'a>,
     phases: Phases,
     window: usize,
-    vocab: usize,
+    cx: &'a ProbeInputs<'a>,
 }
 
 impl Learner<'_> {
-    /// By one stream, whose fast weights learn at this rate; without a rate there are none.
+    /// Reads by one stream, whose fast weights learn at this rate; without a rate there are none.
     fn streamed(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
         let able = self.model.capabilities();
         let (Some(learning), Some(plain)) = (able.fast_weights, able.streaming) else {
@@ -160,7 +164,7 @@ impl Learner<'_> {
             Some(rate) => learning.stream_with_fast_weights(&rule(rate)),
             None => plain.stream(),
         };
-        let Phases { before, foreign, after } = self.phases;
+        let Phases { before, foreign, after } = self.phases.clone();
         self.reader.read(OWN, before, stream.as_mut(), progress.piece(0, 3))?;
         let foreign = self.reader.read(FOREIGN, foreign, stream.as_mut(), progress.piece(1, 3))?;
         let own = self.reader.read(OWN, after, stream.as_mut(), progress.piece(2, 3))?;
@@ -169,12 +173,10 @@ impl Learner<'_> {
 
     /// By a copy of the model, window by window; every window of the foreign text is read and then learned from at this rate.
     fn fine_tuned(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
-        let mut copy = self.model.spec().build(self.vocab, 0, self.reader.device)?;
-        for (name, value) in self.model.params().iter() {
-            copy.params().load(name, value.as_tensor())?;
-        }
-        let foreign = self.windows(copy.as_mut(), FOREIGN, self.phases.foreign, rate, progress.piece(0, 2))?;
-        let own = self.windows(copy.as_mut(), OWN, self.phases.after, None, progress.piece(1, 2))?;
+        let mut copy = copy_of(self.model, self.cx)?;
+        let Phases { foreign, after, .. } = self.phases.clone();
+        let foreign = self.windows(copy.as_mut(), FOREIGN, foreign, rate, progress.piece(0, 2))?;
+        let own = self.windows(copy.as_mut(), OWN, after, None, progress.piece(1, 2))?;
         Ok(Costs::new(&foreign, &own))
     }
 
@@ -182,24 +184,20 @@ impl Learner<'_> {
         &self,
         model: &mut dyn Trainable,
         text: usize,
-        (from, to): (usize, usize),
+        span: Range<usize>,
         rate: Option<f64>,
         progress: Progress<'_>,
     ) -> Result<TokenCosts> {
-        let (rows, len, window, device) = (self.reader.texts.rows, to - from, self.window, self.reader.device);
-        let mut costs = TokenCosts { len, nats: vec![0.0; rows * len], uncertainty: vec![] };
+        let (rows, window) = (self.reader.texts.rows, self.window);
+        let mut costs = TokenCosts::unread(rows, span.len());
         let spec = AdamWSpec { weight_decay: 0.0, ..AdamWSpec::default() };
         let mut adam = rate.map(|_| AdamW::new(model.params(), spec)).transpose()?;
-        for (step, begin) in (1..).zip((from..to).step_by(window)) {
-            progress.at(begin - from, len)?;
-            let part = |is_input| self.reader.part(text, begin, begin + window, is_input);
-            let (inputs, targets) = (part(true), part(false));
-            let batch = Batch::from_ids(&inputs, &targets, rows, window, device)?;
-            let read = nats(&model.token_model()?.logits(&batch.tokens, &mut Tap::off())?, &targets)?;
-            for (row, read) in read.chunks(window).enumerate() {
-                let at = row * len + begin - from;
-                costs.nats[at..at + window].copy_from_slice(read);
-            }
+        for (step, begin) in (1..).zip(span.clone().step_by(window)) {
+            progress.at(begin - span.start, span.len())?;
+            let [inputs, targets] = self.reader.part(text, begin..begin + window);
+            let batch = Batch::from_ids(&inputs, &targets, rows, window, self.reader.device)?;
+            let logits = model.token_model()?.logits(&batch.tokens, &mut Tap::off())?;
+            costs.put(begin - span.start, &nats(&logits, &targets)?);
             if let (Some(adam), Some(rate)) = (&mut adam, rate) {
                 model.begin_step(step)?;
                 let grads = model.loss(&batch)?.total.backward()?;
@@ -226,8 +224,8 @@ mod tests {
     #[test]
     fn phases_are_whole_windows() {
         let phases = Phases::new(5010, 64);
-        assert_eq!((phases.before, phases.foreign, phases.after), ((0, 1920), (0, 4800), (2880, 4800)));
+        assert_eq!((phases.before, phases.foreign, phases.after), (0..1920, 0..4800, 2880..4800));
         let phases = Phases::new(40, 8);
-        assert_eq!((phases.before, phases.foreign, phases.after), ((0, 16), (0, 40), (24, 40)));
+        assert_eq!((phases.before, phases.foreign, phases.after), (0..16, 0..40, 24..40));
     }
 }

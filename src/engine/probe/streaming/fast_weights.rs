@@ -2,11 +2,11 @@
 //! and what remains of the model without the trained weights.
 
 use super::{
+    adaptation::added,
     reading::{StreamReader, TokenCosts},
-    texts::StreamTexts,
+    texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::statistics::{mean, t_interval},
     models::capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
     probe::prelude::*,
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
@@ -44,7 +44,8 @@ impl Probe for FastWeightSweep {
     fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let LearningReader { learning: model, plain } = model;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
-        let texts = StreamTexts::new(cx.corpus, (args.streams, args.tokens), MIN_TOKENS, FOREIGN)?;
+        let sizes = StreamSizes { rows: args.streams, len: args.tokens, least: MIN_TOKENS, foreign: FOREIGN };
+        let texts = StreamTexts::new(cx.corpus, sizes)?;
         let reader = StreamReader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
         let mut baseline: Vec<TokenCosts> = vec![];
@@ -117,13 +118,11 @@ impl RuleSweep<'_> {
         for (text, baseline) in self.baseline.iter().enumerate() {
             let mut stream = self.model.stream_with_fast_weights(rule);
             let costs = self.reader.read_all(text, stream.as_mut(), progress.piece(text, self.baseline.len()))?;
-            let differences: Vec<f64> =
-                costs.by_stream().iter().zip(baseline.by_stream()).map(|(now, plain)| now - plain).collect();
-            let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
+            let change = added(&baseline.by_stream(), &costs.by_stream());
             found.perplexity.0.push(costs.perplexity());
-            found.change.0.push(mean(&differences).exp() - 1.0);
-            found.change_low.0.push(low.exp() - 1.0);
-            found.change_high.0.push(high.exp() - 1.0);
+            found.change.0.push(change.mean);
+            found.change_low.0.push(change.low);
+            found.change_high.0.push(change.high);
         }
         Ok(found)
     }

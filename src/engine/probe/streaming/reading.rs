@@ -1,9 +1,15 @@
 //! Reads streams part by part and keeps what every token cost.
 
+use std::ops::Range;
+
 use candle_core::D;
 
-use super::texts::StreamTexts;
-use crate::{analysis::statistics::mean, models::capabilities::TextStream, probe::prelude::*};
+use super::texts::{StreamText, StreamTexts};
+use crate::{
+    analysis::statistics::mean,
+    models::capabilities::TextStream,
+    probe::{prelude::*, prompt::log_probs_at},
+};
 
 /// Tokens of each stream that are read at once.
 const AT_ONCE: usize = 100;
@@ -18,6 +24,16 @@ pub(super) struct TokenCosts {
 }
 
 impl TokenCosts {
+    /// Costs of so many streams that are still to be read.
+    pub fn unread(rows: usize, len: usize) -> Self {
+        Self { len, nats: vec![0.0; rows * len], uncertainty: vec![] }
+    }
+
+    /// Puts the nats of a stretch of every stream, `(rows, tokens)`, where it begins.
+    pub fn put(&mut self, begin: usize, nats: &[f64]) {
+        put_stretch(&mut self.nats, self.len, begin, nats);
+    }
+
     /// Mean nats of each stream.
     pub fn by_stream(&self) -> Vec<f64> {
         self.nats.chunks(self.len).map(mean).collect()
@@ -29,6 +45,15 @@ impl TokenCosts {
     }
 }
 
+/// Puts a stretch of every stream, `(rows, tokens)`, into all of them, `(rows, len)`, where it begins.
+fn put_stretch(streams: &mut [f64], len: usize, begin: usize, stretch: &[f64]) {
+    let rows = (streams.len() / len.max(1)).max(1);
+    let tokens = (stretch.len() / rows).max(1);
+    for (stream, part) in streams.chunks_mut(len.max(1)).zip(stretch.chunks(tokens)) {
+        stream[begin..begin + tokens].copy_from_slice(part);
+    }
+}
+
 /// The texts that are read, and the device.
 pub(super) struct StreamReader<'a> {
     pub texts: &'a StreamTexts,
@@ -36,46 +61,41 @@ pub(super) struct StreamReader<'a> {
 }
 
 impl StreamReader<'_> {
-    /// The tokens `from` to `to` of all streams of a text, by a reader that stands at `from`.
+    /// The tokens of a span of all streams of a text, by a reader that stands at its beginning.
     pub fn read(
         &self,
         text: usize,
-        (from, to): (usize, usize),
+        span: Range<usize>,
         stream: &mut dyn TextStream,
         progress: Progress<'_>,
     ) -> Result<TokenCosts> {
-        let len = to - from;
-        let rows = self.texts.rows;
-        let mut costs = TokenCosts { len, nats: vec![0.0; rows * len], uncertainty: vec![] };
-        for begin in (from..to).step_by(AT_ONCE) {
-            progress.at(begin - from, len)?;
-            let end = (begin + AT_ONCE).min(to);
-            let (inputs, targets) = (self.part(text, begin, end, true), self.part(text, begin, end, false));
+        let (rows, len) = (self.texts.rows, span.len());
+        let mut costs = TokenCosts::unread(rows, len);
+        for begin in span.clone().step_by(AT_ONCE) {
+            let at = begin - span.start;
+            progress.at(at, len)?;
+            let end = (begin + AT_ONCE).min(span.end);
+            let [inputs, targets] = self.part(text, begin..end);
             let tokens = Tensor::from_vec(inputs, (rows, end - begin), self.device)?;
-            let nats = nats(&stream.read(&tokens)?, &targets)?;
+            costs.put(at, &nats(&stream.read(&tokens)?, &targets)?);
             let uncertainty: Vec<f64> = stream.uncertainty().into_iter().map(f64::from).collect();
             if !uncertainty.is_empty() {
                 costs.uncertainty.resize(rows * len, 0.0);
             }
-            for (part, all) in [(&nats, &mut costs.nats), (&uncertainty, &mut costs.uncertainty)] {
-                for (row, part) in part.chunks(end - begin).enumerate() {
-                    all[row * len + begin - from..row * len + end - from].copy_from_slice(part);
-                }
-            }
+            put_stretch(&mut costs.uncertainty, len, at, &uncertainty);
         }
         Ok(costs)
     }
 
     /// A whole text.
     pub fn read_all(&self, text: usize, stream: &mut dyn TextStream, progress: Progress<'_>) -> Result<TokenCosts> {
-        self.read(text, (0, self.texts.len), stream, progress)
+        self.read(text, 0..self.texts.len, stream, progress)
     }
 
-    /// The same stretch of all streams, row by row.
-    pub fn part(&self, text: usize, begin: usize, end: usize, is_input: bool) -> Vec<u32> {
-        let text = &self.texts.texts[text];
-        let ids = if is_input { &text.inputs } else { &text.targets };
-        ids.chunks(self.texts.len).flat_map(|row| &row[begin..end]).copied().collect()
+    /// The inputs and the targets of the same span of all streams, row by row.
+    pub fn part(&self, text: usize, span: Range<usize>) -> [Vec<u32>; 2] {
+        let StreamText { inputs, targets, .. } = &self.texts.texts[text];
+        [inputs, targets].map(|ids| ids.chunks(self.texts.len).flat_map(|row| &row[span.clone()]).copied().collect())
     }
 }
 
@@ -83,6 +103,19 @@ impl StreamReader<'_> {
 pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(D::Minus1)?;
     let log_probs = candle_nn::ops::log_softmax(&logits.reshape((targets.len(), vocab))?, D::Minus1)?;
-    let at = Tensor::from_slice(targets, (targets.len(), 1), logits.device())?;
-    host::to_f64(&log_probs.gather(&at, 1)?.neg()?)
+    Ok(log_probs_at(&log_probs, targets)?.iter().map(|l| -l).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_stand_where_they_begin_in_each_stream() {
+        let mut costs = TokenCosts::unread(2, 3);
+        costs.put(1, &[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(costs.nats, [0.0, 1.0, 2.0, 0.0, 3.0, 4.0]);
+        put_stretch(&mut costs.uncertainty, 3, 1, &[]);
+        assert!(costs.uncertainty.is_empty());
+    }
 }

@@ -1,6 +1,9 @@
 //! The texts that are streamed: the run's own held-out text, and generated domains that it has nothing of.
 
-use crate::{corpus::generated::domains, probe::prelude::*};
+use crate::{
+    corpus::{Windows, generated::domains},
+    probe::prelude::*,
+};
 
 /// The order in which generated domains are taken: those least like prose come first.
 const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];
@@ -20,6 +23,19 @@ pub(super) struct StreamText {
     pub targets: Vec<u32>,
 }
 
+/// The wanted numbers of streams and texts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StreamSizes {
+    /// Streams of a text.
+    pub rows: usize,
+    /// Tokens of a stream.
+    pub len: usize,
+    /// Tokens that a stream has at least.
+    pub least: usize,
+    /// Texts beside the run's own.
+    pub foreign: usize,
+}
+
 /// Streams of several texts, equally many and equally long for each.
 pub(super) struct StreamTexts {
     /// The run's own text first.
@@ -31,18 +47,16 @@ pub(super) struct StreamTexts {
 }
 
 impl StreamTexts {
-    /// `rows` streams of `len` tokens of the run's own text and of `foreign` others. Where the held-out text is shorter,
-    /// streams are halved until they fit, down to `least` tokens.
+    /// Streams of the run's own text and of others. Where the held-out text is shorter, streams are halved until they fit.
     ///
     /// # Errors
     /// If the corpus is not running text, or shorter still.
-    pub fn new(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
-        let own = own_streams(corpus, rows, len, least)?;
-        let (rows, len) = (own.0, own.1);
-        let mut texts = vec![own.2];
+    pub fn new(corpus: &Corpus, sizes: StreamSizes) -> Result<Self> {
+        let Windows { rows, len, inputs, targets, .. } = own_streams(corpus, sizes)?;
+        let mut texts = vec![StreamText { name: own_name(corpus), inputs, targets }];
         let mut notes = vec![];
         for domain in FOREIGN {
-            if texts.len() > foreign {
+            if texts.len() > sizes.foreign {
                 break;
             }
             if corpus.source().has_domain(domain) {
@@ -76,8 +90,8 @@ impl StreamTexts {
     }
 }
 
-/// Rows, tokens, and the streams of the run's own held-out text.
-fn own_streams(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result<(usize, usize, StreamText)> {
+/// The streams of the run's own held-out text.
+fn own_streams(corpus: &Corpus, StreamSizes { rows, len, least, .. }: StreamSizes) -> Result<Windows> {
     if !corpus.source().is_running_text() {
         return Err(Error::Msg(format!(
             "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
@@ -87,10 +101,7 @@ fn own_streams(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result
     let mut len = len.max(least);
     loop {
         match corpus.held_out(rows, len) {
-            Ok(w) => {
-                let text = StreamText { name: own_name(corpus), inputs: w.inputs, targets: w.targets };
-                return Ok((w.rows, w.len, text));
-            }
+            Ok(windows) => return Ok(windows),
             Err(_) if len > least => len = (len / 2).max(least),
             Err(e) => return Err(Error::Msg(e.to_string())),
         }

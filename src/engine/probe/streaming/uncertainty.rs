@@ -3,7 +3,7 @@
 
 use super::{
     reading::{StreamReader, TokenCosts},
-    texts::StreamTexts,
+    texts::{StreamSizes, StreamTexts},
 };
 use crate::{
     analysis::{
@@ -33,8 +33,8 @@ impl Probe for UncertaintyProbe {
         let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;
         let rule = FastWeightRule { rate, max_precision, has_base: true };
         let least = SKIPPED + window;
-        let sizes = (streams, tokens.clamp(least, MAX_TOKENS));
-        let texts = StreamTexts::new(cx.corpus, sizes, least, FOREIGN)?;
+        let len = tokens.clamp(least, MAX_TOKENS);
+        let texts = StreamTexts::new(cx.corpus, StreamSizes { rows: streams, len, least, foreign: FOREIGN })?;
         let reader = StreamReader { texts: &texts, device: cx.device };
         let mut read = vec![];
         for i in 0..texts.texts.len() {

@@ -1,9 +1,9 @@
-//! How much better a model reads once its traces hold the text: perplexity along streams, beside that of the same tokens
-//! read with empty traces. What is merely easier text is easier for both.
+//! The gain of a model from traces that hold the text: perplexity along streams, beside that of the same tokens read with
+//! empty traces. What is merely easier text is easier for both.
 
 use super::{
     reading::{StreamReader, TokenCosts},
-    texts::StreamTexts,
+    texts::{StreamSizes, StreamTexts},
 };
 use crate::{
     analysis::statistics::{mean, t_interval},
@@ -32,8 +32,8 @@ impl Probe for WarmUpProbe {
         let window = args.window;
         let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
         let tokens = args.tokens.clamp(2 * window, most);
-        let sizes = (args.streams, tokens - tokens % window);
-        let mut texts = StreamTexts::new(cx.corpus, sizes, window, FOREIGN)?;
+        let sizes = StreamSizes { rows: args.streams, len: tokens - tokens % window, least: window, foreign: FOREIGN };
+        let mut texts = StreamTexts::new(cx.corpus, sizes)?;
         texts.cut_to_windows(window);
         let reader = StreamReader { texts: &texts, device: cx.device };
         let mut found = vec![];
@@ -63,15 +63,13 @@ fn read_by_window(
     model: &dyn StreamingModel,
     progress: Progress<'_>,
 ) -> Result<TokenCosts> {
-    let (rows, len) = (reader.texts.rows, reader.texts.len);
-    let mut all = TokenCosts { len, nats: vec![0.0; rows * len], uncertainty: vec![] };
-    let windows = len / window;
+    let mut all = TokenCosts::unread(reader.texts.rows, reader.texts.len);
+    let windows = all.len / window;
     for w in 0..windows {
-        let span = (w * window, (w + 1) * window);
-        let costs = reader.read(text, span, model.stream().as_mut(), progress.piece(w, windows))?;
-        for (row, costs) in costs.nats.chunks(window).enumerate() {
-            all.nats[row * len + span.0..row * len + span.1].copy_from_slice(costs);
-        }
+        let begin = w * window;
+        let stream = &mut model.stream();
+        let costs = reader.read(text, begin..begin + window, stream.as_mut(), progress.piece(w, windows))?;
+        all.put(begin, &costs.nats);
     }
     Ok(all)
 }

@@ -1,5 +1,5 @@
-//! How sparse a BDH is: the share of x and of y that fires, by layer, beside the same model with random
-//! weights; and how large their values are.
+//! The sparsity of a BDH: the share of x and of y that fires, by layer, beside the same model with random
+//! weights; and the size of their values.
 
 use super::{
     firing::{self, Activation},
@@ -19,9 +19,9 @@ impl Probe for Activity {
 
     fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window)?;
-        let trained = read(model, &windows.inputs, windows.len, cx)?;
+        let trained = read(model, &windows.inputs, windows.len)?;
         let random = random(model, cx)?;
-        let random_weights = read(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
+        let random_weights = read(synapses_of(random.as_ref())?, &windows.inputs, windows.len)?;
         let layers = trained.into_iter().zip(random_weights).map(|(trained, random)| LayerActivity {
             trained: trained.share,
             random_weights: random.share,
@@ -41,13 +41,13 @@ struct LayerReading {
 
 /// Means over tokens of the shares of x and of y above zero and their root mean squares, one entry a layer. `ids`: windows
 /// of `len` tokens.
-fn read(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_>) -> Result<Vec<LayerReading>> {
+fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<LayerReading>> {
     let shape = model.shape();
     // shares, and sums of squares, of x and of y
     let mut sums = vec![([0.0; 2], [0.0; 2]); shape.layers];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
-        firing::read(model, row, cx.device, |chunk| {
+        firing::read(model, row, |chunk| {
             for token in 0..chunk.tokens {
                 if chunk.from + token == 0 {
                     continue;

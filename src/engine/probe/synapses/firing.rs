@@ -1,10 +1,11 @@
 //! Reads a text in chunks, however long it is, and gives the activations of each layer chunk by chunk.
 
-use candle_core::{D, Device, Result, Tensor};
+use candle_core::{D, Result, Tensor};
 
 use crate::{
     models::capabilities::{ReadTokens, SynapseModel, TextReader},
     nn::host,
+    probe::prompt::log_probs_at,
 };
 
 /// Tokens of a chunk. Each layer holds two rows of all neurons for every token of it.
@@ -61,12 +62,7 @@ pub struct Chunk {
 ///
 /// # Errors
 /// Those of the model and of `visit`.
-pub fn read(
-    model: &dyn SynapseModel,
-    ids: &[u32],
-    device: &Device,
-    mut visit: impl FnMut(Chunk) -> Result<()>,
-) -> Result<()> {
+pub fn read(model: &dyn SynapseModel, ids: &[u32], mut visit: impl FnMut(Chunk) -> Result<()>) -> Result<()> {
     let layers = model.shape().layers;
     let mut last: Option<Tensor> = None; // (V) log-probabilities of the next token
     TextReader::new(model).tapping(["layers."]).stream(ids, CHUNK, |read| {
@@ -78,10 +74,7 @@ pub fn read(
         };
         let targets = &part[part.len() - shifted.dim(0)?..];
         let mut loss = vec![f64::NAN; part.len() - targets.len()];
-        if !targets.is_empty() {
-            let targets = Tensor::from_slice(targets, (targets.len(), 1), device)?;
-            loss.extend(host::to_f64(&shifted.gather(&targets, 1)?)?.iter().map(|l| -l));
-        }
+        loss.extend(log_probs_at(&shifted, targets)?.iter().map(|l| -l));
         last = Some(log_probs.get(part.len() - 1)?);
         let layers = (0..layers).map(|l| layer_activations(&read, l, model)).collect::<Result<_>>()?;
         visit(Chunk { from: read.from, tokens: part.len(), layers, loss })

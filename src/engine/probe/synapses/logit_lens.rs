@@ -3,7 +3,8 @@
 use candle_core::{D, bail};
 
 use crate::{
-    probe::prelude::*,
+    analysis::statistics::mean,
+    probe::{prelude::*, prompt::next_log_probs},
     telemetry::measurements::{LogitLens, LogitLensArgs},
 };
 
@@ -36,10 +37,10 @@ impl Probe for LogitLensProbe {
             let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
             let each = (log_probs.exp()? * &log_probs)?.sum(D::Minus1)?.neg()?; // (T)
             entropy.extend(host::to_f32(&each)?);
-            let mut of_next = next_log_probs(&log_probs, &prompt.ids, cx)?;
-            loss.push(-of_next.iter().sum::<f64>() / of_next.len().max(1) as f64);
-            of_next.push(f64::NAN);
-            next.extend(of_next.iter().map(|l| l.exp() as f32));
+            let of_next = next_log_probs(&log_probs, &prompt.ids)?;
+            // a text of one token has nothing that follows
+            loss.push(-mean(&of_next));
+            next.extend(of_next.iter().map(|l| l.exp() as f32).chain([f32::NAN]));
             for position in 0..positions {
                 let tokens = likely_tokens(&host::to_f32(&logits.get(position)?)?, cx.corpus, args.count);
                 top.push(tokens.first().map_or(f32::NAN, |t| t.probability as f32));
@@ -60,9 +61,26 @@ impl Probe for LogitLensProbe {
     }
 }
 
-/// ln p of each token given those before it; one fewer than there are tokens.
-fn next_log_probs(log_probs: &Tensor, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
-    let Some((_, targets)) = ids.split_first().filter(|(_, targets)| !targets.is_empty()) else { return Ok(vec![]) };
-    let targets = Tensor::from_slice(targets, (targets.len(), 1), cx.device)?;
-    host::to_f64(&log_probs.narrow(0, 0, ids.len() - 1)?.gather(&targets, 1)?)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Value,
+        models::{ModelSpec, bdh::BdhSpec},
+        probe::testing,
+    };
+
+    #[test]
+    fn a_text_of_one_token_has_no_loss() -> Result<()> {
+        let corpus = testing::prose()?;
+        let spec = ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 1, neurons: 8, layers: 2, ..BdhSpec::default() });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let losses = |model: &mut dyn Trainable, text: &str| -> Result<Vec<f64>> {
+            let args = [("text", Value::Text(text.to_owned()))];
+            Ok(testing::measured::<LogitLens>(&LogitLensProbe, model, &corpus, &args)?.loss.0)
+        };
+        assert!(losses(model.as_mut(), "a")?.iter().all(|loss| loss.is_nan()));
+        assert!(losses(model.as_mut(), "ab")?.iter().all(|loss| *loss > 0.0));
+        Ok(())
+    }
 }

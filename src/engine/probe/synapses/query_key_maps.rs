@@ -23,7 +23,7 @@ impl Probe for QueryKeyMapsProbe {
         let seen = model.shape().attention.clone();
         let spec = if is_rotated { seen } else { LinearAttentionSpec { rotary: false, damped: false, ..seen } };
         let paths: Vec<String> = (0..layers).map(|l| format!("layers.{l}.x")).collect();
-        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut tap = Tap::on(&paths);
         model.logits(&prompt.tensor(cx.device)?, &mut tap)?;
         let mut all = vec![];
         for (layer, path) in paths.iter().enumerate() {

@@ -30,9 +30,9 @@ impl Probe for Surprise {
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
-        let (trained, octaves) = PeriodMeans::measure(model, &ids, cx)?.into_parts();
+        let (trained, octaves) = PeriodMeans::measure(model, &ids)?.into_parts();
         let random = random(model, cx)?;
-        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
+        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids)?.into_parts();
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
@@ -60,7 +60,7 @@ struct LayerMeans {
 }
 
 impl PeriodMeans {
-    fn measure(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
+    fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<Self> {
         let n = model.shape().neurons;
         let per_head = model.shape().per_head();
         let groups = speeds(&model.shape().turns());
@@ -80,14 +80,16 @@ impl PeriodMeans {
                     let letters = if phase == 0 { WORD } else { WORD * KNOWN.len() } as f64;
                     let one = OCTAVES as f64 / (n as f64 * letters * counted);
                     for (neuron, _) in layer.row(Activation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
-                        means.octaves[phase][groups[neuron % per_head / 2]] += one;
+                        // the last of an odd number turns with none
+                        let group = groups.get(neuron % per_head / 2).copied().unwrap_or(OCTAVES - 1);
+                        means.octaves[phase][group] += one;
                     }
                 }
             }
             Ok(())
         };
         for two in ids.chunks_exact(2 * PERIOD) {
-            firing::read(model, two, cx.device, &mut take)?;
+            firing::read(model, two, &mut take)?;
         }
         Ok(Self { layers, loss })
     }

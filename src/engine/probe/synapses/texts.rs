@@ -1,13 +1,13 @@
-//! How a model does on every text of its run: the held-out loss, and what it writes after a prompt.
+//! A model on every text of its run: the held-out loss, and the continuation of a prompt.
 
 mod directions;
 
-use rand::{Rng, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::{
     corpus::Windows,
-    models::capabilities::State,
+    models::capabilities::{State, draw},
     nn::Batch,
     probe::prelude::*,
     telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
@@ -67,24 +67,10 @@ fn continuation(model: &dyn SynapseModel, prompt: &[u32], tokens: usize, device:
     let mut state = State::empty(model.shape(), 1, device)?;
     let (mut fresh, mut written) = (prompt.to_vec(), vec![]);
     while written.len() < tokens && !fresh.is_empty() {
-        let ids = Tensor::from_slice(&fresh, (1, fresh.len()), device)?;
-        let logits = model.read(&ids, &mut state, &mut Tap::off())?; // (1,T,V)
-        let last = host::to_f64(&logits.narrow(1, fresh.len() - 1, 1)?)?;
-        let next = draw(&last, rng.random());
+        let logits = model.read(&one_text(&fresh, device)?, &mut state, &mut Tap::off())?; // (1,T,V)
+        let next = draw(&last_row(&logits)?, TEMPERATURE, &mut rng);
         written.push(next);
         fresh = vec![next];
     }
     Ok(written)
-}
-
-/// The id that `at` (0..1) falls on under softmax(logits / temperature).
-fn draw(logits: &[f64], at: f64) -> u32 {
-    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = logits.iter().map(|l| ((l - most) / TEMPERATURE).exp()).collect();
-    let mut left = at * weights.iter().sum::<f64>();
-    let found = weights.iter().position(|w| {
-        left -= w;
-        left < 0.0
-    });
-    found.unwrap_or(weights.len().saturating_sub(1)) as u32
 }

@@ -33,7 +33,7 @@ measurement! {
         pub distance: f64,
         /// Standard deviation over draws.
         pub distance_sd: f64,
-        /// Mean over draws of the smallest and of the largest column sum.
+        /// Mean over draws of the smallest column sum.
         pub smallest: f64,
         /// Mean over draws of the largest column sum.
         pub largest: f64,
@@ -48,7 +48,7 @@ measurement! {
         pub dt: f64,
         /// How many were drawn.
         pub draws: usize,
-        /// Mean over draws of the smallest and of the largest column sum.
+        /// Mean over draws of the smallest column sum.
         pub smallest: f64,
         /// Mean over draws of the largest column sum.
         pub largest: f64,

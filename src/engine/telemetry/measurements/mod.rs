@@ -8,7 +8,7 @@
 
 use std::fmt::Debug;
 
-use crate::config::Arguments;
+use crate::config::{Arguments, json_error_message};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{
     Deserialize, Serialize, Serializer,
@@ -176,10 +176,8 @@ impl MeasurementEntry {
     /// # Errors
     /// If the JSON does not have the measurement's fields; the message names the field.
     pub fn decode(&self, json: serde_json::Value) -> serde_json::Result<Payload> {
-        (self.decode_line)(&serde_json::to_vec(&PayloadLine { payload: json })?).map_err(|e| {
-            let place = format!(" at line {} column {}", e.line(), e.column());
-            de::Error::custom(e.to_string().trim_end_matches(&place))
-        })
+        (self.decode_line)(&serde_json::to_vec(&PayloadLine { payload: json })?)
+            .map_err(|e| de::Error::custom(json_error_message(&e)))
     }
 }
 

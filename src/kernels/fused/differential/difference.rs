@@ -9,7 +9,7 @@ pub(super) struct Difference {
 /// Positions of a task.
 const POSITIONS: usize = 64;
 
-/// Rows of all heads: of so many positions what both maps read, `(n, 2 H d)`, and by lambda `(H)`.
+/// The outputs of both maps at n positions, `(n, 2 H d)`, and lambda `(H)`.
 #[derive(Clone, Copy)]
 struct HeadRows<'a> {
     y: &'a [f32],
@@ -72,11 +72,9 @@ impl FusedOp<2> for Difference {
 
     fn forward(&self, [y, lambda]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
         let mut dims = shape.dims().to_vec();
-        let mut wide = 0;
-        dims.iter_mut().rev().take(1).for_each(|last| {
-            *last /= 2;
-            wide = *last;
-        });
+        let Some(wide) = dims.last_mut() else { bail!("two halves cannot be told apart in a single number") };
+        *wide /= 2;
+        let wide = *wide;
         let rows = |y| HeadRows { y, lambda, d: wide / lambda.len(), eps: self.eps };
         let out = build_vec(y.len() / 2, |out| {
             threads::run_chunks(out, POSITIONS * wide, |i, out| {

@@ -4,7 +4,7 @@
 
 use super::{LinearAttentionSpec, angles, decays, rows::normalise};
 use crate::{
-    elementwise::{Elementwise, apply},
+    elementwise::{Elementwise, Vectors, apply},
     fused::prelude::*,
     simd as vector, transpose,
 };
@@ -61,7 +61,7 @@ impl Recurrence {
         Ok(Some(Self { spec, d, heads, n, block: block(n), encoder, encoder_v, decoder }))
     }
 
-    /// How far each pair of neurons of a head is turned at this position: cosines and sines, `(N / 2)` each; empty without
+    /// The angle by which each pair of neurons of a head is turned at this position: cosines and sines, `(N / 2)` each; empty without
     /// rotary embedding.
     pub fn rotation(&self, at: usize) -> (Vec<f32>, Vec<f32>) {
         match self.spec.rotary {
@@ -188,9 +188,9 @@ impl Elementwise<1, 2> for ReadAndWrite {
     fn at<S: Simd, const U: usize>(
         self,
         simd: S,
-        [v]: [[S::f32s; U]; 1],
-        [sum, state]: [[S::f32s; U]; 2],
-    ) -> [[S::f32s; U]; 2] {
+        [v]: Vectors<S, U, 1>,
+        [sum, state]: Vectors<S, U, 2>,
+    ) -> Vectors<S, U, 2> {
         let q = simd.splat_f32s(self.0);
         [
             vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(q, state[u], sum[u])),
@@ -234,12 +234,7 @@ struct AddScaled(f32);
 
 impl Elementwise<1, 1> for AddScaled {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [w]: [[S::f32s; U]; 1],
-        [sum]: [[S::f32s; U]; 1],
-    ) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [w]: Vectors<S, U, 1>, [sum]: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         let y = simd.splat_f32s(self.0);
         [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(y, w[u], sum[u]))]
     }

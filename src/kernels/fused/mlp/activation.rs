@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::{
-    elementwise::{Elementwise, apply, apply_all},
+    elementwise::{Elementwise, Vectors, apply, apply_all},
     fused::prelude::*,
     simd::unrolled,
 };
@@ -12,7 +12,7 @@ trait Function: Copy {
     fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U];
 
     /// Values and derivatives.
-    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2];
+    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> Vectors<S, U, 2>;
 }
 
 /// x Phi(x).
@@ -65,7 +65,7 @@ impl Function for Gelu {
     }
 
     #[inline(always)]
-    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2] {
+    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> Vectors<S, U, 2> {
         const DENSITY: f32 = 0.398_942_3; // one over the root of 2 pi
         let phi = phi(simd, x);
         let e = unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.mul_f32s(x[u], x[u]), simd.splat_f32s(-0.5)));
@@ -92,7 +92,7 @@ impl Function for Silu {
 
     /// The derivative is s (1 + x (1 - s)) = s + x s (1 - s).
     #[inline(always)]
-    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2] {
+    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> Vectors<S, U, 2> {
         let s = Self::logistic(simd, x);
         let value = simd::mul(simd, x, s);
         let rest = |u: usize| simd.sub_f32s(simd.splat_f32s(1.0), s[u]);
@@ -110,7 +110,7 @@ struct Value<F>(F);
 
 impl<F: Function> Elementwise<1, 1> for Value<F> {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         [self.0.value(simd, x)]
     }
 }
@@ -121,12 +121,7 @@ struct Gated<F>(F);
 
 impl<F: Function> Elementwise<2, 1> for Gated<F> {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [a, b]: [[S::f32s; U]; 2],
-        _: [[S::f32s; U]; 1],
-    ) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [a, b]: Vectors<S, U, 2>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         [simd::mul(simd, self.0.value(simd, a), b)]
     }
 }
@@ -137,12 +132,7 @@ struct ValueAndDerivative<F>(F);
 
 impl<F: Function> Elementwise<0, 2> for ValueAndDerivative<F> {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        _: [[S::f32s; U]; 0],
-        [x, _]: [[S::f32s; U]; 2],
-    ) -> [[S::f32s; U]; 2] {
+    fn at<S: Simd, const U: usize>(self, simd: S, _: Vectors<S, U, 0>, [x, _]: Vectors<S, U, 2>) -> Vectors<S, U, 2> {
         self.0.both(simd, x)
     }
 }
@@ -155,12 +145,7 @@ impl<F: Function> Elementwise<1, 2> for ValueBackward<F> {
     const PREFETCH: bool = true; // saved since forward
 
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [x]: [[S::f32s; U]; 1],
-        [g, _]: [[S::f32s; U]; 2],
-    ) -> [[S::f32s; U]; 2] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, [g, _]: Vectors<S, U, 2>) -> Vectors<S, U, 2> {
         let [value, slope] = self.0.both(simd, x);
         [value, simd::mul(simd, g, slope)]
     }
@@ -177,9 +162,9 @@ impl<F: Function> Elementwise<2, 3> for GatedBackward<F> {
     fn at<S: Simd, const U: usize>(
         self,
         simd: S,
-        [a, b]: [[S::f32s; U]; 2],
-        [g, _, _]: [[S::f32s; U]; 3],
-    ) -> [[S::f32s; U]; 3] {
+        [a, b]: Vectors<S, U, 2>,
+        [g, _, _]: Vectors<S, U, 3>,
+    ) -> Vectors<S, U, 3> {
         let [value, slope] = self.0.both(simd, a);
         let through = simd::mul(simd, g, b);
         [simd::mul(simd, value, b), simd::mul(simd, through, slope), simd::mul(simd, g, value)]

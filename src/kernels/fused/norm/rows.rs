@@ -3,7 +3,7 @@
 
 use super::NormKind;
 use crate::{
-    elementwise::{Add, Elementwise, Mul, MulAdd, apply},
+    elementwise::{Add, Elementwise, Mul, MulAdd, Vectors, apply},
     fused::prelude::*,
 };
 
@@ -127,7 +127,7 @@ impl Standardise {
 
 impl Elementwise<1, 1> for Standardise {
     #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
         let (mean, inv) = (simd.splat_f32s(self.mean), simd.splat_f32s(self.inv));
         [simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.sub_f32s(x[u], mean), inv))]
     }
@@ -148,9 +148,9 @@ impl Elementwise<2, 2> for RowBackward {
     fn at<S: Simd, const U: usize>(
         self,
         simd: S,
-        [z, g]: [[S::f32s; U]; 2],
-        [h, dw]: [[S::f32s; U]; 2],
-    ) -> [[S::f32s; U]; 2] {
+        [z, g]: Vectors<S, U, 2>,
+        [h, dw]: Vectors<S, U, 2>,
+    ) -> Vectors<S, U, 2> {
         let (pull, inv) = (simd.splat_f32s(-self.pull), simd.splat_f32s(self.inv));
         let h = simd::unrolled::<S, U>(simd, |u| simd.sub_f32s(h[u], simd.splat_f32s(self.mean)));
         [
@@ -165,9 +165,9 @@ impl Elementwise<2, 3> for RowBackward {
     fn at<S: Simd, const U: usize>(
         self,
         simd: S,
-        inputs: [[S::f32s; U]; 2],
-        [h, dw, db]: [[S::f32s; U]; 3],
-    ) -> [[S::f32s; U]; 3] {
+        inputs: Vectors<S, U, 2>,
+        [h, dw, db]: Vectors<S, U, 3>,
+    ) -> Vectors<S, U, 3> {
         let [dx, dw] = self.at(simd, inputs, [h, dw]);
         [dx, dw, simd::unrolled::<S, U>(simd, |u| simd.add_f32s(db[u], inputs[1][u]))]
     }

@@ -55,7 +55,7 @@ pub struct PointNumbers {
     /// The setting that varies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
-    #[serde(with = "number::one")]
+    #[serde(with = "number::Float")]
     pub number: f64,
     /// The number that it is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -124,7 +124,7 @@ pub mod common {
     use super::{LargeNumber, Meaning, Reference};
     use crate::telemetry::channels;
 
-    /// How low a loss is depends on the text, so that no word fits it.
+    /// No word fits a loss, since its size depends on the text.
     pub const LOSS: LargeNumber = LargeNumber::new("held_out_loss", "held-out loss", "losses", Meaning::None);
 
     /// Held-out questions are few: a guesser may be a little above or below its expected share.

@@ -2,7 +2,7 @@
 //! to rest, by the forces of the view.
 
 use crate::{
-    analysis::layout::{self, Laws, STEPS, Springs},
+    analysis::layout::{self, ForceParams, STEPS, Springs},
     labs::prelude::*,
 };
 
@@ -24,7 +24,7 @@ pub fn draw(canvas: &Canvas) -> Drawing {
     let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
     let springs = Springs::new(NODES as usize, &edges);
     let steps = (canvas.pointer_or(1.0) * STEPS as f32) as u64;
-    let places = layout::after(steps, &springs, &Laws::default(), layout::start(0..NODES, 5));
+    let places = layout::after(steps, &springs, &ForceParams::default(), layout::start(0..NODES, 5));
     let [left, top, right, bottom] = layout::bounds(&places);
     let [width, height] = canvas.size;
     let scale = (width / (right - left)).min((height - 12.0) / (bottom - top));

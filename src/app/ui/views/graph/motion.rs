@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Mutex};
 
 use super::{network::Network, unique};
 use crate::{
-    analysis::layout::{self, Laws, Repulsion, Schedule},
+    analysis::layout::{self, ForceParams, Repulsion, Schedule},
     gpu::{
         graph::NodePositions,
         graph_layout::{self, StepParams},
@@ -239,7 +239,7 @@ impl Motion {
         let max = (AT_ONCE / each.max(1)).max(1);
         for _ in 0..max.min(wanted.saturating_sub(self.step)) {
             let turn = self.schedule.turn(self.step + 1);
-            self.places = layout::step(&network.springs, &Laws::default(), repulsion, turn, &held, &self.places);
+            self.places = layout::step(&network.springs, &ForceParams::default(), repulsion, turn, &held, &self.places);
             self.step += 1;
         }
         self.upload_places();
@@ -263,7 +263,7 @@ impl Motion {
 
 /// The forces in the form that the GPU takes.
 pub fn laws(network: &Network) -> graph_layout::Laws {
-    let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
+    let ForceParams { repulsion, gravity, reach, softening, damping } = ForceParams::default();
     let levels = match Repulsion::for_nodes(network.len()) {
         Repulsion::Exact => 0,
         Repulsion::Grid { levels } => levels,

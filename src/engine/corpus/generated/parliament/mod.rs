@@ -32,7 +32,7 @@ const SHARE: [(Class, f64); 5] = [
 /// The number of nouns of a list.
 const LISTED: usize = 3;
 
-/// How much of the parliament a text has: always the first of each. What a text leaves out, a finder does
+/// The part of the parliament that a text has: always the first of each. What a text leaves out, a finder does
 /// not ask about; frames and nouns that are held out stay held out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extent {

@@ -1,4 +1,4 @@
-//! What a file of weights, and the files beside it, say of a model that its weights do not tell.
+//! Facts about a model from a file of weights and the files beside it that the weights do not tell.
 
 use std::path::PathBuf;
 

@@ -6,7 +6,10 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{State, SynapseModel, SynapseShape};
-use crate::nn::{Tap, host};
+use crate::{
+    analysis::statistics::greatest,
+    nn::{Tap, host},
+};
 
 /// The sampling of the next token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,12 +85,13 @@ fn last_logits(logits: &Tensor) -> Result<Vec<f32>> {
     host::to_f32(&logits.narrow(1, t - 1, 1)?)
 }
 
-fn draw(logits: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> u32 {
-    let likeliest = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]).then(b.cmp(a))).unwrap_or(0);
+/// The id that is drawn of softmax(logits / temperature); the likeliest at 0, of equal ones the first.
+pub(crate) fn draw(logits: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> u32 {
+    let likeliest = greatest(logits).unwrap_or(0);
     if temperature <= 0.0 {
         return likeliest as u32;
     }
-    let most = f64::from(logits[likeliest]);
+    let most = logits.get(likeliest).map_or(0.0, |v| f64::from(*v));
     let weights: Vec<f64> = logits.iter().map(|v| ((f64::from(*v) - most) / temperature).exp()).collect();
     let mut left = rng.random::<f64>() * weights.iter().sum::<f64>();
     let drawn = weights.iter().position(|w| {

@@ -19,6 +19,7 @@ use super::super::Model;
 use crate::nn::Tap;
 
 pub use checkpoint_facts::{CheckpointFacts, KnownNumber};
+pub(crate) use generation::draw;
 pub use generation::{Sampling, generate, stretch};
 pub use intervention::{Action, Intervention, Part, Target};
 pub use recording::{Activations, Recording, RecordingError, record};

@@ -30,6 +30,13 @@ impl Rotation {
         Self { cos: angle.cos(), sin, decay }
     }
 
+    /// The neuron that turns together with neuron j; j itself where its head has an odd number and it is the last, so that
+    /// none is left for it (such models do not rotate).
+    pub fn partner(shape: &SynapseShape, j: usize) -> usize {
+        let within = j % shape.per_head();
+        if within ^ 1 < shape.per_head() { j - within + (within ^ 1) } else { j }
+    }
+
     /// The effect of so many tokens.
     pub fn repeated(self, tokens: usize) -> Self {
         let angle = self.sin.atan2(self.cos) * tokens as f64;

@@ -3,17 +3,16 @@
 //! the nouns that steering was trained on, and is as long at strength 1 as the mean distance by which u0 = 1 moves a state.
 
 use super::{
-    super::words,
+    super::{end_as_trained, words},
     Columns, FlowInput, SolveParams, Sweep,
     classes::{PromptGroup, class_ids, groups, steered},
     spread,
 };
 use crate::{
-    analysis::statistics::{difference, mean_row},
+    analysis::statistics::{difference, mean_row, norm},
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
     models::capabilities::LanguageFlow,
     nn::fused::cross_entropy::cross_entropy,
-    ode::{self, Method, SolverOptions},
     probe::prelude::*,
     telemetry::measurements::{FlowSweepActivation, SteeringCurves},
 };
@@ -23,17 +22,15 @@ const STRENGTHS: usize = 33;
 const WINDOWS: usize = 16;
 
 /// A model solved in its own Euler steps.
-struct Solved<'a> {
+struct SolvedModel<'a> {
     model: &'a dyn LanguageFlow,
     params: SolveParams,
 }
 
-impl Solved<'_> {
+impl SolvedModel<'_> {
     /// States at the end of the flow `(B, T, D)` of tokens `(B, T)`.
     fn end(&self, tokens: &Tensor, u0: f64) -> Result<Tensor> {
-        let field = self.model.field(self.params.at_u0(u0))?;
-        let options = SolverOptions::fixed(Method::EULER, self.model.training_steps());
-        Ok(ode::solve(&*field, &self.model.embed(tokens)?.detach(), ode::Span::UNIT, &options)?.end)
+        end_as_trained(self.model, self.params.at_u0(u0), &self.model.embed(tokens)?.detach())
     }
 
     /// The states of the last tokens of all prompts, where the next word is decided.
@@ -41,19 +38,14 @@ impl Solved<'_> {
         let mut states = vec![];
         for group in groups {
             let end = self.end(&group.tokens, u0)?;
-            let (_, t, d) = end.dims3()?;
-            states.extend(host::to_f64(&end.narrow(1, t - 1, 1)?.contiguous()?)?.chunks(d).map(<[f64]>::to_vec));
+            states.extend(host::rows_f64(&end.narrow(1, end.dim(1)? - 1, 1)?)?);
         }
         Ok(states)
     }
 }
 
-fn length(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
-}
-
 /// The vector of strength 1, `(D)`.
-fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
+fn vector(solved: &SolvedModel<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
     let of_nouns = |leans_good: bool| {
         let nouns: Vec<&str> = NOUNS.into_iter().filter(|noun| steering::leans_good(noun) == leans_good).collect();
         groups(&steering::prompts(&nouns), solved.model, cx)
@@ -63,10 +55,10 @@ fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
     let mut distances = vec![];
     for groups in [&good, &bad] {
         let (plus, minus) = (solved.last_states(groups, 1.0)?, solved.last_states(groups, -1.0)?);
-        distances.extend(plus.iter().zip(&minus).map(|(a, b)| length(&difference(a, b)) / 2.0));
+        distances.extend(plus.iter().zip(&minus).map(|(a, b)| norm(&difference(a, b)) / 2.0));
     }
     let moved = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
-    let scale = moved / length(&apart).max(f64::MIN_POSITIVE);
+    let scale = moved / norm(&apart).max(f64::MIN_POSITIVE);
     Ok(apart.iter().map(|x| x * scale).collect())
 }
 
@@ -82,7 +74,7 @@ type Steering<'a> = &'a dyn Fn(&Unsteered) -> Result<Tensor>;
 /// Both ways of steering against their strength: shares of the classes on held-out nouns, and the perplexity of text.
 pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(input)?;
-    let solved = Solved { model, params: params.clone() };
+    let solved = SolvedModel { model, params: params.clone() };
     let vector = vector(&solved, cx)?;
     let unsteered = |tokens: Tensor| -> Result<Unsteered> { Ok(Unsteered { end: solved.end(&tokens, 0.0)?, tokens }) };
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;

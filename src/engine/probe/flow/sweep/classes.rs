@@ -1,12 +1,15 @@
 //! Measures the effect of a control on words: the classes' shares against u, and the depth from which a linear
 //! classifier can tell from a state which way it was steered.
 
-use super::{super::words, Columns, FlowInput, SolveParams, Sweep, spread};
+use super::{
+    super::{embedded, end_as_trained, words},
+    Columns, FlowInput, SolveParams, Sweep, spread,
+};
 use crate::{
     analysis::{linear_probe, statistics::wilson},
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
     models::capabilities::{LanguageFlow, Steering},
-    ode::{self, Method, SolverOptions},
+    ode,
     probe::prelude::*,
     telemetry::measurements::{ClassCurves, FlowSweepClass, FlowSweepLayers},
 };
@@ -63,12 +66,9 @@ pub fn shares(
     groups: &[PromptGroup],
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
-    let field = model.field(params.at_u0(u0))?;
-    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
-        let start = model.embed(&group.tokens)?.detach(); // (B, T, D)
-        let end = ode::solve(&*field, &start, ode::Span::UNIT, &options)?.end;
+        let end = end_as_trained(model, params.at_u0(u0), &model.embed(&group.tokens)?.detach())?; // (B, T, D)
         for p in words::next_of_rows(model, &end)? {
             total.iter_mut().zip(classes).for_each(|(t, ids)| *t += words::mass(&p, ids));
         }
@@ -125,13 +125,12 @@ pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeI
             let field = model.field(params.at_u0(u0))?;
             for (which, prompt) in prompts.iter().enumerate() {
                 let ids = cx.corpus.encode(prompt);
-                let n = ids.len();
-                let start = model.embed(&Tensor::from_vec(ids, (1, n), cx.device)?)?.detach();
+                let start = embedded(model, &ids, cx.device)?;
                 let state = match at[i] {
                     0.0 => start,
                     tau => ode::solve(&*field, &start, ode::Span { start: 0.0, end: tau }, &params.options)?.end,
                 };
-                points.push(host::to_f64(&state.narrow(1, n - 1, 1)?)?);
+                points.push(host::to_f64(&state.narrow(1, ids.len() - 1, 1)?)?);
                 sides.push(side);
                 kinds.push(which);
             }

@@ -5,7 +5,10 @@ use std::cell::RefCell;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Columns, FlowInput, SolveParams, Sweep};
+use super::{
+    super::{embedded, end_as_trained},
+    Columns, FlowInput, SolveParams, Sweep,
+};
 use crate::{
     analysis::rank_correlation::{ROTATIONS, shift_test},
     corpus::Windows,
@@ -57,7 +60,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         // the loss at a place is that of the token after it
         let mean = losses[..at].iter().sum::<f64>() / at as f64;
         let ids = &text.inputs[prompt * text.len..][..=at];
-        let start = model.embed(&Tensor::from_slice(ids, (1, ids.len()), cx.device)?)?.detach(); // (1, T, D)
+        let start = embedded(model, ids, cx.device)?; // (1, T, D)
         let (values, width) = (start.elem_count(), start.dim(2)?);
         let field = model.field(params.control)?;
         let steps = |only| -> f64 {
@@ -93,10 +96,7 @@ fn losses(
     cx: &ProbeInputs<'_>,
 ) -> Result<Vec<f64>> {
     let of_prompt = prompt * text.len..(prompt + 1) * text.len;
-    let tokens = Tensor::from_slice(&text.inputs[of_prompt.clone()], (1, text.len), cx.device)?;
-    let field = model.field(params.control)?;
-    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
-    let end = ode::solve(&*field, &model.embed(&tokens)?.detach(), ode::Span::UNIT, &options)?.end;
+    let end = end_as_trained(model, params.control, &embedded(model, &text.inputs[of_prompt.clone()], cx.device)?)?;
     token_losses(&model.finish(&end)?, &text.targets[of_prompt])
 }
 

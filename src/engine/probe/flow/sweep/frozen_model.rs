@@ -3,7 +3,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::{config::Arguments, nn::params, probe::prelude::*, telemetry::measurements::FlowSweepArgs};
+use crate::{
+    config::Arguments,
+    nn::params,
+    probe::{prelude::*, subject::copy_of},
+    telemetry::measurements::FlowSweepArgs,
+};
 
 /// A model whose weights stay those of one step.
 pub struct FrozenModel {
@@ -33,14 +38,7 @@ pub fn keep(question: u64, model: FrozenModel) {
 
 /// The model as it is now, weights and runtime parameters.
 pub fn copy(model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
-    let mut made = model.spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
-    for (name, weight) in model.params().iter() {
-        made.params().load(name, weight.as_tensor())?;
-    }
-    for param in model.runtime_params() {
-        made.set_runtime_param(param.name, param.value);
-    }
-    Ok(FrozenModel { step: cx.step, weights: made })
+    Ok(FrozenModel { step: cx.step, weights: copy_of(model, cx)? })
 }
 
 /// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by

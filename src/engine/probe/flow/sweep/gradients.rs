@@ -2,6 +2,7 @@
 
 use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
+    analysis::statistics::{difference, norm},
     models::capabilities::{FlowControl, LanguageFlow},
     nn::memory,
     ode::{self, Gradient, Method, SolverOptions},
@@ -87,7 +88,7 @@ impl<'a> Gradients<'a> {
     }
 }
 
+/// |a - b| / |b|
 fn distance(a: &[f64], b: &[f64]) -> f64 {
-    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+    norm(&difference(a, b)) / norm(b)
 }

@@ -1,4 +1,4 @@
-//! How long a forward pass takes with a flow in the middle and with plain layers in its place, measured
+//! The duration of a forward pass with a flow in the middle and with plain layers in its place, measured
 //! in turns so that whatever else the machine does falls on both.
 
 use std::time::Instant;

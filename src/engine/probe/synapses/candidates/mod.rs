@@ -101,7 +101,7 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
-/// Why these tokens are a candidate.
+/// The reason why these tokens are a candidate.
 fn evidence(tokenizer: &NamedTokenizer) -> Evidence {
     match tokenizer.kind {
         TokenizerKind::Byte | TokenizerKind::SortedChar => Evidence::OnlyFit,

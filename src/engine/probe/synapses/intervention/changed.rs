@@ -4,8 +4,9 @@
 use candle_core::{D, bail};
 
 use crate::{
+    analysis::statistics::greatest,
     models::capabilities::{Intervention, State},
-    probe::prelude::*,
+    probe::{prelude::*, prompt::next_log_probs},
 };
 
 /// Tokens read at once.
@@ -49,7 +50,7 @@ impl ForwardPass {
     ) -> Result<Self> {
         let mut state = State::empty(model.shape(), 1, device)?;
         let mut next = |ids: &[u32]| -> Result<Tensor> {
-            read(model, &Tensor::from_slice(ids, (1, ids.len()), device)?, &mut state, change)?.squeeze(0) // (T, V)
+            read(model, &one_text(ids, device)?, &mut state, change)?.squeeze(0) // (T, V)
         };
         let (mut parts, mut last) = (vec![], vec![]);
         for (k, part) in ids.chunks(CHUNK).enumerate() {
@@ -67,17 +68,12 @@ impl ForwardPass {
             bail!("the text has no tokens")
         }
         let logits = Tensor::cat(&parts, 0)?; // (T, V)
-        let mut loss = vec![f64::NAN];
-        if let Some((_, targets)) = ids.split_first().filter(|(_, targets)| !targets.is_empty()) {
-            let targets = Tensor::from_slice(targets, (targets.len(), 1), device)?;
-            let log_probs = candle_nn::ops::log_softmax(&logits.narrow(0, 0, ids.len() - 1)?, D::Minus1)?;
-            let found = log_probs.gather(&targets, 1)?;
-            loss.extend(host::to_f64(&found)?.iter().map(|l| -l));
-        }
+        let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
+        let loss = std::iter::once(f64::NAN).chain(next_log_probs(&log_probs, ids)?.iter().map(|l| -l)).collect();
         let (mut row, mut continuation) = (last.clone(), vec![]);
         while continuation.len() < length {
             progress.at(0, 1)?;
-            let Some(id) = likeliest(&row) else { break };
+            let Some(id) = greatest(&row).map(|id| id as u32) else { break };
             continuation.push(id);
             if continuation.len() < length {
                 row = host::to_f32(&next(&[id])?)?;
@@ -86,9 +82,7 @@ impl ForwardPass {
         Ok(Self { logits, last, loss, continuation })
     }
 
-    /// KL(self
-    ///
-    ///  other) of the next token's distribution at each position, nats. In double precision from the logits on, where
+    /// KL(self || other) of the next token's distribution at each position, nats. In double precision from the logits on, where
     /// rounding of the logits enters only by its square, so that even a small change stands out from it.
     pub fn divergence(&self, other: &Self) -> Result<Vec<f64>> {
         let (mut all, (tokens, vocab)) = (vec![], self.logits.dims2()?);
@@ -121,12 +115,6 @@ pub(in crate::probe) fn continuation(
     progress: Progress<'_>,
 ) -> Result<Vec<u32>> {
     Ok(ForwardPass::run(model, ids, None, length, device, progress)?.continuation)
-}
-
-/// The first of the greatest.
-fn likeliest(row: &[f32]) -> Option<u32> {
-    let finite = row.iter().enumerate().filter(|(_, v)| v.is_finite());
-    finite.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map(|(id, _)| id as u32)
 }
 
 /// Log-probabilities `(B, T, V)` of rows that begin anew, each padded at its end to the longest: what pads changes nothing

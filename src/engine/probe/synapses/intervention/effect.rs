@@ -72,7 +72,7 @@ pub fn effect(
     };
     let before = read(None, options.length, 0)?;
     let after = read(Some(&asked.change), options.length, 1)?;
-    let null = MatchedNull::new(model, &[ids], &asked.change, device)?;
+    let null = MatchedNull::new(model, &[ids], &asked.change)?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed ^ 0x6e75_6c6c);
     let (mut null_divergence, mut null_draws, mut activity) = (vec![0.0; ids.len()], vec![], 0.0);
     for draw in 0..options.draws {

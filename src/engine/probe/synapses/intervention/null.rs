@@ -40,10 +40,10 @@ pub(in crate::probe) struct NullDraw {
 
 impl MatchedNull {
     /// Reads the texts, each from an empty state, to learn how active everything is.
-    pub fn new(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
+    pub fn new(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention) -> Result<Self> {
         match &change.target {
             Target::Neurons { neurons, .. } => {
-                let firing = firing_shares(model, texts, device)?;
+                let firing = firing_shares(model, texts)?;
                 let ranks = Ranks::new(&firing, model.shape());
                 Ok(Self::Neurons { neurons: neurons.clone(), firing, ranks })
             }
@@ -51,7 +51,7 @@ impl MatchedNull {
                 let mut nearest = vec![];
                 let mut sigma = vec![];
                 for synapse in synapses {
-                    let (own, others) = synapses_alike(model, texts, *synapse, device)?;
+                    let (own, others) = synapses_alike(model, texts, *synapse)?;
                     sigma.push(own);
                     nearest.push(others);
                 }
@@ -96,10 +96,10 @@ impl MatchedNull {
 }
 
 /// Share of tokens and layers where y of each neuron is above zero, `(n)`.
-fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]], device: &Device) -> Result<Vec<f64>> {
+fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]]) -> Result<Vec<f64>> {
     let mut counts = vec![0.0; model.shape().neurons];
     for ids in texts {
-        firing::read(model, ids, device, |chunk| {
+        firing::read(model, ids, |chunk| {
             for (layer, token) in chunk.layers.iter().flat_map(|l| (0..chunk.tokens).map(move |t| (l, t))) {
                 let on = layer.row(Activation::Y, token).map(|v| f64::from(u8::from(v > 0.0)));
                 counts.iter_mut().zip(on).for_each(|(count, on)| *count += on);
@@ -180,16 +180,11 @@ impl Ranks {
 
 /// sigma of a synapse after the texts, sum over s of y_{s, l-1}(i) x_{s, l}(j) (without rotation), and the synapses between
 /// the same heads whose sigma is nearest to it, among those of the neurons that are as active as its ends.
-fn synapses_alike(
-    model: &dyn SynapseModel,
-    texts: &[&[u32]],
-    synapse: Synapse,
-    device: &Device,
-) -> Result<(f64, Vec<(Synapse, f64)>)> {
+fn synapses_alike(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) -> Result<(f64, Vec<(Synapse, f64)>)> {
     let (shape, layer) = (model.shape(), synapse.layer);
     let mut sums = [vec![0f64; shape.neurons], vec![0f64; shape.neurons]];
     for ids in texts {
-        firing::read(model, ids, device, |chunk| {
+        firing::read(model, ids, |chunk| {
             for token in 0..chunk.tokens {
                 let rows = [(layer - 1, Activation::Y), (layer, Activation::X)];
                 for (sum, (layer, which)) in sums.iter_mut().zip(rows) {
@@ -208,7 +203,7 @@ fn synapses_alike(
             std::iter::once(neuron).chain(near).collect()
         })
         .collect();
-    let sigma = sigmas(model, texts, layer, &ends[0], &ends[1], device)?;
+    let sigma = sigmas(model, texts, layer, &ends[0], &ends[1])?;
     let own = sigma[0];
     let mut others = vec![];
     for (a, &i) in ends[0].iter().enumerate() {
@@ -223,17 +218,11 @@ fn synapses_alike(
 }
 
 /// sigma of every pair of the given neurons after the texts, row-major.
-fn sigmas(
-    model: &dyn SynapseModel,
-    texts: &[&[u32]],
-    layer: usize,
-    ys: &[usize],
-    xs: &[usize],
-    device: &Device,
-) -> Result<Vec<f64>> {
+fn sigmas(model: &dyn SynapseModel, texts: &[&[u32]], layer: usize, ys: &[usize], xs: &[usize]) -> Result<Vec<f64>> {
+    let device = model.params().device();
     let mut all = Tensor::zeros((ys.len(), xs.len()), candle_core::DType::F32, device)?;
     for ids in texts {
-        firing::read(model, ids, device, |chunk| {
+        firing::read(model, ids, |chunk| {
             let columns = |layer: usize, which: Activation, of: &[usize]| -> Result<Tensor> {
                 let values: Vec<f32> = (0..chunk.tokens)
                     .flat_map(|t| of.iter().map(move |n| (t, *n)))

@@ -105,3 +105,29 @@ impl<'a> ReadingQuery<'a> {
         Answer::new(reading, about, self.cx.corpus.token_texts(ids))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Value,
+        models::{
+            ModelSpec,
+            bdh::{BdhSpec, Position},
+        },
+        probe::testing,
+    };
+
+    /// Neurons turn in pairs only where there is a rotation; without one a head may have an odd number of them.
+    #[test]
+    fn a_model_with_an_odd_number_of_neurons_is_read() -> Result<()> {
+        let corpus = testing::prose()?;
+        let sizes = BdhSpec { d_model: 8, heads: 1, neurons: 9, layers: 2, ..BdhSpec::default() };
+        let spec = ModelSpec::Bdh(BdhSpec { position: Position::Nothing, ..sizes });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let args = [("longest", Value::Int(24)), ("i", Value::Int(0)), ("j", Value::Int(8))];
+        let found: measurements::SynapseReading = testing::measured(&ReadingProbe, model.as_mut(), &corpus, &args)?;
+        assert_eq!((found.synapses[0].j, found.synapses[0].sigma.len()), (8, 24));
+        Ok(())
+    }
+}

@@ -31,7 +31,7 @@ pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<([V
     let (layers, n) = (model.shape().layers, model.shape().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
     let mut tokens = TokenValues { firing: vec![LayerFiring::default(); layers], loss: vec![] };
-    firing::read(model, ids, question.cx.device, |chunk| {
+    firing::read(model, ids, |chunk| {
         for token in 0..chunk.tokens {
             for (firing, activations) in tokens.firing.iter_mut().zip(&chunk.layers) {
                 firing.x.0.push(activations.active(Activation::X, token));
@@ -70,18 +70,18 @@ pub(super) struct Paths {
 }
 
 pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
-    let layer = question.layer;
+    let (layer, shape) = (question.layer, question.model.shape());
     let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
     let mut paths =
         Paths { layer, ends: ends.clone(), y: empty(&ends[0]), x: empty(&ends[1]), partners: empty(&ends[1]) };
-    firing::read(question.model, ids, question.cx.device, |chunk| {
+    firing::read(question.model, ids, |chunk| {
         for token in 0..chunk.tokens {
             for (at, &i) in ends[0].iter().enumerate() {
                 paths.y[at].push(chunk.layers[layer - 1].at(Activation::Y, token, i));
             }
             for (at, &j) in ends[1].iter().enumerate() {
                 paths.x[at].push(chunk.layers[layer].at(Activation::X, token, j));
-                paths.partners[at].push(chunk.layers[layer].at(Activation::X, token, j ^ 1));
+                paths.partners[at].push(chunk.layers[layer].at(Activation::X, token, Rotation::partner(shape, j)));
             }
         }
         Ok(())

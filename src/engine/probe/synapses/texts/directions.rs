@@ -12,7 +12,7 @@ use crate::{
 /// Languages by their number in [`CODES`]: that of a passage, and that of its translation.
 type Direction = (usize, Option<usize>);
 
-/// What the ids of a mark say of those that follow it.
+/// The meaning of a mark for the ids that follow it.
 #[derive(Clone, Copy)]
 enum Mark {
     /// A passage in this language begins.
@@ -71,8 +71,7 @@ pub(super) fn losses(
         if directions.iter().all(Option::is_none) {
             continue;
         }
-        let tokens = Tensor::from_slice(inputs, (1, inputs.len()), device)?;
-        let nats = token_losses(&model.logits(&tokens, &mut Tap::off())?, targets)?;
+        let nats = token_losses(&model.logits(&one_text(inputs, device)?, &mut Tap::off())?, targets)?;
         for ((direction, nats), _) in directions.iter().zip(nats).zip(targets).filter(|(_, t)| **t != IGNORE) {
             if let Some(direction) = direction {
                 let (tokens, sum) = sums.entry(*direction).or_default();
