@@ -1,6 +1,6 @@
 //! Start and end of a process: the allocator's delay, the exit code.
 
-use std::process::ExitCode;
+use std::process::{Child, ExitCode};
 
 use crate::cli::prelude::*;
 
@@ -26,6 +26,17 @@ pub fn on_large_stack<T: Send>(
         Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run(format!("{thread} panicked")))),
         Err(e) => Err(Failure::run(format!("no thread for {name}: {e}"))),
     })
+}
+
+/// Asks a child that was not waited for to end, or all of the group that it leads. Where there are no signals it is killed.
+pub fn terminate(child: &mut Child, is_group: bool) {
+    #[cfg(unix)]
+    if let Ok(id) = i32::try_from(child.id()) {
+        // SAFETY: a signal is sent to a child that was not waited for, so that the number is still its own.
+        unsafe { libc::kill(if is_group { -id } else { id }, libc::SIGTERM) };
+    }
+    #[cfg(not(unix))]
+    let _ = (is_group, child.kill());
 }
 
 /// The exit code for the result of a command; a failure is printed to standard error, unless it was told before.

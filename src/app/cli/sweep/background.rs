@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{super::terminal::printable, folder::LOGS, lock};
-use crate::cli::prelude::*;
+use crate::cli::{prelude::*, process::terminate};
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
@@ -67,13 +67,14 @@ impl Background {
         ))
     }
 
-    /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first.
+    /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first. Where it is killed, what was being
+    /// made goes on from its last one.
     pub fn stop(&self, folder: &Path) {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(child) = children.get_mut(folder)
             && matches!(child.try_wait(), Ok(None))
         {
-            interrupt(child);
+            terminate(child, true);
         }
     }
 }
@@ -88,20 +89,6 @@ fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn()
-}
-
-#[cfg(unix)]
-fn interrupt(child: &mut Child) {
-    if let Ok(group) = i32::try_from(child.id()) {
-        // SAFETY: a signal is sent to the group of a child that was not waited for, so that its number is still its own.
-        unsafe { libc::kill(-group, libc::SIGINT) };
-    }
-}
-
-#[cfg(not(unix))]
-fn interrupt(child: &mut Child) {
-    // what was being made goes on from its last checkpoint
-    let _ = child.kill();
 }
 
 #[cfg(test)]
