@@ -359,7 +359,7 @@ fn a_wrong_question_makes_no_connection() {
         (&["lesson", "--view", "nothing", "--out", "a.png"], "there is no view `nothing`"),
         (&["lesson", "--view", "logged", "--out", "a.jpg"], "should end in .png"),
         (&["attention", "--set", "txt=hi"], "did you mean `text`?"),
-        (&["attention", "--set", "text"], "write KEY=VALUE"),
+        (&["attention", "--set", "text"], "write --set key=value"),
         (&["attention", "--set", long.as_str()], "shorten its text"),
         (&["scale_lr", "--set", "factor=1000"], "100"),
         (&["lesson", "--step", "2"], "leave out --step"),

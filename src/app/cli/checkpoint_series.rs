@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use super::settings;
 use crate::{
     cli::prelude::*,
-    labs::LABS,
     nn::weights::Weights,
     store::Writer,
     trainer::{SeriesStep, record_series},
@@ -136,20 +136,15 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 /// See [`step_files`]; also if no lab takes checkpoints.
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
-    let lab = LABS.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
-    let lab = lab.ok_or_else(|| Failure::run("no lab of this build takes trained weights"))?;
-    let newest = files.last().map(|f| f.path.as_path()).unwrap_or(folder);
-    Ok((lab, with_file(lab, &lab.config(None)?, newest)?))
+    let newest = files.last().map_or(folder, |file| file.path.as_path());
+    Ok(settings::with_checkpoint(&std::path::absolute(newest).map_err(Failure::wrong)?)?)
 }
 
 fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure> {
     let mut config = config.clone();
     let absolute = std::path::absolute(path).map_err(Failure::wrong)?;
-    let text = absolute.to_str().ok_or_else(|| {
-        Failure::usage(format!("the path {} is not UTF-8, and settings are: rename the file", absolute.display()))
-    })?;
     if let Some(key) = lab.file_key(FileKind::Checkpoint) {
-        config.set_text(&(lab.knobs)(), key, text)?;
+        config.set_text(&(lab.knobs)(), key, settings::utf8(&absolute)?)?;
     }
     Ok(config)
 }

@@ -43,6 +43,25 @@ pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure>
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
 }
 
+/// Makes a folder for results, with those above it.
+///
+/// # Errors
+/// If the system refuses.
+pub fn make_folder(path: &Path) -> Result<(), Failure> {
+    files::make_folders(path).map_err(|e| Failure::run(format!("{} cannot be made: {e}", path.display())))
+}
+
+/// Checks that the name of a file ends as those of its kind do; `why` says of which.
+///
+/// # Errors
+/// If it ends otherwise.
+pub fn check_ending(path: &Path, ending: &str, why: &str) -> Result<(), Failure> {
+    match path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{} should end in .{ending}: {why}", path.display()))),
+    }
+}
+
 /// Writes a value as JSON for a person.
 ///
 /// # Errors

@@ -1,6 +1,9 @@
 //! Start and end of a process: the allocator's delay, the exit code.
 
-use std::process::{Child, ExitCode};
+use std::{
+    process::{Child, ExitCode},
+    thread::JoinHandle,
+};
 
 use crate::cli::prelude::*;
 
@@ -14,6 +17,23 @@ pub fn prepare_process() {
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 5_000) };
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
+}
+
+/// The number of cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Begins a thread.
+///
+/// # Errors
+/// If the system refuses, in words.
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, String> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|e| format!("no thread could be started: {e}"))
 }
 
 /// Does work that runs backward through a model, which recurses over the graph. The names are those of the thread if it

@@ -21,6 +21,7 @@ use self::ssh::{Configuration, ConnectionOptions, Frames, MAX_LINE, NOT_A_STREAM
 use super::{
     failure::Failure,
     interrupt,
+    process::spawn,
     stream::{Frame, Have, LOGS, MARK, MAX_PART, VERSION, WHOLE},
     terminal::notice,
 };
@@ -142,8 +143,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     };
     let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), options: options(false) };
     let run = RemoteRun { folder, source, _socket: socket };
-    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.copy_when_unlocked(&lock));
-    let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
+    let worker = spawn("ssh", move || copy.copy_when_unlocked(&lock)).map_err(Failure::run)?;
     if is_copied {
         notice!("another Orrery copies this run already: it shows here what that one has copied");
         return Ok(run);

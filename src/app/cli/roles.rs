@@ -1,7 +1,10 @@
 //! `orrery study roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
 //! each names a word's role, with mean and spread over the seeds.
 
-use super::process::on_large_stack;
+use super::{
+    process::{cores, on_large_stack},
+    settings::pair_of,
+};
 use crate::{
     analysis::statistics::{mean_sd, wilson},
     cli::prelude::*,
@@ -92,8 +95,7 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
     let mut settings: Vec<(&str, &str)> =
         added.chain(numbers.iter().map(|(key, value)| (*key, value.as_str()))).collect();
     for pair in &args.set {
-        let no_equals = || Failure::usage(format!("`--set {pair}` has no `=`; write --set key=value"));
-        settings.push(pair.split_once('=').ok_or_else(no_equals)?);
+        settings.push(pair_of(pair)?);
     }
     Ok(grammar_roles::config(&settings, seed)?)
 }
@@ -104,8 +106,7 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     let config = config(args, seed)?;
     let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
     // no window wants a core
-    plan.threads =
-        if plan.threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { plan.threads };
+    plan.threads = if plan.threads == 0 { cores() } else { plan.threads };
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan).map_err(failed)?;
     let probe = run.plan.probes[0].clone();

@@ -173,9 +173,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     };
     let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {
-        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
-            return Err(Failure::usage(format!("{} should end in .html: it is a web page", path.display())));
-        }
+        output::check_ending(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
         print_line!("{}", path.display())?;
         return Ok(());
@@ -192,7 +190,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    for line in laid_out(&lines, lines[0].len()) {
+    for line in laid_out(&lines, |_| true) {
         print_line!("{line}")?;
     }
     notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());

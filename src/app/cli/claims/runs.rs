@@ -1,11 +1,12 @@
 //! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
 
-use std::{path::Path, process::Command, thread};
+use std::{path::Path, process::Command};
 
 use super::{
     super::{
         failure::Failure,
         output::print_line,
+        process::cores,
         sweep::{
             folder::{LOGS, SweepFolder},
             pool,
@@ -89,8 +90,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
         if args.on.hand_over(&sweep, &waiting, args.minutes)? {
             return Ok(None);
         }
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+        let failed = pool::run(&sweep, &waiting, args.jobs.map_or_else(cores, usize::from))?;
         if failed > 0 {
             notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
         }

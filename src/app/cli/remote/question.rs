@@ -11,7 +11,7 @@ use super::{
     ssh::{Frames, Ssh, script},
 };
 use crate::{
-    cli::{failure::Failure, terminal::one_line},
+    cli::{failure::Failure, process::spawn, terminal::one_line},
     files::memory::size,
     store::{ComposedQuestion, MAX_ANSWER},
 };
@@ -67,12 +67,12 @@ impl RemoteQuestion {
         let asked = Self { ssh: Arc::default(), failure: Arc::default() };
         let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));
         let exchange = Exchange { source: source.clone(), question, ssh };
-        let worker = std::thread::Builder::new().name("ssh question".to_owned()).spawn(move || {
+        let worker = spawn("ssh question", move || {
             if let Err(why) = exchange.run() {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
         });
-        worker.map(|_| asked).map_err(|e| Failure::run(format!("no thread could be started: {e}")))
+        worker.map(|_| asked).map_err(Failure::run)
     }
 
     /// Why no answer will come, if so; it is said once.

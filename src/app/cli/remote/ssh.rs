@@ -19,7 +19,10 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::{Address, POLL};
-use crate::cli::{failure::Failure, process::terminate};
+use crate::cli::{
+    failure::Failure,
+    process::{spawn, terminate},
+};
 
 /// Most bytes of a frame's line.
 pub(super) const MAX_LINE: u64 = 64 << 10;
@@ -227,9 +230,8 @@ impl Ssh {
             // an `ssh` that does not take it says why itself
             let _ = to_shell.write_all(input);
         }
-        let output = out.map(|out| Output::begin(out, max_silence)).transpose().map_err(|e| {
+        let output = out.map(|out| Output::begin(out, max_silence)).transpose().inspect_err(|_| {
             self.exit();
-            format!("no thread could be started: {e}")
         })?;
         Ok(output.map(|output| Frames { out: BufReader::new(output), connecting: Some(connecting) }))
     }
@@ -268,9 +270,9 @@ struct Output {
 }
 
 impl Output {
-    fn begin(mut out: ChildStdout, max_silence: Duration) -> io::Result<Self> {
+    fn begin(mut out: ChildStdout, max_silence: Duration) -> Result<Self, String> {
         let (sender, chunks) = bounded(4);
-        std::thread::Builder::new().name("ssh output".to_owned()).spawn(move || {
+        spawn("ssh output", move || {
             let mut bytes = vec![0; 64 << 10];
             loop {
                 let chunk = match out.read(&mut bytes) {

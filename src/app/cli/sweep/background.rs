@@ -8,13 +8,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{super::terminal::printable, folder::LOGS, lock};
+use super::{
+    super::terminal::printable,
+    folder::{LOGS, MAX_OUTPUT},
+    lock,
+};
 use crate::cli::{prelude::*, process::terminate};
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
-/// Only the end of a longer output is shown, bytes.
-const MAX_OUTPUT: u64 = 1 << 20;
 
 /// The processes, by the sweep's folder.
 #[derive(Default)]
@@ -59,7 +61,8 @@ impl Background {
         if status.success() {
             return None;
         }
-        let said = files::read_text_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
+        let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         Some(last.map_or_else(
             || format!("ended ({status})"),
@@ -94,6 +97,20 @@ fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_last_line_of_a_long_output_is_the_complaint() {
+        let folder = tempfile::tempdir().unwrap();
+        let background = Background::with_program("false".into());
+        background.begin(folder.path()).unwrap();
+        while background.is_running(folder.path()) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let said = [b"\xff begun\n".repeat(MAX_OUTPUT as usize / 4), b"orrery: the disk is full\n".to_vec()].concat();
+        std::fs::write(folder.path().join(LOGS).join(LOG), said).unwrap();
+        assert_eq!(background.complaint(folder.path()).as_deref(), Some("the disk is full"));
+    }
 
     #[test]
     fn a_sweep_that_another_process_makes_is_not_begun() {

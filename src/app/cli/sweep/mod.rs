@@ -12,13 +12,11 @@ mod slurm;
 pub mod table;
 mod task;
 
-use std::thread;
-
 use self::{
     folder::{SweepFolder, TaskState},
     pictures::PictureWishes,
 };
-use super::damage;
+use super::{damage, process::cores};
 use crate::cli::prelude::*;
 
 /// The folder in which sweeps are made by default.
@@ -129,8 +127,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if args.on.hand_over(&sweep, &waiting, args.minutes)? {
         return Ok(());
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+    let failed = pool::run(&sweep, &waiting, args.jobs.map_or_else(cores, usize::from))?;
     drop(lock);
     present(&sweep)?;
     match failed {
