@@ -16,7 +16,7 @@ use super::{
     failure::Failure,
     output::{self, print_line},
     summary::laid_out,
-    sweep::RunPlace,
+    sweep::MakeArgs,
     terminal::notice,
 };
 use crate::experiments::{
@@ -93,15 +93,8 @@ struct RunArgs {
     /// The first seed; the preset's without it
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
     first_seed: Option<u64>,
-    /// Where the runs are made. Elsewhere than here nothing is read: the same command without `--on` reads what has ended
-    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
-    on: RunPlace,
-    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else it is timed here
-    #[arg(long)]
-    minutes: Option<f64>,
-    /// Processes at once, with --on here; as many as there are cores by default
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    make: MakeArgs,
     /// Where the folders of the runs are made; runs that have ended there are not made again
     #[arg(long, value_name = "DIR", default_value = "sweeps")]
     out: PathBuf,
@@ -165,7 +158,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     }
     let is_meant = |row: &Row| {
         args.paper.as_ref().is_none_or(|paper| row.paper.id == *paper)
-            && args.verdict.is_none_or(|wanted| row.standing.state() == wanted.into())
+            && args.verdict.is_none_or(|wanted| row.standing.state() == ClaimState::from(wanted))
     };
     let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {

@@ -6,11 +6,7 @@ use super::{
     super::{
         failure::Failure,
         output::print_line,
-        process::cores,
-        sweep::{
-            folder::{LOGS, SweepFolder},
-            pool,
-        },
+        sweep::folder::{LOGS, SweepFolder},
         terminal::notice,
     },
     RunArgs,
@@ -87,10 +83,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());
     if !waiting.is_empty() {
-        if args.on.hand_over(&sweep, &waiting, args.minutes)? {
-            return Ok(None);
-        }
-        let failed = pool::run(&sweep, &waiting, args.jobs.map_or_else(cores, usize::from))?;
+        let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(None) };
         if failed > 0 {
             notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
         }
