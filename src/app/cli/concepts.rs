@@ -5,6 +5,7 @@ use super::{
     Settings,
     choice::one_of,
     lab_config,
+    output::JsonArgs,
     process::on_large_stack,
     settings::{self, Named},
 };
@@ -49,15 +50,15 @@ pub struct ConceptArgs {
     /// Standard errors taken off before ranking; a rehearsal takes several
     #[arg(long, value_delimiter = ',')]
     caution: Vec<f64>,
-    /// Also write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgs,
     #[command(flatten)]
     set: Settings,
 }
 
 pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
     let procedures = procedures(args)?;
+    args.json.check(&[])?;
     on_large_stack(["the search", "the search"], || search(args, &procedures))
 }
 
@@ -167,11 +168,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let random: Vec<SearchResult> = results.iter().map(|r| r[k].1.clone()).collect();
         all.push(table(&question, &named, &trained, &random)?);
     }
-    if let Some(path) = &args.json {
-        let whole = json!({ "question": question.describe(), "procedures": all });
-        output::write_json(path, &whole, &[])?;
-    }
-    Ok(())
+    args.json.write(&json!({ "question": question.describe(), "procedures": all }), &[])
 }
 
 /// A run of these settings, trained.

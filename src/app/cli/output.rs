@@ -71,6 +71,32 @@ pub fn write_json(path: &Path, value: &impl Serialize, inputs: &[&Path]) -> Resu
     write(path, text.as_bytes(), inputs)
 }
 
+/// A wish for the result as a file of JSON beside what is printed.
+#[derive(clap::Args)]
+pub struct JsonArgs {
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl JsonArgs {
+    /// Checks that the file may be written, before anything is computed.
+    ///
+    /// # Errors
+    /// See [`check`].
+    pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        self.json.as_ref().map_or(Ok(()), |path| check(path, inputs))
+    }
+
+    /// Writes the file, if it is wanted.
+    ///
+    /// # Errors
+    /// See [`write`].
+    pub fn write(&self, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
+        self.json.as_ref().map_or(Ok(()), |path| write_json(path, value, inputs))
+    }
+}
+
 /// Writes to standard output at once. Every result that is not a file goes this way: values for another program, such as
 /// CSV, as they are, unless a terminal would act on them.
 ///

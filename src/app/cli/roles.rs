@@ -2,6 +2,7 @@
 //! each names a word's role, with mean and spread over the seeds.
 
 use super::{
+    output::JsonArgs,
     process::{cores, on_large_stack},
     settings::pair_of,
 };
@@ -37,9 +38,8 @@ pub struct RoleArgs {
     /// A setting of the lab, e.g. --set network.sweeps=1
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Also write every seed's counts as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// Presets whose settings a switch adds.
@@ -57,16 +57,13 @@ struct ModelAnswer {
 }
 
 pub fn run(args: &RoleArgs) -> Result<(), Failure> {
+    args.json.check(&[])?;
     let work = || args.seeds.iter().map(|seed| one_seed(args, *seed)).collect::<Result<Vec<_>, _>>();
     let answers = on_large_stack(["the table's thread", "the table"], work)?;
     let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     output::print(table(&answers).as_bytes())?;
-    if let Some(path) = &args.json {
-        let all: Vec<_> =
-            answers.iter().map(|a| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy })).collect();
-        output::write_json(path, &all, &[])?;
-    }
-    Ok(())
+    let counts = |a: &ModelAnswer| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy });
+    args.json.write(&answers.iter().map(counts).collect::<Vec<_>>(), &[])
 }
 
 /// The settings in which a preset differs from the lab's defaults, by key. Numbers of the table itself come after them.
