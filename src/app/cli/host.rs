@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, fmt::Display};
 
 use super::{
+    checkpoint_series::CHECKPOINT_ENDINGS,
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
@@ -186,31 +187,20 @@ impl Host for DesktopHost {
 
     fn pick(&mut self, dialog: DialogKind) {
         self.aside(move || {
-            let chooser = rfd::FileDialog::new();
+            let chooser = |title: &str| rfd::FileDialog::new().set_title(title);
+            let pick = |title: &str, kind: &str, endings: &[&str]| chooser(title).add_filter(kind, endings).pick_file();
             let path = match &dialog {
-                DialogKind::OpenText => chooser.set_title("Open a text to train on").pick_file(),
-                DialogKind::OpenTextFolder => chooser.set_title("Open a folder of texts").pick_folder(),
-                DialogKind::OpenConfig => chooser.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
-                DialogKind::OpenGraph => {
-                    let graphs = Format::ALL.map(Format::ending);
-                    chooser.set_title("Open a graph").add_filter("Graphs", &graphs).pick_file()
-                }
-                DialogKind::OpenMatrix => {
-                    chooser.set_title("Open a matrix").add_filter("Numbers", &["csv", "tsv", "txt"]).pick_file()
-                }
-                DialogKind::OpenRun => chooser.set_title("Open a run folder").pick_folder(),
-                DialogKind::OpenTokenizer => {
-                    chooser.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
-                }
-                DialogKind::OpenVocabulary => chooser.set_title("Open a list of characters, or a text").pick_file(),
-                DialogKind::OpenSentences => {
-                    chooser.set_title("Open labelled sentences").add_filter("Text", &["tsv", "txt"]).pick_file()
-                }
-                DialogKind::OpenCheckpoint => chooser
-                    .set_title("Open a trained BDH")
-                    .add_filter("Weights", &["safetensors", "pt", "pth"])
-                    .pick_file(),
-                DialogKind::SaveAs { suggested } => chooser.set_title("Save as").set_file_name(suggested).save_file(),
+                DialogKind::OpenText => chooser("Open a text to train on").pick_file(),
+                DialogKind::OpenTextFolder => chooser("Open a folder of texts").pick_folder(),
+                DialogKind::OpenConfig => pick("Open a config", "TOML", &["toml"]),
+                DialogKind::OpenGraph => pick("Open a graph", "Graphs", &Format::ALL.map(Format::ending)),
+                DialogKind::OpenMatrix => pick("Open a matrix", "Numbers", &["csv", "tsv", "txt"]),
+                DialogKind::OpenRun => chooser("Open a run folder").pick_folder(),
+                DialogKind::OpenTokenizer => pick("Open a tokenizer.json", "JSON", &["json"]),
+                DialogKind::OpenVocabulary => chooser("Open a list of characters, or a text").pick_file(),
+                DialogKind::OpenSentences => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
+                DialogKind::OpenCheckpoint => pick("Open a trained BDH", "Weights", &CHECKPOINT_ENDINGS),
+                DialogKind::SaveAs { suggested } => chooser("Save as").set_file_name(suggested).save_file(),
             };
             Delivery::Picked { dialog, path }
         });
@@ -222,7 +212,7 @@ impl Host for DesktopHost {
 
     fn identify(&mut self, path: PathBuf) {
         self.try_aside(move || -> Result<_, String> {
-            let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+            let is_json = output::has_ending(&path, "json");
             let content = match path.is_dir() {
                 true => FileContent::Folder,
                 false if is_log(&path) => FileContent::Log,

@@ -51,12 +51,17 @@ pub fn make_folder(path: &Path) -> Result<(), Failure> {
     files::make_folders(path).map_err(|e| Failure::run(format!("{} cannot be made: {e}", path.display())))
 }
 
+/// True if the name of a file has this ending, in whatever case.
+pub fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending))
+}
+
 /// Checks that the name of a file ends as those of its kind do; `why` says of which.
 ///
 /// # Errors
 /// If it ends otherwise.
 pub fn check_ending(path: &Path, ending: &str, why: &str) -> Result<(), Failure> {
-    match path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
+    match has_ending(path, ending) {
         true => Ok(()),
         false => Err(Failure::usage(format!("{} should end in .{ending}: {why}", path.display()))),
     }

@@ -96,7 +96,7 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if path.extension().is_some_and(|e| e == "toml") {
         return config_file(path);
     }
-    if path.extension().is_some_and(|e| ["safetensors", "pt", "pth"].iter().any(|known| e == *known)) {
+    if checkpoint_series::is_named_as_checkpoint(path) {
         let (lab, config) = with_checkpoint(path)?;
         return Ok(Named::Config(lab, config));
     }
