@@ -359,7 +359,7 @@ fn a_wrong_question_makes_no_connection() {
         (&["lesson", "--view", "nothing", "--out", "a.png"], "there is no view `nothing`"),
         (&["lesson", "--view", "logged", "--out", "a.jpg"], "should end in .png"),
         (&["attention", "--set", "txt=hi"], "did you mean `text`?"),
-        (&["attention", "--set", "text"], "write KEY=VALUE"),
+        (&["attention", "--set", "text"], "write --set key=value"),
         (&["attention", "--set", long.as_str()], "shorten its text"),
         (&["scale_lr", "--set", "factor=1000"], "100"),
         (&["lesson", "--step", "2"], "leave out --step"),
@@ -405,7 +405,65 @@ fn a_question_goes_over_the_connection_of_the_copy() {
     fs::write(far.here.path().join("configured"), configured).unwrap();
     assert!(ask().iter().all(|options| options.contains("ControlPath=") && !options.contains("/nowhere")));
     fs::write(far.here.path().join("configured"), "controlmaster auto\ncontrolpath /home/me/.ssh/a\n").unwrap();
-    assert!(ask().iter().all(|options| !options.contains("Control")));
+    assert!(ask().iter().all(|options| !options.contains("Control") && options.contains("ServerAliveInterval=5")));
+    // nor is the user's own keepalive overridden
+    fs::write(far.here.path().join("configured"), "serveraliveinterval 60\nserveralivecountmax 5\n").unwrap();
+    assert!(ask().iter().all(|options| options.contains("Control") && !options.contains("ServerAlive")));
+}
+
+/// The connection of a question ends while the question is open; the copy goes on.
+#[cfg(unix)]
+#[test]
+fn a_connection_that_is_lost_ends_an_open_question() {
+    let far = OtherMachine::new(&["lesson"]);
+    let mut follower = far.command(&["follow", &far.address(), "--headless"]);
+    let mut follower = Training(follower.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let mut lines = BufReader::new(follower.0.stdout.take().unwrap()).lines();
+    assert!(lines.next().is_some_and(|line| line.unwrap().starts_with("step ")));
+    fs::write(far.here.path().join("cut"), "").unwrap();
+    let begun = Instant::now();
+    let (code, said) = far.ask(&["lesson", "--wait", "300"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(200), "it waits no longer than for the connection");
+    assert!(said.contains("Timeout, server far not responding."), "{said}");
+    let words = format!("orrery: {}: `ssh` ended with code 255, and no answer has come", far.address());
+    assert_eq!(said.matches(&words).count(), 1, "{said}");
+    far.is_silent_soon();
+    far.run.step(41);
+    assert!(lines.any(|line| line.unwrap().starts_with("step 41 ")), "the copy goes on");
+}
+
+/// Asked to end while `ssh` waits for a password.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_end_while_connecting_leaves_nothing_behind() {
+    let far = OtherMachine::new(&["lesson"]);
+    let file = |name: &str| far.here.path().join(name);
+    fs::write(file("hangs"), "").unwrap();
+    let address = far.address();
+    for words in [&["follow", address.as_str(), "--headless"][..], &["ask", &address, "lesson", "--wait", "300"]] {
+        let mut command = far.command(words);
+        let mut process = Training(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let begun = Instant::now();
+        let ssh = loop {
+            let number = fs::read_to_string(file("hanging")).unwrap_or_default();
+            if number.ends_with('\n') {
+                break number.trim().to_owned();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{words:?}: it does not connect");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert!(Path::new("/proc").join(&ssh).exists() && file("runs/run-at-me_far").exists(), "{words:?}");
+        // of this process alone, where Ctrl-C reaches `ssh` too
+        assert!(Command::new("kill").args(["-TERM", &process.0.id().to_string()]).status().unwrap().success());
+        assert_eq!(process.0.wait().unwrap().code(), Some(130), "{words:?}");
+        assert!(!Path::new("/proc").join(&ssh).exists(), "{words:?}: an ssh is left");
+        assert!(!file("runs/run-at-me_far").exists(), "{words:?}: a copy without a run is left");
+        let options = far.options().pop().unwrap();
+        let socket = options.split_whitespace().find_map(|word| word.strip_prefix("ControlPath=")).unwrap();
+        assert!(!Path::new(socket).parent().unwrap().exists(), "{words:?}: {socket}");
+        fs::remove_file(file("hanging")).unwrap();
+    }
 }
 
 /// What a cut has left there is taken away by the next question, once it is answered.

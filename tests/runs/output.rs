@@ -83,6 +83,16 @@ fn a_reader_that_has_left_ends_a_command_in_silence() {
     }
 }
 
+#[test]
+fn a_study_refuses_its_output_before_it_trains() {
+    let here = with_runs();
+    for words in ["study roles --json runs/a/metrics.jsonl", "study concepts --json runs/a/metrics.jsonl"] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(2), "{words}: {said}");
+        assert!(said.contains("belongs to the record of a run") && !said.contains("seed"), "{words}: {said}");
+    }
+}
+
 /// A line of a log that is no line of a record.
 fn damage(run: &Path, log: &str) {
     let text = fs::read_to_string(run.join(log)).unwrap();

@@ -9,8 +9,8 @@ use std::{
 /// Makes it in `here` and gives the folder to put first in the path; the other side has Orrery or not. Two programs stand
 /// between, as with a real one, so that the command outlives an `ssh` that is killed. It notes each command in `commands` and
 /// its own options in `options`, and says that what is in `configured` is configured. While there is a file `down`, no
-/// connection is made, and while there is one `hangs`, it waits as for a password; where there is one `cut`, it goes, and the
-/// connection is cut after four seconds.
+/// connection is made, and while there is one `hangs`, it notes its number in `hanging` and waits as for a password; where there
+/// is one `cut`, it goes, and after four seconds the connection ends as one whose host answers no more.
 pub fn stand_in_ssh(here: &Path, has_orrery: bool) -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
     let path = if has_orrery { format!("{program}:/usr/bin:/bin") } else { "/usr/bin:/bin".to_owned() };
@@ -25,7 +25,10 @@ done
 shift 2
 echo "$options" >>'{here}/options'
 if [ -e '{here}/down' ]; then exit 255; fi
-if [ -e '{here}/hangs' ]; then exec sleep 100; fi
+if [ -e '{here}/hangs' ]; then
+  echo $$ >'{here}/hanging'
+  exec sleep 100
+fi
 echo "$*" >>'{here}/commands'
 limit=
 if [ -e '{here}/cut' ]; then
@@ -37,7 +40,12 @@ PATH='{path}'
   $limit sh -c "$*"
   echo $? >'{here}/code.'$$
 }} | cat
-exit "$(cat '{here}/code.'$$)"
+code=$(cat '{here}/code.'$$)
+if [ -n "$limit" ] && [ "$code" -eq 124 ]; then
+  echo 'Timeout, server far not responding.' >&2
+  code=255
+fi
+exit "$code"
 "#,
         here = here.display(),
     );

@@ -11,6 +11,7 @@ use clap::Args as ClapArgs;
 use super::{
     continuation::{self, Continuation},
     damage, figures, lab_config,
+    process::cores,
     settings::{self, Named},
 };
 use crate::{
@@ -106,10 +107,6 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     }
 }
 
-fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
-    text.split_once('=').ok_or_else(|| Failure::usage(format!("`{text}`: write KEY=VALUE")))
-}
-
 /// Checks that there is such a probe and that it takes these arguments.
 ///
 /// # Errors
@@ -149,7 +146,7 @@ fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
 /// The arguments that were typed, each checked against those of the question.
 fn arguments(name: &str, knobs: &[Knob], set: &[String]) -> Result<Args, Failure> {
     let pair = |text: &String| {
-        let (key, value) = pair_of(text)?;
+        let (key, value) = settings::pair_of(text)?;
         Ok((key.to_owned(), Value::Text(value.to_owned())))
     };
     let mut args = set.iter().map(pair).collect::<Result<Args, Failure>>()?;
@@ -189,7 +186,7 @@ struct OpenedRun {
 
 impl OpenedRun {
     fn open(what: &str, args: &AskArgs) -> Result<Self, Failure> {
-        nn::set_threads(std::thread::available_parallelism().map_or(1, usize::from));
+        nn::set_threads(cores());
         match settings::resolve(what)? {
             Named::Run(folder) => Self::from_folder(folder, args),
             Named::Config(lab, config) => Self::from_config(lab, config, args),
@@ -310,12 +307,7 @@ impl Picture<'_> {
         let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
         let (theme, knobs) = (Theme::dark(), (self.lab.knobs)());
         let figure = Figure { step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
-        if let Some(words) = figure.nothing().map_err(Failure::run)? {
-            return Err(Failure::usage(format!("the view `{view}` has nothing to show of this answer: {words}")));
-        }
-        let png = figure.png(&mut offscreen).map_err(Failure::run)?;
-        output::write(out, &png, &[])?;
-        print_line!("{}", out.display())
+        figures::draw(&figure, &"this answer", &mut offscreen, out)
     }
 }
 

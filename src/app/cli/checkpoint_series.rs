@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use super::settings;
 use crate::{
     cli::prelude::*,
-    labs::LABS,
     nn::weights::Weights,
     store::Writer,
     trainer::{SeriesStep, record_series},
@@ -24,6 +24,9 @@ pub struct StepFile {
 /// all files of a folder have, with a different value in each. An epoch is a step where nothing finer is given.
 const STEP_KEYS: [&str; 9] =
     ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
+
+/// The endings of files of trained weights.
+pub const CHECKPOINT_ENDINGS: [&str; 3] = ["safetensors", "pt", "pth"];
 
 /// No more are taken: each is copied into the run.
 const MAX_CHECKPOINTS: usize = 500;
@@ -49,10 +52,12 @@ fn left_out(folder: &Path) -> Vec<PathBuf> {
 
 fn named_as_checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = files::entries(folder).into_iter().flatten();
-    entries.map(|e| e.path()).filter(|path| {
-        let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-        ending.is_some_and(|e| ["safetensors", "pt", "pth"].contains(&e.as_str()))
-    })
+    entries.map(|e| e.path()).filter(|path| is_named_as_checkpoint(path))
+}
+
+/// True if a file is a checkpoint's by its ending.
+pub fn is_named_as_checkpoint(path: &Path) -> bool {
+    CHECKPOINT_ENDINGS.iter().any(|ending| output::has_ending(path, ending))
 }
 
 /// The step in a file's name: its last number. `ckpt_0500.pt`, `step-500-epoch.pt` and `model500.safetensors` are of step 500.
@@ -136,20 +141,15 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 /// See [`step_files`]; also if no lab takes checkpoints.
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
-    let lab = LABS.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
-    let lab = lab.ok_or_else(|| Failure::run("no lab of this build takes trained weights"))?;
-    let newest = files.last().map(|f| f.path.as_path()).unwrap_or(folder);
-    Ok((lab, with_file(lab, &lab.config(None)?, newest)?))
+    let newest = files.last().map_or(folder, |file| file.path.as_path());
+    Ok(settings::with_checkpoint(&std::path::absolute(newest).map_err(Failure::wrong)?)?)
 }
 
 fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure> {
     let mut config = config.clone();
     let absolute = std::path::absolute(path).map_err(Failure::wrong)?;
-    let text = absolute.to_str().ok_or_else(|| {
-        Failure::usage(format!("the path {} is not UTF-8, and settings are: rename the file", absolute.display()))
-    })?;
     if let Some(key) = lab.file_key(FileKind::Checkpoint) {
-        config.set_text(&(lab.knobs)(), key, text)?;
+        config.set_text(&(lab.knobs)(), key, settings::utf8(&absolute)?)?;
     }
     Ok(config)
 }
@@ -224,6 +224,13 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", path("step-4.safetensors")).unwrap();
         assert_eq!(checkpoints(dir.path()).collect::<Vec<_>>(), [path("step-1.pt")]);
         assert_eq!(left_out(dir.path()), ["step-2.pt", "step-3.pt", "step-4.safetensors"].map(path));
+    }
+
+    #[test]
+    fn a_checkpoint_alone_is_known_as_one_in_a_folder() {
+        let is_checkpoint = |name: &str| is_named_as_checkpoint(Path::new(name));
+        assert!(is_checkpoint("a.pt") && is_checkpoint("A.SAFETENSORS"));
+        assert!(!is_checkpoint("a.txt") && !is_checkpoint("pt"));
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         print_line!("{title}\n{}\n", fitted(table).join("\n"))?;
     }
     let Some(out) = &args.out else { return Ok(()) };
-    files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    output::make_folder(out)?;
     for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
         output::write(&out.join(name), as_csv(table).as_bytes(), &[])?;
     }

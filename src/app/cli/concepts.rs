@@ -2,7 +2,10 @@
 //! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
 
 use super::{
-    Settings, lab_config,
+    Settings,
+    choice::one_of,
+    lab_config,
+    output::JsonArgs,
     process::on_large_stack,
     settings::{self, Named},
 };
@@ -38,24 +41,24 @@ pub struct ConceptArgs {
     /// Leave the confirmation half alone and split the search half once more: for choosing a procedure
     #[arg(long)]
     rehearse: bool,
-    /// How a sentence's synapse becomes one number: mean, sum or peak; a rehearsal takes several
-    #[arg(long, value_delimiter = ',')]
-    scalar: Vec<String>,
+    /// How a sentence's synapse becomes one number; a rehearsal takes several
+    #[arg(long, value_delimiter = ',', value_parser = one_of(&Scalar::ALL))]
+    scalar: Vec<Scalar>,
     /// Neurons a side and layer whose pairs are searched
     #[arg(long, value_name = "K")]
     per_side: Option<usize>,
     /// Standard errors taken off before ranking; a rehearsal takes several
     #[arg(long, value_delimiter = ',')]
     caution: Vec<f64>,
-    /// Also write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgs,
     #[command(flatten)]
     set: Settings,
 }
 
 pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
     let procedures = procedures(args)?;
+    args.json.check(&[])?;
     on_large_stack(["the search", "the search"], || search(args, &procedures))
 }
 
@@ -103,10 +106,7 @@ fn models(args: &ConceptArgs) -> Result<Vec<ModelSource<'_>>, Failure> {
 
 fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
     let default = Procedure::default();
-    let scalars = match args.scalar.is_empty() {
-        true => vec![default.scalar],
-        false => args.scalar.iter().map(|s| scalar(s)).collect::<Result<_, _>>()?,
-    };
+    let scalars = if args.scalar.is_empty() { vec![default.scalar] } else { args.scalar.clone() };
     let cautions = if args.caution.is_empty() { vec![default.caution] } else { args.caution.clone() };
     let per_side = args.per_side.unwrap_or(default.per_side).max(1);
     let all: Vec<Procedure> = scalars
@@ -117,11 +117,6 @@ fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
         true => Err(Failure::usage("one procedure is confirmed, once; to compare several use --rehearse")),
         false => Ok(all),
     }
-}
-
-fn scalar(id: &str) -> Result<Scalar, Failure> {
-    let known = || Scalar::ALL.map(Scalar::id).join(", ");
-    Scalar::from_id(id).ok_or_else(|| Failure::usage(format!("there is no scalar `{id}`; choose one of {}", known())))
 }
 
 fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
@@ -173,11 +168,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let random: Vec<SearchResult> = results.iter().map(|r| r[k].1.clone()).collect();
         all.push(table(&question, &named, &trained, &random)?);
     }
-    if let Some(path) = &args.json {
-        let whole = json!({ "question": question.describe(), "procedures": all });
-        output::write_json(path, &whole, &[])?;
-    }
-    Ok(())
+    args.json.write(&json!({ "question": question.describe(), "procedures": all }), &[])
 }
 
 /// A run of these settings, trained.
@@ -185,10 +176,10 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
     let plan = (lab.plan)(config)?;
     nn::set_threads(trainer::threads_of(&plan));
     let (steps, seed) = (plan.steps, config.seed);
-    let mut run = Run::open(plan).map_err(|e| Failure::run(e.to_string()))?;
+    let mut run = Run::open(plan).map_err(Failure::failed)?;
     while run.step < steps {
-        let stats = run.update(0).map_err(|e| Failure::run(e.to_string()))?;
-        run.finish_step().map_err(|e| Failure::run(e.to_string()))?;
+        let stats = run.update(0).map_err(Failure::failed)?;
+        run.finish_step().map_err(Failure::failed)?;
         if run.step.is_multiple_of(100) || run.step == steps {
             let loss = scalar_value(&stats, channels::LOSS_TRAIN);
             notice!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
@@ -202,18 +193,18 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let (lab, config) = lab_config::recorded(folder)?;
     let plan = (lab.plan)(&config)?;
     nn::set_threads(trainer::threads_of(&plan));
-    let mut run = Run::open(plan).map_err(|e| Failure::run(e.to_string()))?;
+    let mut run = Run::open(plan).map_err(Failure::failed)?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let Some(loaded) = loaded else {
         return Err(Failure::usage(format!("{} has no checkpoint", folder.display())));
     };
-    run.restore(&loaded.checkpoint).map_err(|e| Failure::run(e.to_string()))?;
+    run.restore(&loaded.checkpoint).map_err(Failure::failed)?;
     let name = format!("seed {}, step {}", config.seed, run.step);
     finished(run, name)
 }
 
 fn finished(mut run: Run, name: String) -> Result<Trained, Failure> {
-    let loss = scalar_value(&run.evaluate(0).map_err(|e| Failure::run(e.to_string()))?, channels::LOSS_HELD_OUT);
+    let loss = scalar_value(&run.evaluate(0).map_err(Failure::failed)?, channels::LOSS_HELD_OUT);
     Ok(Trained { run, loss, name })
 }
 

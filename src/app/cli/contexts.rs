@@ -56,9 +56,7 @@ const BEFORE: usize = 44;
 const AFTER: usize = 20;
 
 pub fn run(args: &ContextArgs) -> Result<(), Failure> {
-    if let Some(file) = &args.csv {
-        output::check(file, &args.read.files())?;
-    }
+    args.read.check_table(args.csv.as_deref())?;
     let (chosen, text) = args.read.open()?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
@@ -82,11 +80,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
         found.window
     )?;
     print(&found)?;
-    if let Some(file) = &args.csv {
-        output::write(file, table(&found).as_bytes(), &args.read.files())?;
-        print_line!("{}", file.display())?;
-    }
-    Ok(())
+    args.read.write_table(args.csv.as_deref(), || table(&found))
 }
 
 fn read(
@@ -167,10 +161,10 @@ fn line(c: &TopContext) -> String {
     format!("{before:>BEFORE$}|{}|{after}", c.tokens[c.token])
 }
 
-fn table(m: &TopContexts) -> String {
+fn table(m: &TopContexts) -> Table {
     let mut out = Table::new(["rank", "value", "layer", "position", "token", "text"]);
     for (rank, c) in m.contexts.iter().enumerate() {
         out.cells(&[&(rank + 1), &c.value, &c.layer, &c.position, &c.tokens[c.token], &c.text]);
     }
-    out.finish()
+    out
 }

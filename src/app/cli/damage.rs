@@ -1,7 +1,10 @@
 //! Records that are not whole: every command that reads one says the same sentence, and one that hands it on refuses, unless
 //! a part is asked for.
 
-use crate::{cli::prelude::*, store::Damage};
+use crate::{
+    cli::prelude::*,
+    store::{Damage, export::Record},
+};
 
 /// The wish for what can be read of a record that is damaged.
 #[derive(Args, Clone, Copy)]
@@ -29,12 +32,9 @@ impl PartialArgs {
     /// # Errors
     /// If something is, and no part was asked for.
     pub fn check(self, run: &Path, damage: &Damage) -> Result<(), Failure> {
-        if damage.is_empty() || self.partial {
-            tell(run, damage);
-            return Ok(());
-        }
-        let shown = run.display();
-        Err(Failure::run(format!("{shown}: {damage}: nothing was written; `--partial` writes what can be read")))
+        let record = Record { run, allows_damage: self.partial };
+        tell(run, &record.check(damage.clone()).map_err(Failure::failed)?);
+        Ok(())
     }
 
     /// Checks the runs of a table like [`PartialArgs::check`].

@@ -23,9 +23,7 @@ pub struct EvalArgs {
 }
 
 pub fn run(args: &EvalArgs) -> Result<(), Failure> {
-    if let Some(file) = &args.per_token {
-        output::check(file, &args.read.files())?;
-    }
+    args.read.check_table(args.per_token.as_deref())?;
     let (chosen, text) = args.read.open()?;
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
     chosen.print_candidates()?;
@@ -60,25 +58,15 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     if loss.nats_per_token() > uniform {
         print_line!("this is worse than guessing: most likely the model was trained with other tokens or layers")?;
     }
-    if let Some(file) = &args.per_token {
-        write_per_token(file, tokenizer, &ids, &nats, &args.read.files())?;
-        print_line!("{}", file.display())?;
-    }
-    Ok(())
+    args.read.write_table(args.per_token.as_deref(), || per_token(tokenizer, &ids, &nats))
 }
 
 /// Every token with its place from 0; the first has no loss.
-fn write_per_token(
-    file: &Path,
-    tokenizer: &NamedTokenizer,
-    ids: &[u32],
-    nats: &[f64],
-    inputs: &[&Path],
-) -> Result<(), Failure> {
+fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], nats: &[f64]) -> Table {
     let mut out = Table::new(["position", "token", "loss"]);
     let losses = std::iter::once(String::new()).chain(nats.iter().map(f64::to_string));
     for ((position, id), loss) in ids.iter().enumerate().zip(losses) {
         out.row([position.to_string(), tokenizer.tokenizer.token_text(*id), loss]);
     }
-    output::write(file, out.finish().as_bytes(), inputs)
+    out
 }

@@ -1,5 +1,7 @@
 //! `orrery render` and the figures of a headless run: the same views as the window's, off screen.
 
+use std::fmt::Display;
+
 use super::{damage, lab_config::recorded};
 use crate::{
     cli::prelude::*,
@@ -80,13 +82,20 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
     let figure = args.picture.sized(Figure::new(&args.view, &mirror, &config, &knobs, &theme));
     let figure = Figure { step: args.step.unwrap_or(mirror.step), ..figure };
+    draw(&figure, &args.run.display(), &mut offscreen, &args.out)
+}
+
+/// Draws a figure of something into a PNG file.
+///
+/// # Errors
+/// If the view has nothing to show of it, or the file cannot be written.
+pub fn draw(figure: &Figure<'_>, of: &dyn Display, offscreen: &mut Offscreen, out: &Path) -> Result<(), Failure> {
     if let Some(words) = figure.nothing().map_err(Failure::run)? {
-        let (view, shown) = (&args.view, args.run.display());
-        return Err(Failure::usage(format!("the view `{view}` has nothing to show of {shown}: {words}")));
+        return Err(Failure::usage(format!("the view `{}` has nothing to show of {of}: {words}", figure.view)));
     }
-    let png = figure.png(&mut offscreen).map_err(Failure::run)?;
-    output::write(&args.out, &png, &[])?;
-    print_line!("{}", args.out.display())
+    let png = figure.png(offscreen).map_err(Failure::run)?;
+    output::write(out, &png, &[])?;
+    print_line!("{}", out.display())
 }
 
 /// The adapter that paints pictures here, with the words to add where there is none.
@@ -130,10 +139,7 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
 /// # Errors
 /// If it ends in anything but `.png`.
 pub fn check_png(path: &Path) -> Result<(), Failure> {
-    match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
-        true => Ok(()),
-        false => Err(Failure::usage(format!("{} should end in .png: pictures are written as PNG", path.display()))),
-    }
+    output::check_ending(path, "png", "pictures are written as PNG")
 }
 
 /// A run folder as the interface would know it, and what of its record is lost.

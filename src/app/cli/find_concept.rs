@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     interrupt,
+    output::JsonArgs,
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
@@ -45,9 +46,8 @@ pub struct FindConceptArgs {
     /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried on the sentences
     #[arg(long, value_name = "N", value_parser = trained::layers)]
     layers: Option<usize>,
-    /// Also write everything as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgs,
     #[command(flatten)]
     trained: TrainedArgs,
 }
@@ -56,9 +56,8 @@ pub struct FindConceptArgs {
 const STEPS: u64 = 1000;
 
 pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
-    if let Some(file) = &args.json {
-        output::check(file, &[&args.checkpoint, &args.sentences])?;
-    }
+    let inputs: [&Path; 2] = [&args.checkpoint, &args.sentences];
+    args.json.check(&inputs)?;
     let sentences = Sentences::new(args)?;
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let chosen = args.trained.choose(checkpoint, sentences.text().as_bytes(), args.layers)?;
@@ -79,11 +78,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     }
     let verdict = ConceptVerdict::new(&question, &found, &random);
     print(&found, &verdict)?;
-    if let Some(file) = &args.json {
-        let whole = json(&question, &found, &random, &verdict);
-        output::write_json(file, &whole, &[&args.checkpoint, &args.sentences])?;
-    }
-    Ok(())
+    args.json.write(&json(&question, &found, &random, &verdict), &inputs)
 }
 
 /// The sentences that a search uses.

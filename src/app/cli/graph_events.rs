@@ -24,7 +24,7 @@ use crate::{
 /// The lab whose page shows graphs.
 pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
-const MAX_BYTES: u64 = 1 << 30;
+pub const MAX_BYTES: u64 = 1 << 30;
 /// A graph takes at most so many times the bytes of its file.
 const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.

@@ -1,13 +1,15 @@
 //! The desktop as the window's host: runs, folders, files and dialogs, each on a thread of its own, so that
 //! the interface asks and goes on.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Display};
 
 use super::{
+    checkpoint_series::CHECKPOINT_ENDINGS,
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
     json_kind,
+    process::spawn,
     remote::FollowedRun,
     runs::Runs,
     settings,
@@ -91,9 +93,12 @@ impl DesktopHost {
         Self { claims: Arc::new(WindowClaims::from_folder(folder)), ..self }
     }
 
-    /// Works like [`Self::aside`], for work that may have nothing to deliver.
-    fn try_aside(&self, work: impl FnOnce() -> Result<Option<Delivery>, StoreError> + Send + 'static) {
-        self.aside_quietly(move || work().unwrap_or_else(|e| Some(Delivery::Failed { what: e.to_string() })));
+    /// Works like [`Self::aside`], for work that may fail or have nothing to deliver.
+    fn try_aside<D: Into<Option<Delivery>>, E: Display>(&self, work: impl FnOnce() -> Result<D, E> + Send + 'static) {
+        self.aside_quietly(move || match work() {
+            Ok(delivery) => delivery.into(),
+            Err(e) => Some(Delivery::Failed { what: e.to_string() }),
+        });
     }
 
     /// Does `work` on another thread and delivers what comes of it.
@@ -103,15 +108,15 @@ impl DesktopHost {
 
     fn aside_quietly(&self, work: impl FnOnce() -> Option<Delivery> + Send + 'static) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
-        let spawned = std::thread::Builder::new().name("host".to_owned()).spawn(move || {
+        let spawned = spawn("host", move || {
             if let Some(delivery) = work() {
                 // the window may have closed meanwhile; then the answer is not needed
                 let _ = sender.send(delivery);
                 wake();
             }
         });
-        if let Err(e) = spawned {
-            let _ = self.sender.send(Delivery::Failed { what: format!("no thread could be started: {e}") });
+        if let Err(what) = spawned {
+            let _ = self.sender.send(Delivery::Failed { what });
         }
     }
 }
@@ -177,59 +182,44 @@ impl Host for DesktopHost {
         let (commands, _) = bounded(1);
         let inbox = Arc::new(Inbox::default());
         let sink = Arc::clone(&inbox);
-        let spawned = std::thread::Builder::new().name("example".to_owned()).spawn(move || example(packed, &sink));
-        spawned.ok().map(|_| RunHandle { commands, inbox })
+        spawn("example", move || example(packed, &sink)).ok().map(|_| RunHandle { commands, inbox })
     }
 
     fn pick(&mut self, dialog: DialogKind) {
         self.aside(move || {
-            let chooser = rfd::FileDialog::new();
+            let chooser = |title: &str| rfd::FileDialog::new().set_title(title);
+            let pick = |title: &str, kind: &str, endings: &[&str]| chooser(title).add_filter(kind, endings).pick_file();
             let path = match &dialog {
-                DialogKind::OpenText => chooser.set_title("Open a text to train on").pick_file(),
-                DialogKind::OpenTextFolder => chooser.set_title("Open a folder of texts").pick_folder(),
-                DialogKind::OpenConfig => chooser.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
-                DialogKind::OpenGraph => {
-                    let graphs = Format::ALL.map(Format::ending);
-                    chooser.set_title("Open a graph").add_filter("Graphs", &graphs).pick_file()
-                }
-                DialogKind::OpenMatrix => {
-                    chooser.set_title("Open a matrix").add_filter("Numbers", &["csv", "tsv", "txt"]).pick_file()
-                }
-                DialogKind::OpenRun => chooser.set_title("Open a run folder").pick_folder(),
-                DialogKind::OpenTokenizer => {
-                    chooser.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
-                }
-                DialogKind::OpenVocabulary => chooser.set_title("Open a list of characters, or a text").pick_file(),
-                DialogKind::OpenSentences => {
-                    chooser.set_title("Open labelled sentences").add_filter("Text", &["tsv", "txt"]).pick_file()
-                }
-                DialogKind::OpenCheckpoint => chooser
-                    .set_title("Open a trained BDH")
-                    .add_filter("Weights", &["safetensors", "pt", "pth"])
-                    .pick_file(),
-                DialogKind::SaveAs { suggested } => chooser.set_title("Save as").set_file_name(suggested).save_file(),
+                DialogKind::OpenText => chooser("Open a text to train on").pick_file(),
+                DialogKind::OpenTextFolder => chooser("Open a folder of texts").pick_folder(),
+                DialogKind::OpenConfig => pick("Open a config", "TOML", &["toml"]),
+                DialogKind::OpenGraph => pick("Open a graph", "Graphs", &Format::ALL.map(Format::ending)),
+                DialogKind::OpenMatrix => pick("Open a matrix", "Numbers", &["csv", "tsv", "txt"]),
+                DialogKind::OpenRun => chooser("Open a run folder").pick_folder(),
+                DialogKind::OpenTokenizer => pick("Open a tokenizer.json", "JSON", &["json"]),
+                DialogKind::OpenVocabulary => chooser("Open a list of characters, or a text").pick_file(),
+                DialogKind::OpenSentences => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
+                DialogKind::OpenCheckpoint => pick("Open a trained BDH", "Weights", &CHECKPOINT_ENDINGS),
+                DialogKind::SaveAs { suggested } => chooser("Save as").set_file_name(suggested).save_file(),
             };
             Delivery::Picked { dialog, path }
         });
     }
 
     fn read_text(&mut self, path: PathBuf) {
-        self.aside(move || read_config(&path).unwrap_or_else(|what| Delivery::Failed { what }));
+        self.try_aside(move || read_config(&path));
     }
 
     fn identify(&mut self, path: PathBuf) {
-        self.aside(move || {
-            let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        self.try_aside(move || -> Result<_, String> {
+            let is_json = output::has_ending(&path, "json");
             let content = match path.is_dir() {
-                true => Ok(FileContent::Folder),
-                false if is_log(&path) => Ok(FileContent::Log),
-                false if is_json => json_kind::kind_of(&path),
-                false => Ok(FileContent::Named),
+                true => FileContent::Folder,
+                false if is_log(&path) => FileContent::Log,
+                false if is_json => json_kind::kind_of(&path)?,
+                false => FileContent::Named,
             };
-            match content {
-                Ok(content) => Delivery::Identified { path, content },
-                Err(what) => Delivery::Failed { what },
-            }
+            Ok(Delivery::Identified { path, content })
         });
     }
 
@@ -240,14 +230,10 @@ impl Host for DesktopHost {
     }
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
-        self.aside(move || {
-            if let Err(e) = path.parent().map_or(Ok(()), files::make_folders) {
-                return Delivery::Failed { what: format!("{} cannot be written: {e}", path.display()) };
-            }
-            match output::write(&path, &bytes, &[]) {
-                Ok(()) => Delivery::Saved { path },
-                Err(failure) => Delivery::Failed { what: failure.words },
-            }
+        self.try_aside(move || -> Result<_, Failure> {
+            path.parent().map_or(Ok(()), output::make_folder)?;
+            output::write(&path, &bytes, &[])?;
+            Ok(Delivery::Saved { path })
         });
     }
 
@@ -257,28 +243,18 @@ impl Host for DesktopHost {
 
     fn list_runs(&mut self) {
         let out = self.out.clone();
-        self.aside(move || {
-            let found = match store::list(&out) {
-                Ok(found) => found,
-                Err(e) => return Delivery::Failed { what: e.to_string() },
-            };
-            Delivery::Runs(past_runs(found))
-        });
+        self.try_aside(move || store::list(&out).map(|found| Delivery::Runs(past_runs(found))));
     }
 
     fn list_run_table(&mut self) {
         let (out, sender, wake) = (self.out.clone(), self.sender.clone(), Arc::clone(&self.wake));
-        self.aside(move || {
+        self.try_aside(move || {
             let early = |rows: &[RunRow]| {
                 let _ = sender.send(Delivery::RunTable { rows: rows.to_vec(), whole: false });
                 wake();
             };
-            match run_rows::list(&out, early) {
-                Ok(listing) => {
-                    Delivery::RunTable { rows: sweep::results::rows_with_sweeps(&out, listing.rows), whole: true }
-                }
-                Err(e) => Delivery::Failed { what: e.to_string() },
-            }
+            let rows = run_rows::list(&out, early).map(|listing| listing.rows)?;
+            Ok::<_, StoreError>(Delivery::RunTable { rows: sweep::results::rows_with_sweeps(&out, rows), whole: true })
         });
     }
 
@@ -292,9 +268,8 @@ impl Host for DesktopHost {
 
     fn find_run(&mut self, link: &Permalink) -> bool {
         let (out, link) = (self.out.clone(), Box::new(link.clone()));
-        self.aside(move || match run_rows::list(&out, |_| {}) {
-            Ok(listing) => Delivery::Found { run: run_of(&link, &listing.rows), link },
-            Err(e) => Delivery::Failed { what: e.to_string() },
+        self.try_aside(move || {
+            run_rows::list(&out, |_| {}).map(|listing| Delivery::Found { run: run_of(&link, &listing.rows), link })
         });
         true
     }
@@ -316,12 +291,9 @@ impl Host for DesktopHost {
 
     fn complete_sweep(&mut self, folder: PathBuf) {
         let (sweeps, series) = (Arc::clone(&self.sweeps), Arc::clone(&self.series));
-        self.aside(move || match std::path::absolute(&folder).map_err(|e| e.to_string()) {
-            Ok(path) => match sweeps.begin(&path) {
-                Ok(()) => read_sweep(folder, &sweeps, &series),
-                Err(e) => Delivery::Failed { what: e.words },
-            },
-            Err(what) => Delivery::Failed { what },
+        self.try_aside(move || -> Result<_, Failure> {
+            sweeps.begin(&std::path::absolute(&folder).map_err(Failure::failed)?)?;
+            Ok(read_sweep(folder, &sweeps, &series))
         });
     }
 
@@ -357,15 +329,15 @@ impl Host for DesktopHost {
     }
 
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
-        self.try_aside(move || store::note::write(&run, &note).map(|()| None));
+        self.try_aside(move || store::note::write(&run, &note).map(|()| None::<Delivery>));
     }
 
     fn discard_run(&mut self, run: PathBuf) {
-        self.try_aside(move || store::trash::discard(&run).map(|place| Some(Delivery::Discarded { run, place })));
+        self.try_aside(move || store::trash::discard(&run).map(|place| Delivery::Discarded { run, place }));
     }
 
     fn restore_run(&mut self, place: PathBuf) {
-        self.try_aside(move || store::trash::restore(&place).map(|_| Some(Delivery::Restored)));
+        self.try_aside(move || store::trash::restore(&place).map(|_| Delivery::Restored));
     }
 
     fn deliveries(&mut self) -> Vec<Delivery> {

@@ -20,11 +20,15 @@ static STOP: Mutex<Option<StopHandler>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static IMPATIENT: AtomicBool = AtomicBool::new(false);
 
-/// Calls `stop` when the process is asked to end. The newest `stop` replaces the one before.
+/// Calls `stop` when the process is asked to end, or at once if it was. The newest `stop` replaces the one before.
 pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     static LISTENING: AtomicBool = AtomicBool::new(false);
     if LISTENING.swap(true, Ordering::SeqCst) {
+        // who was at work may have ended before it noticed
+        if ASKED.load(Ordering::SeqCst) {
+            call_stop();
+        }
         return;
     }
     if let Err(e) = ctrlc::set_handler(interrupted) {
@@ -40,14 +44,6 @@ pub fn asked_to_end() -> Arc<AtomicBool> {
     asked
 }
 
-/// Ends the process when it is asked to, after `clean_up`.
-pub fn end_after(clean_up: impl Fn() + Send + 'static) {
-    on_interrupt(move || {
-        clean_up();
-        process::exit(i32::from(INTERRUPTED));
-    });
-}
-
 /// True if the process was asked to end more than once: then nothing is waited for.
 pub fn is_impatient() -> bool {
     IMPATIENT.load(Ordering::SeqCst)
@@ -58,6 +54,10 @@ fn interrupted() {
         IMPATIENT.store(true, Ordering::SeqCst);
         process::exit(i32::from(INTERRUPTED));
     }
+    call_stop();
+}
+
+fn call_stop() {
     match &*STOP.lock().unwrap_or_else(PoisonError::into_inner) {
         Some(stop) => stop(),
         None => process::exit(i32::from(INTERRUPTED)),

@@ -73,9 +73,7 @@ impl InterveneArgs {
 const NOTHING: &str = "no neuron or synapse is named: --neurons 0:12,2:517 or --synapse 2:517:1569";
 
 pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
-    if let Some(file) = &args.csv {
-        output::check(file, &args.read.files())?;
-    }
+    args.read.check_table(args.csv.as_deref())?;
     let (chosen, text) = args.read.open()?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.read.text)?;
@@ -94,11 +92,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     chosen.print()?;
     print_line!("{}: {} tokens ({})", args.read.text.display(), grouped(ids.len()), tokenizer.label())?;
     print(&found, &asked, tokenizer, model.shape().per_head())?;
-    if let Some(file) = &args.csv {
-        write_csv(file, tokenizer, &ids, &found, &args.read.files())?;
-        print_line!("{}", file.display())?;
-    }
-    Ok(())
+    args.read.write_table(args.csv.as_deref(), || per_token(tokenizer, &ids, &found))
 }
 
 /// Steps of the progress bar.
@@ -148,13 +142,7 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
 }
 
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
-fn write_csv(
-    file: &Path,
-    tokenizer: &NamedTokenizer,
-    ids: &[u32],
-    found: &Effect,
-    inputs: &[&Path],
-) -> Result<(), Failure> {
+fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], found: &Effect) -> Table {
     let mut out = Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
     let number = |values: &[f64], at: usize| match values.get(at) {
         Some(v) if v.is_finite() => v.to_string(),
@@ -170,5 +158,5 @@ fn write_csv(
             number(&found.null_divergence, position),
         ]);
     }
-    output::write(file, out.finish().as_bytes(), inputs)
+    out
 }

@@ -1,10 +1,15 @@
 //! Tells the kind of a JSON file by its outermost keys, in one pass that keeps nothing of it.
 
-use std::{collections::HashSet, fmt, io::BufReader};
+use std::{
+    collections::HashSet,
+    fmt,
+    io::{BufReader, Read},
+};
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::{cli::prelude::*, ui::host::FileContent};
+use super::graph_events::MAX_BYTES;
+use crate::{cli::prelude::*, files::check_memory, ui::host::FileContent};
 
 /// Keys that tell one kind from another.
 const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
@@ -13,8 +18,15 @@ const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "ad
 /// In words, if the file cannot be read or is no JSON.
 pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     let shown = path.display();
-    let file = files::open(path).map_err(|e| format!("{shown} cannot be read: {e}"))?;
-    let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file));
+    let unread = |e: FileError| format!("{shown} cannot be read: {e}");
+    let file = files::open(path).map_err(unread)?;
+    let length = file.metadata().map_err(|e| unread(e.into()))?.len();
+    if length > MAX_BYTES {
+        return Err(unread(FileError::TooLong { limit: MAX_BYTES }));
+    }
+    // a key may be as long as the file
+    check_memory(length).map_err(|e| unread(e.into()))?;
+    let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file.take(MAX_BYTES)));
     let found = reader.deserialize_any(Outermost);
     let found =
         found.map_err(|e| format!("{shown} is no JSON of a graph, a tokenizer or a list of characters: {e}"))?;
@@ -57,6 +69,15 @@ impl<'de> Visitor<'de> for Outermost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_longer_than_any_graph_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        let said = kind_of(&path).unwrap_err();
+        assert!(said.contains("a.json cannot be read: it is longer than 1.1 GB"), "{said}");
+    }
 
     #[test]
     fn a_file_is_known_by_its_outermost_keys() {

@@ -43,6 +43,30 @@ pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure>
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
 }
 
+/// Makes a folder for results, with those above it.
+///
+/// # Errors
+/// If the system refuses.
+pub fn make_folder(path: &Path) -> Result<(), Failure> {
+    files::make_folders(path).map_err(|e| Failure::run(format!("{} cannot be made: {e}", path.display())))
+}
+
+/// True if the name of a file has this ending, in whatever case.
+pub fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending))
+}
+
+/// Checks that the name of a file ends as those of its kind do; `why` says of which.
+///
+/// # Errors
+/// If it ends otherwise.
+pub fn check_ending(path: &Path, ending: &str, why: &str) -> Result<(), Failure> {
+    match has_ending(path, ending) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{} should end in .{ending}: {why}", path.display()))),
+    }
+}
+
 /// Writes a value as JSON for a person.
 ///
 /// # Errors
@@ -50,6 +74,32 @@ pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure>
 pub fn write_json(path: &Path, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
     write(path, text.as_bytes(), inputs)
+}
+
+/// A wish for the result as a file of JSON beside what is printed.
+#[derive(clap::Args)]
+pub struct JsonArgs {
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl JsonArgs {
+    /// Checks that the file may be written, before anything is computed.
+    ///
+    /// # Errors
+    /// See [`check`].
+    pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        self.json.as_ref().map_or(Ok(()), |path| check(path, inputs))
+    }
+
+    /// Writes the file, if it is wanted.
+    ///
+    /// # Errors
+    /// See [`write`].
+    pub fn write(&self, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
+        self.json.as_ref().map_or(Ok(()), |path| write_json(path, value, inputs))
+    }
 }
 
 /// Writes to standard output at once. Every result that is not a file goes this way: values for another program, such as

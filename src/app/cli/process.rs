@@ -1,6 +1,9 @@
 //! Start and end of a process: the allocator's delay, the exit code.
 
-use std::process::ExitCode;
+use std::{
+    process::{Child, ExitCode},
+    thread::JoinHandle,
+};
 
 use crate::cli::prelude::*;
 
@@ -16,6 +19,23 @@ pub fn prepare_process() {
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
 }
 
+/// The number of cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Begins a thread.
+///
+/// # Errors
+/// If the system refuses, in words.
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, String> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|e| format!("no thread could be started: {e}"))
+}
+
 /// Does work that runs backward through a model, which recurses over the graph. The names are those of the thread if it
 /// panics, and of the work if there is no thread for it.
 pub fn on_large_stack<T: Send>(
@@ -26,6 +46,17 @@ pub fn on_large_stack<T: Send>(
         Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run(format!("{thread} panicked")))),
         Err(e) => Err(Failure::run(format!("no thread for {name}: {e}"))),
     })
+}
+
+/// Asks a child that was not waited for to end, or all of the group that it leads. Where there are no signals it is killed.
+pub fn terminate(child: &mut Child, is_group: bool) {
+    #[cfg(unix)]
+    if let Ok(id) = i32::try_from(child.id()) {
+        // SAFETY: a signal is sent to a child that was not waited for, so that the number is still its own.
+        unsafe { libc::kill(if is_group { -id } else { id }, libc::SIGTERM) };
+    }
+    #[cfg(not(unix))]
+    let _ = (is_group, child.kill());
 }
 
 /// The exit code for the result of a command; a failure is printed to standard error, unless it was told before.

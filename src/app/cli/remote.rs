@@ -11,21 +11,24 @@ use std::{
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use self::ssh::{Frames, MAX_LINE, NOT_A_STREAM, SharedSocket, Ssh, SshExit, script};
+use self::ssh::{Configuration, ConnectionOptions, Frames, MAX_LINE, NOT_A_STREAM, SharedSocket, Ssh, SshExit, script};
 use super::{
     failure::Failure,
     interrupt,
+    process::spawn,
     stream::{Frame, Have, LOGS, MARK, MAX_PART, VERSION, WHOLE},
     terminal::notice,
 };
 use crate::{
-    files::{self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside},
+    files::{
+        self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside, remove_folder_inside,
+    },
     store::LOCK,
 };
 
@@ -58,8 +61,8 @@ pub struct FollowedRun {
 pub struct RemoteSource {
     pub address: Address,
     copied: Arc<CopyState>,
-    /// Options of further connections, by which they go over that of the copy.
-    socket: Vec<String>,
+    /// Those of further connections, which go over that of the copy.
+    options: ConnectionOptions,
 }
 
 impl RemoteSource {
@@ -81,23 +84,25 @@ pub fn source_of(folder: &Path) -> Option<String> {
     Address::parse(source.trim())?.ok().map(|address| address.to_string())
 }
 
-/// A copy that is being written. Dropped, it ends `ssh`.
+/// A copy that is being written. Dropped, it ends `ssh`, and removes the folder if nothing has come into it.
 pub struct RemoteRun {
     pub folder: PathBuf,
     pub source: RemoteSource,
-    /// The socket by which its connection is shared, which is removed with it or when the process is asked to end.
-    socket: Arc<Mutex<Option<SharedSocket>>>,
+    /// The socket by which its connection is shared, which is removed with it.
+    _socket: Option<SharedSocket>,
 }
 
 impl Drop for RemoteRun {
     fn drop(&mut self) {
         self.source.copied.ssh.end();
-        remove(&self.socket);
+        let is_ours = |name: &std::ffi::OsStr| name == SOURCE || name == LOCK;
+        if files::entries(&self.folder).is_ok_and(|mut all| all.all(|entry| is_ours(&entry.file_name())))
+            && let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name())
+        {
+            // one that stays is gone on with by a later call
+            let _ = remove_folder_inside(parent, name);
+        }
     }
-}
-
-fn remove(socket: &Mutex<Option<SharedSocket>>) {
-    drop(socket.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 /// The state of the copy of a run.
@@ -114,7 +119,7 @@ struct CopyState {
 /// With `patience` it waits so long at most, and until the description of the run is the present one.
 ///
 /// # Errors
-/// If the other machine cannot be asked at all, or not in time, or has no such folder.
+/// If the other machine cannot be asked at all, or not in time, or has no such folder; if the process was asked to end.
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
     // one writer a copy; where the system has no locks there may be two, and each checks where what it appends begins
@@ -124,24 +129,21 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
     }
     let copied = Arc::<CopyState>::default();
-    let socket = SharedSocket::new(address, patience.unwrap_or(SOON).min(SOON));
-    let options = |is_first| socket.as_ref().map(|socket| socket.options(is_first)).unwrap_or_default();
+    let is_asked_to_end = interrupt::asked_to_end();
+    let configured = Configuration::read(address, patience.unwrap_or(SOON).min(SOON));
+    let socket = configured.as_ref().and_then(SharedSocket::new);
+    let options = |is_first| ConnectionOptions::new(configured.as_ref(), socket.as_ref(), is_first);
     let copy = Copy {
         folder: folder.clone(),
         address: address.clone(),
         copied: Arc::clone(&copied),
-        socket: options(true),
+        options: options(true),
         // a copy of an earlier call is followed also while the other side is away
         is_enough: patience.is_none() && has_description(&folder),
     };
-    let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), socket: options(false) };
-    let socket = Arc::new(Mutex::new(socket));
-    let left = Arc::clone(&socket);
-    // also while `ssh` asks for a password; it is not killed, so that it puts the terminal back as it was
-    interrupt::end_after(move || remove(&left));
-    let run = RemoteRun { folder, source, socket };
-    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.copy_when_unlocked(&lock));
-    let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
+    let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), options: options(false) };
+    let run = RemoteRun { folder, source, _socket: socket };
+    let worker = spawn("ssh", move || copy.copy_when_unlocked(&lock)).map_err(Failure::run)?;
     if is_copied {
         notice!("another Orrery copies this run already: it shows here what that one has copied");
         return Ok(run);
@@ -151,9 +153,18 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         None => has_description(&run.folder),
         Some(_) => copied.is_described.load(Ordering::SeqCst),
     };
+    // also while `ssh` asks for a password
+    let check_interrupt = || match is_asked_to_end.load(Ordering::SeqCst) {
+        true => Err(Failure::interrupted(format!("{address} is not copied"))),
+        false => Ok(()),
+    };
     let mut is_told = false;
     while !has_come() {
+        check_interrupt()?;
         if worker.is_finished() {
+            // the ssh of the same terminal may end by an interrupt before this process has seen it
+            std::thread::sleep(5 * POLL);
+            check_interrupt()?;
             let why = worker.join().ok().and_then(Result::err);
             return Err(why.unwrap_or_else(|| Failure::run(format!("{address} is not copied any more"))));
         }
@@ -172,6 +183,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     // a long log comes meanwhile: only whether the run has ended is not known before all of it is here
     let described = Instant::now();
     while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SOON && !is_late() {
+        check_interrupt()?;
         std::thread::sleep(POLL);
     }
     Ok(run)
@@ -223,8 +235,7 @@ struct Copy {
     folder: PathBuf,
     address: Address,
     copied: Arc<CopyState>,
-    /// Options of the connection.
-    socket: Vec<String>,
+    options: ConnectionOptions,
     /// An older copy is enough for the user while the other side does not answer.
     is_enough: bool,
 }
@@ -275,8 +286,8 @@ impl Copy {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
-        let command = script(&self.address, &arguments(&have), &self.socket);
-        let frames = match self.copied.ssh.connect(command, SCRIPT.as_bytes()) {
+        let command = script(&self.address, &arguments(&have), &self.options);
+        let frames = match self.copied.ssh.connect(command, SCRIPT.as_bytes(), self.options.max_silence) {
             Ok(frames) => frames,
             Err(words) => return refused(words),
         };
@@ -304,6 +315,9 @@ impl Copy {
     fn read(&self, mut frames: Frames, has_answered: &mut bool) -> Result<(), String> {
         let CopyState { is_described, is_up_to_date, .. } = &*self.copied;
         while let Some(frame) = frames.read_frame::<Frame>()? {
+            if self.copied.ssh.is_over() {
+                return Ok(());
+            }
             if !*has_answered && !matches!(frame, Frame::Hello { .. }) {
                 return Err(NOT_A_STREAM.to_owned());
             }

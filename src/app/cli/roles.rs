@@ -1,7 +1,11 @@
 //! `orrery study roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
 //! each names a word's role, with mean and spread over the seeds.
 
-use super::process::on_large_stack;
+use super::{
+    output::JsonArgs,
+    process::{cores, on_large_stack},
+    settings::pair_of,
+};
 use crate::{
     analysis::statistics::{mean_sd, wilson},
     cli::prelude::*,
@@ -34,9 +38,8 @@ pub struct RoleArgs {
     /// A setting of the lab, e.g. --set network.sweeps=1
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Also write every seed's counts as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// Presets whose settings a switch adds.
@@ -54,16 +57,13 @@ struct ModelAnswer {
 }
 
 pub fn run(args: &RoleArgs) -> Result<(), Failure> {
+    args.json.check(&[])?;
     let work = || args.seeds.iter().map(|seed| one_seed(args, *seed)).collect::<Result<Vec<_>, _>>();
     let answers = on_large_stack(["the table's thread", "the table"], work)?;
     let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     output::print(table(&answers).as_bytes())?;
-    if let Some(path) = &args.json {
-        let all: Vec<_> =
-            answers.iter().map(|a| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy })).collect();
-        output::write_json(path, &all, &[])?;
-    }
-    Ok(())
+    let counts = |a: &ModelAnswer| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy });
+    args.json.write(&answers.iter().map(counts).collect::<Vec<_>>(), &[])
 }
 
 /// The settings in which a preset differs from the lab's defaults, by key. Numbers of the table itself come after them.
@@ -92,8 +92,7 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
     let mut settings: Vec<(&str, &str)> =
         added.chain(numbers.iter().map(|(key, value)| (*key, value.as_str()))).collect();
     for pair in &args.set {
-        let no_equals = || Failure::usage(format!("`--set {pair}` has no `=`; write --set key=value"));
-        settings.push(pair.split_once('=').ok_or_else(no_equals)?);
+        settings.push(pair_of(pair)?);
     }
     Ok(grammar_roles::config(&settings, seed)?)
 }
@@ -104,8 +103,7 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     let config = config(args, seed)?;
     let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
     // no window wants a core
-    plan.threads =
-        if plan.threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { plan.threads };
+    plan.threads = if plan.threads == 0 { cores() } else { plan.threads };
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan).map_err(failed)?;
     let probe = run.plan.probes[0].clone();

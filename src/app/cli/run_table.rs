@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{RUNS, progress::StepProgress, sweep, terminal::one_line};
+use super::{RUNS, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -134,17 +134,10 @@ fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failur
     }
     let headings =
         ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
-    let mut table = vec![headings.map(str::to_owned)];
-    table.extend(rows.iter().map(|row| cells(row).map(|cell| one_line(&cell).into_owned())));
-    let widths: Vec<usize> =
-        (0..headings.len()).map(|i| table.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
-    for row in &table {
-        let line = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i {
-            4 | 5 | 9 => format!("{cell:>width$}  "),
-            _ => format!("{cell:<width$}  "),
-        });
-        print_line!("{}", line.collect::<String>().trim_end())?;
-    }
+    let mut table = vec![headings.map(str::to_owned).to_vec()];
+    table.extend(rows.iter().map(|row| cells(row).to_vec()));
+    let is_text = |column: usize| !["seed", "steps", "size"].contains(&headings[column]);
+    summary::laid_out(&table, is_text).iter().try_for_each(|line| print_line!("{line}"))?;
     for row in rows.iter().filter(|r| !r.problems.is_empty()) {
         notice!("{}: {}", row.folder, row.problems.join("; "));
     }

@@ -96,8 +96,9 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if path.extension().is_some_and(|e| e == "toml") {
         return config_file(path);
     }
-    if path.extension().is_some_and(|e| ["safetensors", "pt", "pth"].iter().any(|known| e == *known)) {
-        return with_checkpoint(path);
+    if checkpoint_series::is_named_as_checkpoint(path) {
+        let (lab, config) = with_checkpoint(path)?;
+        return Ok(Named::Config(lab, config));
     }
     Ok(Named::Text(path.to_owned()))
 }
@@ -137,12 +138,12 @@ fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
 }
 
 /// The first lab that takes trained weights, with these.
-fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
+pub fn with_checkpoint(path: &Path) -> Result<(&'static Lab, Config), SettingsError> {
     let taking = LABS.iter().find_map(|l| Some((l, l.file_key(FileKind::Checkpoint)?)));
     let (lab, key) = taking.ok_or(SettingsError::NoLabTakesWeights)?;
     let mut config = lab.config(None)?;
     config.set_text(&(lab.knobs)(), key, utf8(path)?)?;
-    Ok(Named::Config(lab, config))
+    Ok((lab, config))
 }
 
 fn config_file(path: &Path) -> Result<Named, SettingsError> {
@@ -176,7 +177,7 @@ pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, Setting
 }
 
 /// Settings are text, so that a path must be text too.
-fn utf8(path: &Path) -> Result<&str, SettingsError> {
+pub fn utf8(path: &Path) -> Result<&str, SettingsError> {
     path.to_str().ok_or_else(|| SettingsError::NotUtf8(path.to_owned()))
 }
 
@@ -184,6 +185,11 @@ fn utf8(path: &Path) -> Result<&str, SettingsError> {
 pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), SettingsError> {
     let key = lab.file_key(FileKind::Text).ok_or(SettingsError::TakesNoText(lab.id))?;
     Ok(config.set_text(&(lab.knobs)(), key, utf8(path)?)?)
+}
+
+/// The key and the value of a `--set`.
+pub fn pair_of(text: &str) -> Result<(&str, &str), SettingsError> {
+    text.split_once('=').ok_or_else(|| SettingsError::NoEqualsSign(text.to_owned()))
 }
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.
@@ -198,7 +204,7 @@ pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), 
 pub fn set(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), SettingsError> {
     let knobs = (lab.knobs)();
     for pair in &settings.set {
-        let (key, value) = pair.split_once('=').ok_or_else(|| SettingsError::NoEqualsSign(pair.clone()))?;
+        let (key, value) = pair_of(pair)?;
         config.set_text(&knobs, key.trim(), value)?;
     }
     if let Some(seed) = settings.seed {

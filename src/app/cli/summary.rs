@@ -56,23 +56,24 @@ fn line(run: &RunHeadlines) -> String {
 
 /// The lines of a table with names in its first column; turned, if they would be too wide.
 pub(super) fn fitted(rows: &[Vec<String>]) -> Vec<String> {
-    let lines = laid_out(rows, 1);
+    let is_left = |column| column == 0;
+    let lines = laid_out(rows, is_left);
     match rows.first() {
         Some(first) if lines.iter().any(|line| line.chars().count() > WIDEST) => {
             let column = |i: usize| rows.iter().map(|row| row[i].clone()).collect();
-            laid_out(&(0..first.len()).map(column).collect::<Vec<Vec<String>>>(), 1)
+            laid_out(&(0..first.len()).map(column).collect::<Vec<Vec<String>>>(), is_left)
         }
         _ => lines,
     }
 }
 
-/// The first `left` columns to the left, the others to the right; every cell on one line.
-pub(super) fn laid_out(rows: &[Vec<String>], left: usize) -> Vec<String> {
+/// The lines of a table whose columns stand to the left or to the right; every cell on one line.
+pub(super) fn laid_out(rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> Vec<String> {
     let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
     let line = |row: &Vec<Cow<'_, str>>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i < left {
+        let cells = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match is_left(i) {
             true => format!("{cell:<width$}"),
             false => format!("{cell:>width$}"),
         });

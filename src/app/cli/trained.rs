@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::{choice::one_of, process::cores};
 use crate::{
     cli::prelude::*,
     corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
@@ -30,11 +31,11 @@ pub struct TrainedArgs {
     /// The model's Hugging Face tokenizer.json
     #[arg(long, value_name = "FILE")]
     tokenizer_json: Option<PathBuf>,
-    /// Residuals, where the file does not say them: code, paper, both, final_norm, normfree
-    #[arg(long, value_parser = form)]
+    /// Residuals, where the file does not say them
+    #[arg(long, value_parser = one_of(&Form::ALL))]
     form: Option<Form>,
-    /// How positions enter attention, where the file does not say it: rope, alibi, both, nothing
-    #[arg(long, value_parser = position)]
+    /// How positions enter attention, where the file does not say it
+    #[arg(long, value_parser = one_of(&Position::ALL))]
     position: Option<Position>,
     /// Device: auto, cpu, cuda:0, metal
     #[arg(long, default_value = "cpu")]
@@ -62,6 +63,24 @@ impl ReadArgs {
         [&self.checkpoint, &self.text]
     }
 
+    /// Checks that the command may write this table, before anything is computed.
+    ///
+    /// # Errors
+    /// See [`output::check`].
+    pub fn check_table(&self, file: Option<&Path>) -> Result<(), Failure> {
+        file.map_or(Ok(()), |file| output::check(file, &self.files()))
+    }
+
+    /// Writes a table if it is wanted, and prints its name.
+    ///
+    /// # Errors
+    /// See [`output::write`].
+    pub fn write_table(&self, file: Option<&Path>, table: impl FnOnce() -> Table) -> Result<(), Failure> {
+        let Some(file) = file else { return Ok(()) };
+        output::write(file, table().finish().as_bytes(), &self.files())?;
+        print_line!("{}", file.display())
+    }
+
     /// The model as it fits the text best, and the text's bytes.
     pub fn open(&self) -> Result<(Chosen, Vec<u8>), Failure> {
         let checkpoint = self.trained.open(&self.checkpoint, self.layers)?;
@@ -82,14 +101,6 @@ enum TokenKind {
     /// --tokenizer-json
     #[value(name = "huggingface")]
     HuggingFace,
-}
-
-fn form(id: &str) -> Result<Form, String> {
-    Form::from_id(id).ok_or_else(|| format!("choose one of {}", Form::ALL.map(Form::id).join(", ")))
-}
-
-fn position(id: &str) -> Result<Position, String> {
-    Position::from_id(id).ok_or_else(|| format!("choose one of {}", Position::ALL.map(Position::id).join(", ")))
 }
 
 impl From<TokenizerError> for Failure {
@@ -115,7 +126,7 @@ impl TrainedArgs {
     pub fn open(&self, path: &Path, layers: Option<usize>) -> Result<Checkpoint, Failure> {
         let device = device::open(&self.device).map_err(Failure::usage)?;
         // nothing else runs in this process, and the results do not depend on the number of threads
-        nn::set_threads(std::thread::available_parallelism().map_or(1, usize::from));
+        nn::set_threads(cores());
         let mut asked = BdhSpec::default();
         asked.form = self.form.unwrap_or(asked.form);
         asked.position = self.position.unwrap_or(asked.position);

@@ -90,9 +90,7 @@ fn outcome(end: WindowEnd) -> Result<(), Failure> {
 
 /// JSON with nodes and links; any other is something else.
 fn is_graph_json(path: &Path) -> bool {
-    path.is_file()
-        && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"))
-        && json_kind::kind_of(path) == Ok(FileContent::Graph)
+    path.is_file() && output::has_ending(path, "json") && json_kind::kind_of(path) == Ok(FileContent::Graph)
 }
 
 /// The window, until it closes and every run in it has ended its record: also when the display goes away.

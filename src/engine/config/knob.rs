@@ -238,3 +238,8 @@ pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<St
     });
     nearest.min().map(|(_, k)| k.to_owned())
 }
+
+/// The end of a sentence about an unknown name: "; did you mean `train.lr`?", or nothing where no known one is near.
+pub fn did_you_mean<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(key, known).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+}

@@ -5,7 +5,7 @@ pub(super) mod inside;
 
 use std::{
     fs::{self, File, FileType},
-    io::{self, Read},
+    io::{self, Read, Seek, SeekFrom},
     path::{Component, Path, PathBuf},
 };
 
@@ -178,6 +178,19 @@ pub fn read_text_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Re
     text(read_inside(folder, name, limit)?)
 }
 
+/// The last bytes of a file inside a folder of somebody else, at most `limit`.
+///
+/// # Errors
+/// Those of [`open_inside`], and if the system refuses.
+pub fn read_end_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut file = open_inside(folder, name)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
+    let mut bytes = vec![];
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Everything from the present place of an open file on, if it is at most `limit` bytes.
 ///
 /// # Errors
@@ -256,6 +269,9 @@ mod tests {
         fs::write(&path, [b'a'; 100]).unwrap();
         assert_eq!(read(&path, 100).unwrap().len(), 100);
         assert!(matches!(read(&path, 99), Err(FileError::TooLong { limit: 99 })));
+        fs::write(&path, b"of a longer output").unwrap();
+        assert_eq!(read_end_inside(folder.path(), "a", 6).unwrap(), b"output");
+        assert_eq!(read_end_inside(folder.path(), "a", 99).unwrap(), b"of a longer output");
         // claims no length and holds some hundred bytes
         #[cfg(target_os = "linux")]
         assert!(matches!(read(Path::new("/proc/self/status"), 99), Err(FileError::TooLong { limit: 99 })));

@@ -30,9 +30,11 @@ impl<'a> Record<'a> {
         Self { run, allows_damage: false }
     }
 
+    /// Checks that nothing of the record is lost, or that this is allowed; says what.
+    ///
     /// # Errors
-    /// If something of the record is lost, and that is not allowed.
-    fn check(&self, damage: Damage) -> Result<Damage, StoreError> {
+    /// If it is not allowed.
+    pub fn check(&self, damage: Damage) -> Result<Damage, StoreError> {
         if damage.is_empty() || self.allows_damage {
             return Ok(damage);
         }

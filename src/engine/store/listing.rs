@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -11,15 +10,18 @@ use std::{
 use super::{
     StoreError, checkpoint,
     description::{self, Description},
-    error::At,
-    names::{CONFIG, EVENTS, METRICS, RUN, SAMPLES},
+    names::{EVENTS, METRICS, SAMPLES},
     record::{MetricsIn, event_in},
+    run_index::run_folders,
     writer::is_being_written,
 };
 use crate::{
-    files::{self, open_inside},
+    files::read_end_inside,
     telemetry::{Event, RunState},
 };
+
+/// Bytes at the end of a log that hold its last lines; the first and the last of them may be cut off.
+const TAIL: u64 = 64 << 10;
 
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +76,7 @@ pub fn has_ended(folder: &Path) -> bool {
         Ok(Some((_, Event::State(state)))) => Some(state),
         _ => None,
     };
-    let tail = tail(folder, EVENTS).unwrap_or_default();
+    let tail = read_end_inside(folder, EVENTS, TAIL).unwrap_or_default();
     let last = tail.rsplit(|b| *b == b'\n').find_map(state);
     matches!(last, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
 }
@@ -91,16 +93,8 @@ fn day_and_time(t: &jiff::Zoned, today: jiff::civil::Date) -> String {
 
 /// The runs in `folder`, newest first. A missing folder has none; what is not a run is passed over.
 pub fn list(folder: &Path) -> Result<Vec<RunSummary>, StoreError> {
-    if !folder.exists() {
-        return Ok(vec![]);
-    }
-    let mut runs: Vec<RunSummary> = files::entries(folder)
-        .at("list the runs in", folder)?
-        .filter(|e| !e.file_name().to_string_lossy().starts_with('.'))
-        .map(|e| e.path())
-        .filter(|p| p.join(RUN).is_file() || p.join(CONFIG).is_file())
-        .filter_map(|p| summary(&p).ok())
-        .collect();
+    let summaries = run_folders(folder)?.into_iter().map(|name| summary(&folder.join(name)));
+    let mut runs: Vec<RunSummary> = summaries.flatten().collect();
     runs.sort_by(|a, b| (b.began, &b.folder).cmp(&(a.began, &a.folder)));
     Ok(runs)
 }
@@ -134,20 +128,9 @@ pub fn local_text(t: jiff::Timestamp) -> String {
     t.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// The last lines of a log; the first and the last of them may be cut off.
-fn tail(folder: &Path, log: &str) -> Option<Vec<u8>> {
-    const TAIL: u64 = 64 * 1024;
-    let mut file = open_inside(folder, log).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
-    let mut tail = vec![];
-    file.take(TAIL).read_to_end(&mut tail).ok()?;
-    Some(tail)
-}
-
 /// Reads the newest step from the last lines of the metrics.
 fn last_step(folder: &Path) -> Option<u64> {
-    let tail = tail(folder, METRICS)?;
+    let tail = read_end_inside(folder, METRICS, TAIL).ok()?;
     tail.rsplit(|b| *b == b'\n').find_map(|line| serde_json::from_slice::<MetricsIn>(line).ok()).map(|m| m.step)
 }
 

@@ -4,7 +4,8 @@
 use std::{
     collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    io::{BufWriter, Write},
+    path::Path,
     time::UNIX_EPOCH,
 };
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     StoreError,
     error::At,
-    names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS},
+    names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS, is_run},
 };
 use crate::files::{self, Replacement, check_memory, read_inside};
 
@@ -88,8 +89,12 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
     pub fn save(&self, runs: &Path) -> Result<(), StoreError> {
         let path = runs.join(INDEX);
         let mut file = Replacement::create(&path).at("write", &path)?;
-        serde_json::to_writer(std::io::BufWriter::new(&mut file), self)
+        let mut out = BufWriter::new(&mut file);
+        serde_json::to_writer(&mut out, self)
             .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
+        // what is left would be written when it is dropped, and a full disk not noticed
+        out.flush().at("write", &path)?;
+        drop(out);
         // A damaged one is made again, so nobody waits for the disk.
         file.commit_unforced().at("write", &path)
     }
@@ -105,7 +110,6 @@ pub fn run_folders(runs: &Path) -> Result<Vec<String>, StoreError> {
         return Ok(vec![]);
     }
     let entries = files::entries(runs).at("list the runs in", runs)?;
-    let is_run = |path: &PathBuf| [RUN, CONFIG, METRICS].iter().any(|part| path.join(part).is_file());
     let mut names: Vec<String> = entries
         .filter(|e| !e.file_name().to_string_lossy().starts_with('.') && is_run(&e.path()))
         .filter_map(|e| e.file_name().into_string().ok())

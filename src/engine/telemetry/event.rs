@@ -69,6 +69,15 @@ impl RunInfo {
     pub fn groups(&self) -> Vec<&str> {
         distinct(self.variants.iter().map(|variant| variant.group.as_str()))
     }
+
+    /// The name of a group in a legend: the label of its only variant, or of several seeds the group itself.
+    pub fn group_label<'a>(&'a self, group: &'a str) -> &'a str {
+        let mut members = self.variants.iter().filter(|variant| variant.group == group);
+        match (members.next(), members.next()) {
+            (Some(only), None) => &only.label,
+            _ => group,
+        }
+    }
 }
 
 /// The step after which a stage of a run begins.

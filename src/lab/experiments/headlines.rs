@@ -19,14 +19,23 @@ pub struct RunHeadlines {
     pub damage: Damage,
 }
 
+/// A reader of a run folder, and the description that it begins with.
+///
+/// # Errors
+/// If it is no run folder.
+pub(super) fn open(folder: &Path) -> Result<(Reader, Arc<RunInfo>), StoreError> {
+    let reader = Reader::open(folder)?;
+    let info =
+        reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
+    Ok((reader, info))
+}
+
 /// Reads a run folder, whole or not; `each` is told every step, happening and notice besides.
 ///
 /// # Errors
 /// If it is no run folder, or the system refuses to read it.
 pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines, StoreError> {
-    let reader = Reader::open(folder)?;
-    let info =
-        reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
+    let (reader, info) = open(folder)?;
     let lab = labs::find(&info.lab);
     let mut reading = lab.map(|lab| HeadlineReader::new(lab, &info));
     let wanted = lab.map(HeadlineReader::measurements).unwrap_or_default();

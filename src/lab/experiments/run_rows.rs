@@ -159,28 +159,28 @@ fn may_be_written(row: &RunRow) -> bool {
 pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let mut gathered = EventSummary::default();
-    let run = headlines::read(folder, |event| gathered.event(event))?;
-    let mut row = gathered.row(folder, &name, run);
+    let mut row = read_whole(folder, &name)?;
     finish(&mut row, whole.parent().unwrap_or(Path::new(".")));
     Ok(row)
 }
 
-/// One folder, read whole.
+/// One folder, read whole; of one that cannot be read, why.
 fn row(runs: &Path, name: &str) -> RunRow {
     let path = runs.join(name);
+    read_whole(&path, name).unwrap_or_else(|e| RunRow {
+        folder: name.to_owned(),
+        problems: vec![e.to_string()],
+        began: changed_at(&path),
+        when: local(changed_at(&path)),
+        bytes: run_index::bytes(&path),
+        ..RunRow::default()
+    })
+}
+
+fn read_whole(folder: &Path, name: &str) -> Result<RunRow, StoreError> {
     let mut gathered = EventSummary::default();
-    match headlines::read(&path, |event| gathered.event(event)) {
-        Ok(run) => gathered.row(&path, name, run),
-        Err(e) => RunRow {
-            folder: name.to_owned(),
-            problems: vec![e.to_string()],
-            began: changed_at(&path),
-            when: local(changed_at(&path)),
-            bytes: run_index::bytes(&path),
-            ..RunRow::default()
-        },
-    }
+    let run = headlines::read(folder, |event| gathered.event(event))?;
+    Ok(gathered.row(folder, name, run))
 }
 
 fn changed_at(path: &PathBuf) -> i64 {
@@ -276,10 +276,7 @@ impl EventSummary {
 fn losses(info: &RunInfo, last: &HashMap<usize, LastLosses>) -> Vec<run_table::GroupLoss> {
     let group_loss = |group: &&str| {
         let members: Vec<usize> = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group).collect();
-        let label = match members.as_slice() {
-            [one] => info.variants[*one].label.as_str(),
-            _ => group,
-        };
+        let label = info.group_label(group);
         let seeds: Vec<&LastLosses> = members.iter().filter_map(|i| last.get(i)).collect();
         let (train, held_out): (Vec<f64>, Vec<f64>) = seeds.iter().map(|l| (l.train, l.held_out)).unzip();
         let step = seeds.iter().filter_map(|l| l.held_out_step).max();

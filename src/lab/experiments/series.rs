@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{
     headline_values::{HeadlineReader, headline_points},
+    headlines,
     seeds::over_seeds,
 };
 use crate::{
     labs::{self, Lab, headline::Source},
-    store::{Damage, Reader, StoreError},
+    store::{Damage, StoreError},
     telemetry::{Event, RunInfo, StepStats},
 };
 
@@ -133,9 +134,7 @@ impl SeriesReader {
 /// # Errors
 /// If it is no run folder, or the system refuses to read it.
 pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<RunNumbers, StoreError> {
-    let reader = Reader::open(folder)?;
-    let info =
-        reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
+    let (reader, info) = headlines::open(folder)?;
     let mut series = SeriesReader::new(labs::find(&info.lab), keeps);
     let damage = reader.only(series.measurements()).read_through(|event| series.event(&event))?;
     let times = std::mem::take(&mut series.times).into_iter().collect();

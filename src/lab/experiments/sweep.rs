@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    analysis::distinct::distinct,
     config::{Config, ConfigError, Setting, Value},
-    labs::{Lab, RunSettings},
+    labs::{Lab, RunSettings, headline::split},
 };
 
 /// Seeds of a sweep that says nothing of them: so many, from that of its base on.
@@ -140,6 +141,19 @@ pub struct Objective {
     pub group: Option<String>,
 }
 
+impl Objective {
+    /// "accuracy of coupled", or "accuracy" of whatever group has it.
+    pub fn parse(text: &str) -> Self {
+        let (key, group) = text.split_once(" of ").map_or((text, None), |(key, group)| (key, Some(group.trim())));
+        Self { key: key.trim().to_owned(), group: group.map(str::to_owned) }
+    }
+
+    /// True if this number of a group is meant; without a place, the number at any place is.
+    pub fn means(&self, key: &str, group: &str) -> bool {
+        (key == self.key || split(key).0 == self.key) && self.group.as_ref().is_none_or(|own| own == group)
+    }
+}
+
 /// A sweep whose every point can be run.
 pub struct Sweep {
     pub lab: &'static Lab,
@@ -199,7 +213,7 @@ impl Sweep {
             Some(Seeds::Count(count)) => {
                 (base.seed..base.seed.saturating_add((*count).min(MAX_RUNS as u64 + 1))).collect()
             }
-            Some(Seeds::Each(each)) => distinct(each),
+            Some(Seeds::Each(each)) => distinct(each.iter().copied()),
         };
         let objective = file.objective.as_deref().map(|asked| objective(asked, lab)).transpose()?;
         if seeds.is_empty() {
@@ -268,27 +282,14 @@ impl Sweep {
     }
 }
 
-fn distinct(seeds: &[u64]) -> Vec<u64> {
-    let mut each = vec![];
-    seeds.iter().for_each(|seed| {
-        if !each.contains(seed) {
-            each.push(*seed);
-        }
-    });
-    each
-}
-
 /// "accuracy of coupled".
 fn objective(asked: &str, lab: &'static Lab) -> Result<Objective, SweepError> {
-    let (key, group) = match asked.split_once(" of ") {
-        Some((key, group)) => (key.trim(), Some(group.trim().to_owned())),
-        None => (asked.trim(), None),
-    };
-    if lab.headline(key).is_none() {
+    let objective = Objective::parse(asked);
+    if lab.headline(&objective.key).is_none() {
         let known = lab.headlines.iter().map(|h| h.id).collect::<Vec<_>>().join(", ");
         return Err(SweepError::Objective { lab: lab.title, asked: asked.to_owned(), known });
     }
-    Ok(Objective { key: key.to_owned(), group })
+    Ok(objective)
 }
 
 impl Axis {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Lab;
-use crate::config::{Config, Knob, nearest};
+use crate::config::{Config, Knob, did_you_mean};
 
 /// The restrictions of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Restrictions {
         let names = || knobs.iter().map(|k| k.key).chain(groups()).chain([SEED]);
         let unknown = self.locked.iter().chain(&self.hidden).find(|given| !names().any(|name| name == given.as_str()));
         let Some(unknown) = unknown else { return Ok(()) };
-        let near = nearest(unknown, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let near = did_you_mean(unknown, names());
         Err(format!("the lab `{}` has no setting and no group of settings `{unknown}`{near}", lab.id))
     }
 

@@ -175,6 +175,12 @@ fn runs_are_listed_newest_first_with_their_steps() {
     assert_eq!((runs[0].lab.as_str(), runs[0].preset.as_str(), runs[0].total_steps), ("fast_slow", "needed", 20));
     assert!(runs[1].when.starts_with("2020-02-0"), "{}", runs[1].when);
     assert!(store::list(&out.path().join("nowhere")).unwrap().is_empty());
+    // another program's run may be numbers alone
+    let numbers = out.path().join("numbers");
+    fs::create_dir(&numbers).unwrap();
+    fs::write(numbers.join("metrics.jsonl"), "{\"step\":3,\"loss/train\":1.5}\n").unwrap();
+    let newest = store::list(out.path()).unwrap().swap_remove(0);
+    assert_eq!((newest.folder, newest.steps), (numbers, 3));
 }
 
 /// A payload of a channel that this version does not know.

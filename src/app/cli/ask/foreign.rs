@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, pair_of, replayed};
+use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
         RUNS,
@@ -129,7 +129,7 @@ impl<'a> TypedQuestion<'a> {
 
 /// An argument of a question that the program alone knows: a number or a switch where it reads as one, else a text.
 fn plain_argument(pair: &str) -> Result<(String, Value), Failure> {
-    let (key, text) = pair_of(pair)?;
+    let (key, text) = settings::pair_of(pair)?;
     let value = match Value::parse(text, false) {
         Value::Float(number) if !number.is_finite() => Value::Text(text.to_owned()),
         value => value,

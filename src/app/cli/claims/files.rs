@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{ask, failure::Failure};
+use super::super::{ask, failure::Failure, output};
 use crate::{
-    config::nearest,
+    config::did_you_mean,
     experiments::claims::{
         claim::ClaimError,
         ledger::{Ledger, Named, Paper, Row},
@@ -96,10 +96,9 @@ impl Source {
 /// If the folder cannot be made or the disk refuses.
 pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("{}.json", result.claim));
-    let unwritten = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", path.display()));
-    let text = result.to_json().map_err(|e| unwritten(&e))?;
-    files::make_folders(folder).map_err(|e| unwritten(&e))?;
-    files::replace(&path, text.as_bytes()).map_err(|e| unwritten(&e))?;
+    let text = result.to_json().map_err(Failure::failed)?;
+    output::make_folder(folder)?;
+    output::write(&path, text.as_bytes(), &[])?;
     Ok(path)
 }
 
@@ -129,8 +128,7 @@ pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failur
 /// If no claim has this id; the message has the nearest one.
 pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>, Failure> {
     rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
-        let near = nearest(id, rows.iter().map(|row| row.claim.id.as_str()));
-        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let meant = did_you_mean(id, rows.iter().map(|row| row.claim.id.as_str()));
         Failure::usage(format!("there is no claim `{id}`{meant} `orrery claims` lists them"))
     })
 }

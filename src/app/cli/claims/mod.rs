@@ -16,16 +16,11 @@ use super::{
     failure::Failure,
     output::{self, print_line},
     summary::laid_out,
-    sweep::RunPlace,
+    sweep::MakeArgs,
     terminal::notice,
 };
 use crate::experiments::{
-    claims::{
-        criterion::Verdict,
-        curve::EffectPoint,
-        ledger::{Row, Standing},
-        rule::Rule,
-    },
+    claims::{entry::ClaimState, ledger::Row},
     short_number::short,
 };
 
@@ -98,15 +93,8 @@ struct RunArgs {
     /// The first seed; the preset's without it
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
     first_seed: Option<u64>,
-    /// Where the runs are made. Elsewhere than here nothing is read: the same command without `--on` reads what has ended
-    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
-    on: RunPlace,
-    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else it is timed here
-    #[arg(long)]
-    minutes: Option<f64>,
-    /// Processes at once, with --on here; as many as there are cores by default
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    make: MakeArgs,
     /// Where the folders of the runs are made; runs that have ended there are not made again
     #[arg(long, value_name = "DIR", default_value = "sweeps")]
     out: PathBuf,
@@ -140,15 +128,15 @@ enum Wanted {
     Open,
 }
 
-impl Wanted {
-    fn is_met(self, row: &Row) -> bool {
-        match self {
-            Self::Stands => row.has(Verdict::Stands),
-            Self::DoesNotStand => row.has(Verdict::DoesNotStand),
-            Self::CannotBeTold => row.has(Verdict::CannotBeTold),
-            Self::NotRun => row.standing == Standing::NotRun,
-            Self::Needs => matches!(row.standing, Standing::Needs(_)),
-            Self::Open => matches!(row.standing, Standing::Open(_)),
+impl From<Wanted> for ClaimState {
+    fn from(wanted: Wanted) -> Self {
+        match wanted {
+            Wanted::Stands => Self::Stands,
+            Wanted::DoesNotStand => Self::DoesNotStand,
+            Wanted::CannotBeTold => Self::CannotBeTold,
+            Wanted::NotRun => Self::NotRun,
+            Wanted::Needs => Self::Needs,
+            Wanted::Open => Self::Open,
         }
     }
 }
@@ -169,13 +157,12 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         files::known_paper(&ledger, paper)?;
     }
     let is_meant = |row: &Row| {
-        args.paper.as_ref().is_none_or(|paper| row.paper.id == *paper) && args.verdict.is_none_or(|v| v.is_met(row))
+        args.paper.as_ref().is_none_or(|paper| row.paper.id == *paper)
+            && args.verdict.is_none_or(|wanted| row.standing.state() == ClaimState::from(wanted))
     };
     let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {
-        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
-            return Err(Failure::usage(format!("{} should end in .html: it is a web page", path.display())));
-        }
+        output::check_ending(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
         print_line!("{}", path.display())?;
         return Ok(());
@@ -192,7 +179,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    for line in laid_out(&lines, lines[0].len()) {
+    for line in laid_out(&lines, |_| true) {
         print_line!("{line}")?;
     }
     notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
@@ -213,58 +200,23 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     if !claim.number.is_empty() {
         print_line!("  the paper's number: {}", claim.number)?;
     }
-    print_line!("\nverdict: {}", row.verdict_label())?;
-    if let Some(rule) = &claim.rule {
-        print_line!("rule: {}", rule.sentence())?;
-        print_line!("runs: {} seeds of {}", rule.seeds, rule.base)?;
+    let entry = ledger.entry(row, &rows);
+    let facts: Vec<String> = entry.facts().iter().map(|(name, text)| format!("{name}: {text}")).collect();
+    print_line!("\n{}", facts.join("\n"))?;
+    if let (Some(rule), Some(judged)) = (&claim.rule, row.standing.judgement()) {
         if let Some(published) = rule.published {
             print_line!("the paper, on this scale: {}", short(published))?;
         }
-    }
-    if let Standing::Held(held) = &row.standing {
-        print_line!("held by: {} in {}", held.test, held.file)?;
-    }
-    if let Some(judged) = row.standing.judgement() {
-        if let (Some(outcome), Some(p)) = (judged.outcome, judged.p) {
-            print_line!("effect: {}; p {} after Holm's correction", row.effect_label(), short(p))?;
-            if outcome.p_falls < outcome.p_stands {
-                print_line!("the effect lies outside of where the claim stands")?;
-            }
+        if judged.outcome.is_some_and(|outcome| outcome.p_falls < outcome.p_stands) {
+            print_line!("the effect lies outside of where the claim stands")?;
         }
         let values: Vec<String> =
             judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
         print_line!("values: {}", values.join(", "))?;
-        if let (Some(rule), true) = (&claim.rule, judged.curve.len() > 1) {
-            print_line!("over steps: {}", rule.turns_label(&judged.curve))?;
-        }
-        if let Some(axis) = claim.rule.as_ref().and_then(Rule::axis).filter(|_| judged.along_axis.len() > 1) {
-            let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
-            print_line!("over {axis}: {}", points.join("; "))?;
-            if let Some(sides) = claim.rule.as_ref().and_then(|rule| rule.sides_label(&judged.along_axis)) {
-                print_line!("the difference over {axis}: {sides}")?;
-            }
-        }
-        if let Some(result) = ledger.results.get(&claim.id) {
-            let (made, missing) = (&result.made, &result.missing);
-            print_line!(
-                "made by: Orrery {}, {} cores of {}, {} minutes",
-                made.version,
-                made.cores,
-                made.cpu,
-                made.minutes
-            )?;
-            if !missing.is_empty() {
-                print_line!("seeds without a number, which say nothing: {missing:?}")?;
-            }
-        }
+        judged.curves(rule).iter().try_for_each(|curve| print_line!("{}", curve.label))?;
     }
-    for (name, text) in [("strongest counter-reading", &claim.counter), ("what would turn it", &claim.turns)] {
-        if !text.is_empty() {
-            print_line!("{name}: {text}")?;
-        }
-    }
-    if claim.rule.is_some() {
-        print_line!("\n  orrery claims run {}", claim.id)?;
+    if let Some(command) = entry.command() {
+        print_line!("\n  {command}")?;
     }
     Ok(())
 }

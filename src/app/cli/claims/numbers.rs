@@ -14,7 +14,7 @@ use super::super::{
 };
 use crate::{
     analysis::statistics::upper_quantile,
-    config::{Value, nearest},
+    config::{Value, did_you_mean},
     experiments::{
         claims::{
             criterion::Verdict,
@@ -250,8 +250,7 @@ impl<'a> Answers<'a> {
         let cells = self.cells.get(group).map(Vec::as_slice).unwrap_or_default();
         let fields: BTreeSet<&str> = cells.iter().map(|cell| cell.field.as_str()).collect();
         if !fields.contains(field) {
-            let near = nearest(field, fields.into_iter());
-            let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let meant = did_you_mean(field, fields.into_iter());
             return Err(Failure::run(format!("the answer of `{}` has no field `{field}`{meant}", self.probe)));
         }
         let is_meant = |cell: &&Cell| {

@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::super::report::page::{escaped, finish, head};
 use crate::experiments::{
     claims::{
-        criterion::Region,
-        curve::EffectPoint,
+        entry::EffectCurve,
         ledger::{Judgement, Ledger, Row},
     },
     short_number::short,
@@ -50,72 +49,46 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
 /// Height of a chart of effects, points.
 const CHART_HEIGHT: f64 = 60.0;
 
-/// The effect over steps, and over the setting along which it runs; empty of what was not kept.
-fn effect_charts(row: &Row, judged: &Judgement) -> String {
-    let Some(rule) = &row.claim.rule else { return String::new() };
-    let mut out = String::new();
-    if let Some(ends) = judged.curve_extent(rule) {
-        let chart = EffectChart { points: &judged.curve, ends, region: Some(&rule.stands) };
-        out += &chart.html(&format!("over steps: {}", rule.turns_label(&judged.curve)));
-    }
-    if let (Some(ends), Some(axis)) = (judged.along_axis_extent(), rule.axis()) {
-        let points: Vec<String> = judged.along_axis.iter().map(EffectPoint::label).collect();
-        let chart = EffectChart { points: &judged.along_axis, ends, region: None };
-        out += &chart.html(&format!("over {axis}: {}", points.join("; ")));
-    }
-    out
-}
-
-/// Effects along an axis.
-struct EffectChart<'a> {
-    points: &'a [EffectPoint],
-    /// The ends of the axis of effects.
-    ends: (f64, f64),
-    /// The region in which the claim stands, where it is one of these effects.
-    region: Option<&'a Region>,
-}
-
-impl EffectChart<'_> {
-    /// The picture under these words.
-    fn html(&self, words: &str) -> String {
-        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return String::new() };
-        let (low, high) = self.ends;
-        let x = |at: f64| (at - first.at) / (last.at - first.at) * (WIDTH - 4.0) + 2.0;
-        let y = |value: f64| (high - value) / (high - low) * (CHART_HEIGHT - 4.0) + 2.0;
-        let words = escaped(words);
-        let mut out = format!(
-            "<br>{words}<br><svg width=\"{WIDTH}\" height=\"{CHART_HEIGHT}\" role=\"img\" aria-label=\"effect {words}\">"
+/// A chart of effects under its words.
+fn effect_chart(curve: &EffectCurve) -> String {
+    let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return String::new() };
+    let (low, high) = curve.ends;
+    let x = |at: f64| (at - first.at) / (last.at - first.at) * (WIDTH - 4.0) + 2.0;
+    let y = |value: f64| (high - value) / (high - low) * (CHART_HEIGHT - 4.0) + 2.0;
+    let words = escaped(&curve.label);
+    let mut out = format!(
+        "<br>{words}<br><svg width=\"{WIDTH}\" height=\"{CHART_HEIGHT}\" role=\"img\" aria-label=\"effect {words}\">"
+    );
+    // writing to a string does not fail
+    if let Some(region) = curve.region {
+        let (top, bottom) = (region.below.map_or(0.0, y), region.above.map_or(CHART_HEIGHT, y));
+        let _ = write!(
+            out,
+            "<rect y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#888\" fill-opacity=\".15\"/>",
+            (bottom - top).max(0.0)
         );
-        // writing to a string does not fail
-        if let Some(region) = self.region {
-            let (top, bottom) = (region.below.map_or(0.0, y), region.above.map_or(CHART_HEIGHT, y));
-            let _ = write!(
-                out,
-                "<rect y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#888\" fill-opacity=\".15\"/>",
-                (bottom - top).max(0.0)
-            );
-        }
-        let mut line = String::new();
-        for point in self.points {
-            let (at, (below, above)) = (x(point.at), point.interval);
-            let _ = write!(
-                out,
-                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#26c\" stroke-opacity=\".5\"/>",
-                y(above),
-                y(below)
-            );
-            let _ = write!(line, "{at:.1},{:.1} ", y(point.effect));
-        }
-        let _ = write!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#26c\"/></svg>", line.trim_end());
-        out
     }
+    let mut line = String::new();
+    for point in curve.points {
+        let (at, (below, above)) = (x(point.at), point.interval);
+        let _ = write!(
+            out,
+            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#26c\" stroke-opacity=\".5\"/>",
+            y(above),
+            y(below)
+        );
+        let _ = write!(line, "{at:.1},{:.1} ", y(point.effect));
+    }
+    let _ = write!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#26c\"/></svg>", line.trim_end());
+    out
 }
 
 fn table_row(row: &Row, out: &mut String) {
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let picture = row.standing.judgement().map(|judged| picture(row, judged)).unwrap_or_default();
-    let effect_charts = row.standing.judgement().map(|judged| effect_charts(row, judged)).unwrap_or_default();
+    let curves = claim.rule.as_ref().zip(row.standing.judgement()).map(|(rule, judged)| judged.curves(rule));
+    let effect_charts: String = curves.into_iter().flatten().map(|curve| effect_chart(&curve)).collect();
     let more = |name: &str, text: &str| match text {
         "" => String::new(),
         text => format!("<br>{name}: {}", escaped(text)),

@@ -1,15 +1,12 @@
 //! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
 
-use std::{path::Path, process::Command, thread};
+use std::{path::Path, process::Command};
 
 use super::{
     super::{
         failure::Failure,
         output::print_line,
-        sweep::{
-            folder::{LOGS, SweepFolder},
-            pool,
-        },
+        sweep::folder::{LOGS, SweepFolder},
         terminal::notice,
     },
     RunArgs,
@@ -86,11 +83,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());
     if !waiting.is_empty() {
-        if args.on.hand_over(&sweep, &waiting, args.minutes)? {
-            return Ok(None);
-        }
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+        let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(None) };
         if failed > 0 {
             notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
         }

@@ -19,6 +19,7 @@ use crate::{
             foreign::{AskedProgram, PutQuestion},
             matrices::MatrixQuestion,
         },
+        process::spawn,
         remote::RemoteSource,
         stream::POLL,
     },
@@ -274,9 +275,9 @@ impl<'a> Followed<'a> {
         // the newest question takes the place of those before it
         self.computing.drain(..).for_each(|(_, older)| older.store(true, Ordering::Relaxed));
         self.say(request, QuestionState::Working(None));
-        match std::thread::Builder::new().name("matrices".to_owned()).spawn(move || work.answer()) {
+        match spawn("matrices", move || work.answer()) {
             Ok(_) => self.computing.push((request, is_cancelled)),
-            Err(e) => self.say(request, QuestionState::Refused(format!("no thread could be started: {e}"))),
+            Err(words) => self.say(request, QuestionState::Refused(words)),
         }
     }
 

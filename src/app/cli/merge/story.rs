@@ -71,8 +71,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     if config.value(MergingSettings::tune)? == 0 {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
-    files::make_folders(&args.out)
-        .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
+    output::make_folder(&args.out)?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");

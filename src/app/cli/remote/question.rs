@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 
 use super::{
-    RemoteSource,
+    Address, RemoteSource,
     ssh::{Frames, Ssh, script},
 };
 use crate::{
-    cli::{failure::Failure, terminal::one_line},
+    cli::{failure::Failure, process::spawn, terminal::one_line},
     files::memory::size,
     store::{ComposedQuestion, MAX_ANSWER},
 };
@@ -67,12 +67,12 @@ impl RemoteQuestion {
         let asked = Self { ssh: Arc::default(), failure: Arc::default() };
         let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));
         let exchange = Exchange { source: source.clone(), question, ssh };
-        let worker = std::thread::Builder::new().name("ssh question".to_owned()).spawn(move || {
+        let worker = spawn("ssh question", move || {
             if let Err(why) = exchange.run() {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
         });
-        worker.map(|_| asked).map_err(|e| Failure::run(format!("no thread could be started: {e}")))
+        worker.map(|_| asked).map_err(Failure::run)
     }
 
     /// Why no answer will come, if so; it is said once.
@@ -92,22 +92,24 @@ impl Exchange {
     /// Puts the question and writes the answer, once it comes, into the copy.
     fn run(&self) -> Result<(), Failure> {
         let id = self.question.open.id();
-        let RemoteSource { address, socket, .. } = &self.source;
+        let RemoteSource { address, options, .. } = &self.source;
         let input = input(id, &self.question.text);
-        let frames = self.ssh.connect(script(address, id, socket), &input).map_err(Failure::run)?;
+        let command = script(address, id, options);
+        let frames = self.ssh.connect(command, &input, options.max_silence).map_err(Failure::run)?;
         let answered = frames.map_or(Ok(false), |frames| self.read(frames));
         let exit = self.ssh.exit();
         match answered? {
             true => Ok(()),
             false if self.ssh.is_over() => Err(Failure::run("the question was withdrawn")),
-            false => Err(exit.failure(format!("{address}: {exit}, and no answer has come"))),
+            false => Err(exit.failure(unanswered(address, &exit))),
         }
     }
 
     /// Reads what the script writes; true once the answer is whole.
     fn read(&self, mut frames: Frames) -> Result<bool, Failure> {
         let there = &self.source.address;
-        while let Some(frame) = frames.read_frame().map_err(Failure::run)? {
+        let lost = |why: String| Failure::run(unanswered(there, &why));
+        while let Some(frame) = frames.read_frame().map_err(lost)? {
             if self.ssh.is_over() {
                 return Ok(false);
             }
@@ -139,7 +141,7 @@ impl Exchange {
                         return Err(Failure::usage(words));
                     }
                     // where any answer is looked for
-                    let content = frames.read_bytes(bytes).map_err(Failure::run)?;
+                    let content = frames.read_bytes(bytes).map_err(lost)?;
                     self.question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
                     if is_json {
                         return Ok(true);
@@ -149,6 +151,11 @@ impl Exchange {
         }
         Ok(false)
     }
+}
+
+/// The sentence for a connection that ended before the answer came.
+fn unanswered(address: &Address, why: &dyn std::fmt::Display) -> String {
+    format!("{address}: {why}, and no answer has come")
 }
 
 /// The script with the question as what its function reads. JSON has no line of its own that could end it early.

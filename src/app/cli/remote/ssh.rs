@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::OsStr,
     fmt,
-    io::{self, BufRead, BufReader, IsTerminal, Read, Write},
+    io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write},
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
     sync::{
@@ -14,11 +14,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crossbeam::channel::{Receiver, RecvTimeoutError, bounded};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::{Address, POLL};
-use crate::cli::failure::Failure;
+use crate::cli::{
+    failure::Failure,
+    process::{spawn, terminate},
+};
 
 /// Most bytes of a frame's line.
 pub(super) const MAX_LINE: u64 = 64 << 10;
@@ -34,6 +38,11 @@ const NOT_FOUND: i32 = 127;
 pub(super) const NO_FOLDER: i32 = 66;
 /// The exit code of an `ssh` that has no connection.
 const NO_CONNECTION: i32 = 255;
+/// A connection over which nothing comes for so long is given up: a frame is due every two seconds. `ssh` itself notices
+/// sooner, except where it goes over a connection that the user's own configuration shares and does not watch.
+const MAX_SILENCE: Duration = Duration::from_secs(30);
+/// A child that was asked to end is killed after so long.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes of the path of a socket that every Unix takes, with the ending that `ssh` gives it while it is made.
 const MAX_SOCKET_PATH: usize = 80;
 
@@ -67,7 +76,7 @@ impl Prompt {
 /// A command that connects to the other machine, without what it does there.
 fn ssh(address: &Address, prompt: Prompt) -> Command {
     let mut command = Command::new("ssh");
-    command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+    command.arg("-T");
     match prompt {
         Prompt::Terminal => {}
         // not at the terminal that this process may still belong to, in the background
@@ -86,11 +95,64 @@ fn ssh(address: &Address, prompt: Prompt) -> Command {
 
 /// The script for the other side's `sh`, which reads it from its standard input, with its arguments as they stand in a
 /// command line.
-pub(super) fn script(address: &Address, arguments: &str, socket: &[String]) -> Command {
+pub(super) fn script(address: &Address, arguments: &str, options: &ConnectionOptions) -> Command {
     let mut command = ssh(address, Prompt::here());
-    command.args(socket).args(["--", &address.host, &format!("exec sh -s -- {} {arguments}", address.quoted_path())]);
+    let words = format!("exec sh -s -- {} {arguments}", address.quoted_path());
+    command.args(&options.words).args(["--", &address.host, &words]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command
+}
+
+/// The user's configuration of `ssh` for an address.
+#[derive(Debug)]
+pub(super) struct Configuration(String);
+
+impl Configuration {
+    /// Asks `ssh`, which connects to nothing; `None` if it does not say within `limit`, as where a command of the
+    /// configuration hangs.
+    pub fn read(address: &Address, limit: Duration) -> Option<Self> {
+        // in batch mode Debian's `ssh` has a keepalive of its own, which is none of the user's
+        let mut command = ssh(address, Prompt::Terminal);
+        command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        if !ends_within(&mut child, limit) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        let output = child.wait_with_output().ok().filter(|output| output.status.success())?;
+        Some(Self(String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+
+    fn value(&self, key: &str) -> Option<&str> {
+        self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
+    }
+
+    /// The time without an answer after which the user wants a connection to be given up, if any is set.
+    fn max_silence(&self) -> Option<Duration> {
+        let number = |key: &str| self.value(key)?.parse::<u32>().ok();
+        let seconds = number("serveraliveinterval")?.saturating_mul(number("serveralivecountmax")?);
+        (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+    }
+}
+
+/// How a connection is made, and how long it may be silent.
+#[derive(Debug, Clone)]
+pub(super) struct ConnectionOptions {
+    words: Vec<String>,
+    pub max_silence: Duration,
+}
+
+impl ConnectionOptions {
+    /// Those of the first connection over a socket, or of later ones. The user's own keepalive stands.
+    pub fn new(configured: Option<&Configuration>, socket: Option<&SharedSocket>, is_first: bool) -> Self {
+        let own = configured.and_then(Configuration::max_silence);
+        let keepalive: &[&str] = if own.is_some() { &[] } else { &["ServerAliveInterval=5", "ServerAliveCountMax=3"] };
+        let options = keepalive.iter().map(|option| (*option).to_owned());
+        let options = options.chain(socket.into_iter().flat_map(|socket| socket.options(is_first)));
+        let words = options.flat_map(|option| ["-o".to_owned(), option]).collect();
+        Self { words, max_silence: own.map_or(MAX_SILENCE, |own| own.max(MAX_SILENCE)) }
+    }
 }
 
 /// A socket by which later connections to a machine go over the first one, so that a password is typed once.
@@ -101,15 +163,14 @@ pub(super) struct SharedSocket {
 
 impl SharedSocket {
     /// `None` where the user's own configuration shares connections, or one is open that it would take; where `ssh` knows
-    /// no sharing or does not say within `limit`; and where no folder of a short name can be made.
-    pub fn new(address: &Address, limit: Duration) -> Option<Self> {
+    /// no sharing; and where no folder of a short name can be made.
+    pub fn new(configured: &Configuration) -> Option<Self> {
         if !cfg!(unix) {
             return None;
         }
-        let configured = configuration(address, limit)?;
-        let value = |key: &str| configured.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
-        let is_shared = value("controlmaster").is_some_and(|master| !matches!(master, "false" | "no"));
-        if value("controlpath").is_some_and(|path| path != "none" && (is_shared || Path::new(path).exists())) {
+        let is_shared = configured.value("controlmaster").is_some_and(|master| !matches!(master, "false" | "no"));
+        let is_path_taken = |path: &str| path != "none" && (is_shared || Path::new(path).exists());
+        if configured.value("controlpath").is_some_and(is_path_taken) {
             return None;
         }
         let folder = tempfile::Builder::new().prefix("orrery-").tempdir().ok()?;
@@ -119,31 +180,12 @@ impl SharedSocket {
         (path.len() <= MAX_SOCKET_PATH && path.chars().all(is_plain)).then_some(Self { folder })
     }
 
-    /// The options of the first connection, or of later ones.
-    pub fn options(&self, is_first: bool) -> Vec<String> {
+    fn options(&self, is_first: bool) -> [String; 3] {
         let master = if is_first { "auto" } else { "no" };
         let path = self.folder.path().join("ssh");
         // kept by the user's own setting, the first one would go on in the background and outlive this process
         ["ControlPersist=no".to_owned(), format!("ControlMaster={master}"), format!("ControlPath={}", path.display())]
-            .into_iter()
-            .flat_map(|option| ["-o".to_owned(), option])
-            .collect()
     }
-}
-
-/// The configuration of `ssh` for this address, which connects to nothing; `None` if it does not say within `limit`, as
-/// where a command of the configuration hangs.
-fn configuration(address: &Address, limit: Duration) -> Option<String> {
-    let mut command = ssh(address, Prompt::Never);
-    command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    if !ends_within(&mut child, limit) {
-        let _ = child.kill();
-        let _ = child.wait();
-        return None;
-    }
-    let output = child.wait_with_output().ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// True if the child ends by itself in this time, which is waited for.
@@ -171,8 +213,9 @@ impl Ssh {
     }
 
     /// Starts an `ssh`, keeps it so that it can be ended, and writes `input` to it; what it writes. `None` if it is over
-    /// already. Waits while another one of this process connects.
-    pub fn connect(&self, mut command: Command, input: &[u8]) -> Result<Option<Frames>, String> {
+    /// already. Waits while another one of this process connects. Once something has come, a longer silence than
+    /// `max_silence` is an error of the frames.
+    pub fn connect(&self, mut command: Command, input: &[u8], max_silence: Duration) -> Result<Option<Frames>, String> {
         let connecting = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_over() {
             return Ok(None);
@@ -187,12 +230,19 @@ impl Ssh {
             // an `ssh` that does not take it says why itself
             let _ = to_shell.write_all(input);
         }
-        Ok(out.map(|out| Frames { out: BufReader::new(out), connecting: Some(connecting) }))
+        let output = out.map(|out| Output::begin(out, max_silence)).transpose().inspect_err(|_| {
+            self.exit();
+        })?;
+        Ok(output.map(|output| Frames { out: BufReader::new(output), connecting: Some(connecting) }))
     }
 
+    /// Ends it. It is asked to first, so that a terminal at which it asks for a password is put back as it was and what it
+    /// has started ends too.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            terminate(&mut child, false);
+            ends_within(&mut child, LAST_WORDS);
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -210,9 +260,66 @@ impl Ssh {
     }
 }
 
+/// The output of a child, which a thread reads, so that it is noticed when nothing comes.
+struct Output {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: Cursor<Vec<u8>>,
+    max_silence: Duration,
+    /// Something has come. What comes first may wait for a password.
+    has_begun: bool,
+}
+
+impl Output {
+    fn begin(mut out: ChildStdout, max_silence: Duration) -> Result<Self, String> {
+        let (sender, chunks) = bounded(4);
+        spawn("ssh output", move || {
+            let mut bytes = vec![0; 64 << 10];
+            loop {
+                let chunk = match out.read(&mut bytes) {
+                    Ok(0) => return,
+                    Ok(read) => Ok(bytes[..read].to_vec()),
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(e) => Err(e),
+                };
+                let is_last = chunk.is_err();
+                if sender.send(chunk).is_err() || is_last {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { chunks, chunk: Cursor::default(), max_silence, has_begun: false })
+    }
+}
+
+impl Read for Output {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.chunk.read(into)?;
+        if read > 0 {
+            return Ok(read);
+        }
+        let next = match self.has_begun {
+            true => self.chunks.recv_timeout(self.max_silence),
+            false => self.chunks.recv().map_err(RecvTimeoutError::from),
+        };
+        match next {
+            Ok(chunk) => {
+                self.has_begun = true;
+                self.chunk = Cursor::new(chunk?);
+                self.chunk.read(into)
+            }
+            Err(RecvTimeoutError::Disconnected) => Ok(0),
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = self.max_silence.as_secs_f64();
+                let words = format!("nothing has come from the other side for {seconds} s");
+                Err(io::Error::new(io::ErrorKind::TimedOut, words))
+            }
+        }
+    }
+}
+
 /// The output of a child: lines of JSON, some with bytes behind them.
 pub(super) struct Frames {
-    out: BufReader<ChildStdout>,
+    out: BufReader<Output>,
     /// Held until the first line has come or the child has ended.
     connecting: Option<MutexGuard<'static, ()>>,
 }
@@ -223,8 +330,9 @@ impl Frames {
         let mut line = vec![];
         let read = self.out.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
         self.connecting = None;
-        match read.map_err(|e| e.to_string())? {
+        match read.map_err(|e| e.to_string())? as u64 {
             0 => Ok(None),
+            read if read < MAX_LINE && line.last() != Some(&b'\n') => Err(CUT.to_owned()),
             _ => serde_json::from_slice(&line).map(Some).map_err(|_| NOT_A_STREAM.to_owned()),
         }
     }
@@ -286,7 +394,7 @@ mod tests {
     #[test]
     fn the_path_is_one_word_of_the_other_sides_shell() {
         let address = Address::parse("ssh://box/a'; rm -rf $HOME").unwrap().unwrap();
-        let words = arguments(&script(&address, "0001-ab", &[]));
+        let words = arguments(&script(&address, "0001-ab", &ConnectionOptions::new(None, None, true)));
         let place = words.iter().position(|word| word == "--").unwrap();
         assert_eq!(words[place..], ["--", "box", r"exec sh -s -- '/a'\''; rm -rf $HOME' 0001-ab"]);
     }
@@ -308,25 +416,66 @@ mod tests {
         let ssh = Ssh::default();
         ssh.end();
         // there is no such program, which would be an error
-        assert!(ssh.connect(Command::new("/nowhere/ssh"), b"").is_ok_and(|frames| frames.is_none()));
+        let connected = ssh.connect(Command::new("/nowhere/ssh"), b"", MAX_SILENCE);
+        assert!(connected.is_ok_and(|frames| frames.is_none()));
+    }
+
+    #[test]
+    fn the_users_own_keepalive_stands() {
+        let options = |text: &str| ConnectionOptions::new(Some(&Configuration(text.to_owned())), None, true);
+        for none in ["", "serveralivecountmax 3\nserveraliveinterval 0\n", "serveraliveinterval x\n"] {
+            let ours = options(none);
+            assert_eq!(ours.words, ["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"], "{none}");
+            assert_eq!(ours.max_silence, MAX_SILENCE);
+        }
+        let patient = options("serveralivecountmax 4\nserveraliveinterval 60\n");
+        assert!(patient.words.is_empty(), "{patient:?}");
+        assert_eq!(patient.max_silence, Duration::from_secs(240));
+        // which `ssh` itself sees to
+        assert_eq!(options("serveralivecountmax 1\nserveraliveinterval 2\n").max_silence, MAX_SILENCE);
+    }
+
+    #[cfg(unix)]
+    fn shell(words: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", words]).stdout(Stdio::piped());
+        command
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_silent_connection_is_given_up_once_something_has_come() {
+        let (ssh, silence) = (Ssh::default(), Duration::from_secs(1));
+        let mut frames = ssh.connect(shell("sleep 2; echo 1; exec sleep 100"), b"", silence).unwrap().unwrap();
+        assert_eq!(frames.read_frame::<u32>(), Ok(Some(1)), "the first may wait for a password");
+        let begun = Instant::now();
+        let words = frames.read_frame::<u32>().unwrap_err();
+        assert!(words.contains("nothing has come from the other side for 1 s"), "{words}");
+        assert!(begun.elapsed() >= silence && begun.elapsed() < Duration::from_secs(50));
+        ssh.end();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_line_without_its_end_was_cut() {
+        let ssh = Ssh::default();
+        let mut frames = ssh.connect(shell("printf '1\n{\"par'"), b"", MAX_SILENCE).unwrap().unwrap();
+        assert_eq!(frames.read_frame::<u32>(), Ok(Some(1)));
+        assert_eq!(frames.read_frame::<u32>(), Err(CUT.to_owned()));
+        ssh.exit();
     }
 
     #[cfg(unix)]
     #[test]
     fn one_connects_at_a_time() {
-        let shell = |words: &str| {
-            let mut command = Command::new("sh");
-            command.args(["-c", words]).stdout(Stdio::piped());
-            command
-        };
         let (first, second) = (Ssh::default(), Ssh::default());
-        let mut frames = first.connect(shell("echo 1; exec sleep 100"), b"").unwrap().unwrap();
+        let mut frames = first.connect(shell("echo 1; exec sleep 100"), b"", MAX_SILENCE).unwrap().unwrap();
         let is_connected = AtomicBool::new(false);
         let has_begun = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 has_begun.store(true, Ordering::SeqCst);
-                let frames = second.connect(shell("echo 2"), b"").unwrap();
+                let frames = second.connect(shell("echo 2"), b"", MAX_SILENCE).unwrap();
                 is_connected.store(true, Ordering::SeqCst);
                 assert_eq!(frames.unwrap().read_frame::<u32>(), Ok(Some(2)));
             });

@@ -29,9 +29,7 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    if !args.out.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
-        return Err(Failure::usage(format!("{} should end in .html: a report is a web page", args.out.display())));
-    }
+    output::check_ending(&args.out, "html", "a report is a web page")?;
     output::check(&args.out, &[&args.run])?;
     if args.run.join(SPEC).is_file() {
         return sweep_page::write(&args.run, &args.out, args.partial);

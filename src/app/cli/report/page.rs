@@ -140,13 +140,8 @@ impl Report<'_> {
 
     /// Groups of variants with their labels, in the run's order; of several seeds the label is the group's name.
     fn groups(&self) -> Vec<(&str, &str)> {
-        let variants = self.mirror.variants();
-        let label = |group| match variants.iter().filter(|v| v.group == group).collect::<Vec<_>>().as_slice() {
-            [one] => one.label.as_str(),
-            _ => group,
-        };
-        let info = self.mirror.info.as_ref();
-        info.map(|info| info.groups().into_iter().map(|group| (group, label(group))).collect()).unwrap_or_default()
+        let Some(info) = &self.mirror.info else { return vec![] };
+        info.groups().into_iter().map(|group| (group, info.group_label(group))).collect()
     }
 
     fn views(&self, pictures: &Pictures, out: &mut String) {
@@ -184,21 +179,15 @@ impl Report<'_> {
             1 => String::new(),
             n => format!(" Of this long run every {n}th recorded step is here."),
         };
-        let _ = writeln!(
-            out,
-            "<h2>Curves</h2>\n<p class=\"note\">Every scalar of the run, by its channel; the numbers are those of \
-             <code>orrery export --csv</code>.{every} Point at a curve to read it.</p>\n<div class=\"grid\" id=\"curves\"></div>\n\
-             <noscript><p>Scripts are off, so the curves are not drawn.</p></noscript>"
-        );
+        let about =
+            "Every scalar of the run, by its channel; the numbers are those of <code>orrery export --csv</code>.";
+        place_of_curves(out, &format!("{about}{every}"));
     }
 
     /// The settings as another program has written them down.
     fn foreign_settings(&self, out: &mut String) {
         out.push_str("<h2>Settings</h2>\n<table>\n");
-        for (key, value) in self.config.iter() {
-            let (key, value) = (escaped(key), escaped(&value.to_string()));
-            let _ = writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td></tr>");
-        }
+        self.config.iter().for_each(|(key, value)| setting_row(out, key, &value.to_string(), ""));
         out.push_str("</table>\n");
     }
 
@@ -210,13 +199,8 @@ impl Report<'_> {
         let changed = run_table::changed(self.lab, self.config);
         let row = |knob: &Knob, out: &mut String| {
             let value = self.config.get(knob.key).map(|v| shared_label(knob, &v.to_string())).unwrap_or_default();
-            let _ = writeln!(
-                out,
-                "<tr><td><code>{}</code></td><td class=\"number\"><code>{}</code></td><td class=\"note\">{}</td></tr>",
-                escaped(knob.key),
-                escaped(&value),
-                escaped(knob.label)
-            );
+            let label = format!("<td class=\"note\">{}</td>", escaped(knob.label));
+            setting_row(out, knob.key, &value, &label);
         };
         let _ = writeln!(out, "<h2>Settings</h2>\n<p>Preset <code>{}</code>, ", escaped(&self.config.preset));
         match changed.is_empty() {
@@ -242,6 +226,22 @@ impl Report<'_> {
         let lowered = parser.map(lowered);
         pulldown_cmark::html::push_html(out, lowered);
     }
+}
+
+/// The place where the script draws the curves; `about` says in HTML what they are.
+pub fn place_of_curves(out: &mut String, about: &str) {
+    let _ = writeln!(
+        out,
+        "<h2>Curves</h2>\n<p class=\"note\">{about} Point at a curve to read it.</p>\n<div class=\"grid\" id=\"curves\"></div>\n\
+         <noscript><p>Scripts are off, so the curves are not drawn.</p></noscript>"
+    );
+}
+
+/// A row of a table of settings, with further cells in HTML.
+pub fn setting_row(out: &mut String, key: &str, value: &str, further: &str) {
+    let (key, value) = (escaped(key), escaped(value));
+    let _ =
+        writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td>{further}</tr>");
 }
 
 /// Headings two ranks lower, so that they stand below the page's own.

@@ -76,7 +76,7 @@ fn results(folder: &SweepFolder, states: &[TaskState], table: &SweepTable) -> Sw
         series: states.iter().map(|state| Arc::new(last(state, column))).collect(),
     };
     SweepResults {
-        name: folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        name: folder.name(),
         lab: sweep.lab.id.to_owned(),
         axes,
         points,

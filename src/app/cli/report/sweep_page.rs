@@ -73,8 +73,7 @@ impl SweepReport {
 
     fn html(&self, figures: &[Comparison], points: usize, theme: &Theme) -> String {
         let sweep = &self.folder.sweep;
-        let name = self.folder.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let title = escaped(&format!("Sweep {name}: {}", sweep.lab.title));
+        let title = escaped(&format!("Sweep {}: {}", self.folder.name(), sweep.lab.title));
         let charts = charts(figures, points, theme);
         let mut out = page::head(&title);
         let _ = write!(
@@ -111,8 +110,7 @@ impl SweepReport {
         if open.is_empty() {
             return;
         }
-        let sweep =
-            escaped(&self.folder.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
+        let sweep = escaped(&self.folder.name());
         let _ = writeln!(
             out,
             "<h2>Unfinished runs</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
@@ -198,9 +196,7 @@ impl SweepReport {
                     // a file is named without the folders that lead to it
                     |knob| page::shared_label(knob, &value.to_string()),
                 );
-                let (key, value) = (escaped(key), escaped(&shown));
-                let _ =
-                    writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td></tr>");
+                page::setting_row(out, key, &shown, "");
             }
             out.push_str("</table>\n");
         }
@@ -251,10 +247,6 @@ fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: u
     let every = if *every > 1 { format!(" Every {every}th recorded step is here.") } else { String::new() };
     let more =
         if points > MAX_CURVES { format!(" Of the first {MAX_CURVES} points of {points}.") } else { String::new() };
-    let _ = writeln!(
-        out,
-        "<h2>Curves</h2>\n<p class=\"note\">A line a point: the mean over its finished seeds, with a band of one standard \
-         deviation.{more}{every} Point at a curve to read it.</p>\n<div class=\"grid\" id=\"curves\"></div>\n\
-         <noscript><p>Scripts are off, so the curves are not drawn.</p></noscript>"
-    );
+    let about = "A line a point: the mean over its finished seeds, with a band of one standard deviation.";
+    page::place_of_curves(out, &format!("{about}{more}{every}"));
 }

@@ -8,13 +8,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{super::terminal::printable, folder::LOGS, lock};
-use crate::cli::prelude::*;
+use super::{
+    super::terminal::printable,
+    folder::{LOGS, MAX_OUTPUT},
+    lock,
+};
+use crate::cli::{prelude::*, process::terminate};
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
-/// Only the end of a longer output is shown, bytes.
-const MAX_OUTPUT: u64 = 1 << 20;
 
 /// The processes, by the sweep's folder.
 #[derive(Default)]
@@ -59,7 +61,8 @@ impl Background {
         if status.success() {
             return None;
         }
-        let said = files::read_text_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
+        let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         Some(last.map_or_else(
             || format!("ended ({status})"),
@@ -67,13 +70,14 @@ impl Background {
         ))
     }
 
-    /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first.
+    /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first. Where it is killed, what was being
+    /// made goes on from its last one.
     pub fn stop(&self, folder: &Path) {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(child) = children.get_mut(folder)
             && matches!(child.try_wait(), Ok(None))
         {
-            interrupt(child);
+            terminate(child, true);
         }
     }
 }
@@ -90,23 +94,23 @@ fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
     command.spawn()
 }
 
-#[cfg(unix)]
-fn interrupt(child: &mut Child) {
-    if let Ok(group) = i32::try_from(child.id()) {
-        // SAFETY: a signal is sent to the group of a child that was not waited for, so that its number is still its own.
-        unsafe { libc::kill(-group, libc::SIGINT) };
-    }
-}
-
-#[cfg(not(unix))]
-fn interrupt(child: &mut Child) {
-    // what was being made goes on from its last checkpoint
-    let _ = child.kill();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_last_line_of_a_long_output_is_the_complaint() {
+        let folder = tempfile::tempdir().unwrap();
+        let background = Background::with_program("false".into());
+        background.begin(folder.path()).unwrap();
+        while background.is_running(folder.path()) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let said = [b"\xff begun\n".repeat(MAX_OUTPUT as usize / 4), b"orrery: the disk is full\n".to_vec()].concat();
+        std::fs::write(folder.path().join(LOGS).join(LOG), said).unwrap();
+        assert_eq!(background.complaint(folder.path()).as_deref(), Some("the disk is full"));
+    }
 
     #[test]
     fn a_sweep_that_another_process_makes_is_not_begun() {

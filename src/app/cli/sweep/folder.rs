@@ -11,7 +11,6 @@ use crate::{
         run_table::RowState,
         sweep::{Sweep, SweepFile, SweepTask},
     },
-    files::replace,
 };
 
 pub use super::super::sweep_names::SPEC;
@@ -22,6 +21,8 @@ const BASE: &str = "base.toml";
 pub const RUNS: &str = "runs";
 /// The output of each run, by its number.
 pub const LOGS: &str = "logs";
+/// Bytes at the end of an output in which its last words are looked for.
+pub const MAX_OUTPUT: u64 = 1 << 20;
 
 /// A sweep with its folder.
 pub struct SweepFolder {
@@ -95,9 +96,7 @@ impl SweepFolder {
             files::make_folder_inside(&folder.path, inner).map_err(|e| folder.unwritable(&e.into()))?;
         }
         for (name, text) in [(BASE, base.to_toml().as_str()), (SPEC, text)] {
-            let path = folder.path.join(name);
-            let unwritten = |e: io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
-            replace(&path, text.as_bytes()).map_err(unwritten)?;
+            output::write(&folder.path.join(name), text.as_bytes(), &[])?;
         }
         Ok(folder)
     }
@@ -135,6 +134,11 @@ impl SweepFolder {
         Ok(())
     }
 
+    /// The name of its folder.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.path.join(RUNS)
     }
@@ -146,8 +150,8 @@ impl SweepFolder {
     /// The reason that a run itself gave for not starting.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
         let log = Path::new(LOGS).join(format!("{}.txt", task_name(task)));
-        let said = files::read_text_inside(&self.path, log, store::MAX_CONFIG).ok()?;
-        said.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
+        let said = files::read_end_inside(&self.path, log, MAX_OUTPUT).ok()?;
+        String::from_utf8_lossy(&said).lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
     }
 
     /// Every run of the sweep, by its number.

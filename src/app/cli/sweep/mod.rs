@@ -12,13 +12,11 @@ mod slurm;
 pub mod table;
 mod task;
 
-use std::thread;
-
 use self::{
     folder::{SweepFolder, TaskState},
     pictures::PictureWishes,
 };
-use super::damage;
+use super::{damage, process::cores};
 use crate::cli::prelude::*;
 
 /// The folder in which sweeps are made by default.
@@ -28,19 +26,11 @@ const SWEEPS: &str = "sweeps";
 pub struct SweepArgs {
     /// A specification (.toml), or the folder of a sweep that was begun
     what: PathBuf,
-    /// Where the runs are made
-    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
-    on: RunPlace,
-    /// Processes at once, with --on here; as many as there are cores by default
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    make: MakeArgs,
     /// Go on with a sweep: run what has no end, resume what was cut off
     #[arg(long)]
     missing: bool,
-    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else those of the runs that have
-    /// ended, else it is timed here
-    #[arg(long)]
-    minutes: Option<f64>,
     /// Make these runs alone, by their numbers, one after another in this process
     #[arg(long, value_delimiter = ',')]
     task: Vec<usize>,
@@ -67,7 +57,7 @@ pub struct SweepArgs {
 
 /// Where runs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RunPlace {
+enum RunPlace {
     /// By processes of this machine
     Here,
     /// An array job of Slurm
@@ -76,23 +66,36 @@ pub enum RunPlace {
     Print,
 }
 
-impl RunPlace {
-    /// Hands these runs of a sweep to whoever makes them elsewhere; false where they are to be made here. `minutes`: those that
-    /// one run takes, where they are known.
+/// How the runs of a sweep are made.
+#[derive(Args)]
+pub struct MakeArgs {
+    /// Where the runs are made; elsewhere than here they are not waited for
+    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
+    on: RunPlace,
+    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else it is timed here
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Processes at once, with --on here; as many as there are cores by default
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+impl MakeArgs {
+    /// Makes these runs of a sweep; how many have failed, or `None` where they are made elsewhere.
     ///
     /// # Errors
-    /// If nobody takes them, or a command cannot be printed.
-    pub fn hand_over(self, sweep: &SweepFolder, runs: &[usize], minutes: Option<f64>) -> Result<bool, Failure> {
-        match self {
-            Self::Here => return Ok(false),
-            Self::Slurm => slurm::submit(sweep, runs, minutes)?,
-            Self::Print => {
+    /// Those of [`pool::run`]; if nobody takes the runs, or a command cannot be printed.
+    pub fn make(&self, sweep: &SweepFolder, runs: &[usize]) -> Result<Option<usize>, Failure> {
+        match self.on {
+            RunPlace::Here => return pool::run(sweep, runs, self.jobs.map_or_else(cores, usize::from)).map(Some),
+            RunPlace::Slurm => slurm::submit(sweep, runs, self.minutes)?,
+            RunPlace::Print => {
                 for number in runs {
                     print_line!("{}", task::command_line(sweep, *number)?)?;
                 }
             }
         }
-        Ok(true)
+        Ok(None)
     }
 }
 
@@ -109,7 +112,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
     }
     // whoever makes or submits runs decides alone which are missing
-    let lock = if args.on == RunPlace::Print { None } else { Some(lock::lock_sweep(&sweep.path)?) };
+    let lock = if args.make.on == RunPlace::Print { None } else { Some(lock::lock_sweep(&sweep.path)?) };
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     let has_begun = states.iter().any(|state| state.row.is_some());
@@ -126,11 +129,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         return present(&sweep);
     }
     notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
-    if args.on.hand_over(&sweep, &waiting, args.minutes)? {
-        return Ok(());
-    }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+    let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(()) };
     drop(lock);
     present(&sweep)?;
     match failed {

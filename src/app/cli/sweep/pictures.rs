@@ -10,8 +10,7 @@ use crate::{
         figures::{painter, write_picture},
         prelude::*,
     },
-    experiments::sweep::{results::SweepResults, series::SeriesCache},
-    labs::headline::split,
+    experiments::sweep::{Objective, results::SweepResults, series::SeriesCache},
     ui::sweep_pictures::{PictureChoices, Prepared, figures},
 };
 
@@ -47,7 +46,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
         is_dark: theme.dark,
     };
     let prepared = Prepared::new(&results, choices);
-    files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    output::make_folder(out)?;
     let (mut offscreen, words) = painter();
     let all = figures(&prepared, &theme);
     for figure in &all {
@@ -70,11 +69,8 @@ fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure>
     };
     let first = results.first_number().ok_or_else(none)?;
     let Some(asked) = asked else { return Ok(first) };
-    let (key, group) = asked.split_once(" of ").map_or((asked, None), |(key, group)| (key.trim(), Some(group.trim())));
-    let is_meant = |n: &crate::experiments::sweep::results::Number| {
-        (n.id.key == key || split(&n.id.key).0 == key) && group.is_none_or(|group| n.id.group == group)
-    };
-    results.numbers.iter().position(is_meant).ok_or_else(|| {
+    let wanted = Objective::parse(asked);
+    results.numbers.iter().position(|n| wanted.means(&n.id.key, &n.id.group)).ok_or_else(|| {
         let known: Vec<String> = results.numbers.iter().map(|n| format!("{} of {}", n.id.key, n.id.group)).collect();
         Failure::usage(format!("no run has recorded a number `{asked}`; there are {}", known.join(", ")))
     })

@@ -44,14 +44,12 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
         })
         .collect();
     let numbers = numbers(sweep.lab.headlines, &series);
-    let objective = sweep.objective.as_ref().and_then(|objective| {
-        let is_key = |key: &str| key == objective.key || split(key).0 == objective.key;
-        let is_meant =
-            |n: &Number| is_key(&n.id.key) && objective.group.as_ref().is_none_or(|group| n.id.group == *group);
-        numbers.iter().position(is_meant)
-    });
+    let objective = sweep
+        .objective
+        .as_ref()
+        .and_then(|objective| numbers.iter().position(|n| objective.means(&n.id.key, &n.id.group)));
     Ok(SweepResults {
-        name: folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        name: folder.name(),
         command: format!("orrery sweep {} --missing", quoted(shown(&folder.path))),
         lab: sweep.lab.id.to_owned(),
         seeds: sweep.seeds.clone(),

@@ -30,7 +30,6 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     };
     let packed = packs(numbers, minutes);
     let program = std::env::current_exe().map_err(Failure::failed)?;
-    let name = sweep.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let script = sweep.path.join(SCRIPT);
     let logs = sweep.path.join(LOGS).join("task-%a.txt");
     // Slurm would follow a link that has the name of an output
@@ -43,7 +42,12 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     replace(&script, text.as_bytes()).map_err(Failure::failed)?;
     let last = packed.len() - 1;
     let submitted = Command::new("sbatch")
-        .args(["--parsable", "--cpus-per-task=1", &format!("--job-name=orrery-{name}"), &format!("--array=0-{last}")])
+        .args([
+            "--parsable",
+            "--cpus-per-task=1",
+            &format!("--job-name=orrery-{}", sweep.name()),
+            &format!("--array=0-{last}"),
+        ])
         .arg(format!("--output={}", logs.display()))
         .arg(&script)
         .output();

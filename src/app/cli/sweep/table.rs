@@ -8,7 +8,6 @@ use super::{
 use crate::{
     cli::prelude::*,
     experiments::{seeds::SeedSummary, sweep::exponent},
-    files::replace,
     labs::headline::{Better, Headline},
 };
 
@@ -98,11 +97,7 @@ impl SweepTable {
 
     fn best(&self, folder: &SweepFolder) -> Option<(usize, usize)> {
         let objective = folder.sweep.objective.as_ref()?;
-        let is_meant = |c: &Column| {
-            let is_key = c.key == objective.key || c.key.split('@').next() == Some(objective.key.as_str());
-            is_key && objective.group.as_ref().is_none_or(|group| c.group == *group)
-        };
-        let column = self.columns.iter().position(is_meant)?;
+        let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
         let sign = match folder.sweep.lab.headline(&objective.key)?.better {
             Better::Lower => 1.0,
             Better::Higher => -1.0,
@@ -127,7 +122,7 @@ impl SweepTable {
             line.extend(row.numbers.iter().zip(&self.columns).map(|(n, c)| summary::cell(c.headline, n.as_ref())));
             lines.push(line);
         }
-        let mut words = summary::laid_out(&lines, 1);
+        let mut words = summary::laid_out(&lines, |column| column == 0);
         if let Some((column, _)) = self.best {
             words.push(format!("* best by {}", self.columns[column].heading));
         }
@@ -143,8 +138,7 @@ impl SweepTable {
     /// Writes it as CSV; returns where.
     pub fn write(&self, folder: &SweepFolder) -> Result<PathBuf, Failure> {
         let path = folder.path.join(FILE);
-        let unwritten = |e: std::io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
-        replace(&path, self.csv().as_bytes()).map_err(unwritten)?;
+        output::write(&path, self.csv().as_bytes(), &[])?;
         Ok(path)
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::{
     ReadError,
-    logged::{At, Logged, Lost, MAX_NAME},
+    logged::{At, Logged, MAX_NAME},
 };
 
 /// Bytes of the first line of a table, which names its columns.
@@ -52,15 +52,11 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
             break;
         }
         let cell = |i: usize| std::str::from_utf8(row.get(i).unwrap_or_default()).unwrap_or("?").trim();
-        let step = whole(cell(step_column));
+        let at = whole(cell(step_column)).map(|step| At { step, wall: f64::NAN });
         for (i, name) in
             columns.iter().enumerate().take(row.len()).filter(|(i, _)| *i != step_column && !cell(*i).is_empty())
         {
-            match (step, cell(i).parse()) {
-                (Some(step), Ok(value)) => logged.scalar(run, name, At { step, wall: f64::NAN }, value)?,
-                (None, Ok(_)) => logged.lose(Lost::NoStep),
-                (_, Err(_)) => logged.lose(Lost::NoNumber),
-            }
+            logged.value(run, name, at, cell(i).parse().ok())?;
         }
         std::mem::swap(&mut row, &mut next);
         has_row = has_next;

@@ -206,6 +206,19 @@ impl Logged {
         Ok(())
     }
 
+    /// Takes what a log has as a value: a number, at a step if it has one. Anything else is passed over.
+    ///
+    /// # Errors
+    /// See [`Logged::scalar`].
+    pub fn value(&mut self, run: usize, name: &str, at: Option<At>, value: Option<f64>) -> Result<(), TooMany> {
+        match (at, value) {
+            (Some(at), Some(value)) => return self.scalar(run, name, at, value),
+            (None, Some(_)) => self.lose(Lost::NoStep),
+            (_, None) => self.lose(Lost::NoNumber),
+        }
+        Ok(())
+    }
+
     /// Takes a text.
     pub fn text(&mut self, run: usize, name: &str, step: i64, text: String) {
         let Ok(step) = u64::try_from(step) else { return self.lose(Lost::NegativeStep) };

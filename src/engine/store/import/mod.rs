@@ -25,7 +25,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::logged::{Logged, TooMany, counted};
+use self::{
+    logged::{Logged, TooMany, counted},
+    protobuf::Malformed,
+};
 use super::{StoreError, error::At, names::is_run};
 use crate::files::{self, FileError, memory::size, open_inside, reading_budget};
 
@@ -145,6 +148,9 @@ enum ReadError {
     File(#[from] FileError),
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A record that is passed over.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
     #[error("it has more than {} numbers, the most that are read of a log: give the folder of one run", .0.most)]
     TooMany(TooMany),
     #[error("it has more than {} runs, the most that are read at once: give the folder of one of them", MAX_RUNS)]

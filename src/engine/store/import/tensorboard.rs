@@ -29,11 +29,10 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
     loop {
         let record = || format!("record {}", number + 1);
         match tfrecord::read(&mut file, &mut data, most)? {
-            Frame::Data => {
-                if let Err(malformed) = event(&data, run, &mut texts, logged)? {
-                    damaged.add(format_args!("{}: {malformed}", record()));
-                }
-            }
+            Frame::Data => match event(&data, run, &mut texts, logged) {
+                Err(ReadError::Malformed(malformed)) => damaged.add(format_args!("{}: {malformed}", record())),
+                taken => taken?,
+            },
             Frame::WrongChecksum => damaged.add(format_args!("{}: its data do not have its checksum", record())),
             Frame::TooLong { bytes } => damaged.add(too_long(&record(), bytes)),
             Frame::End => break,
@@ -54,19 +53,13 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
 }
 
 /// Takes an event. Of one that is malformed, what came before that is taken.
-fn event(
-    data: &[u8],
-    run: usize,
-    texts: &mut HashSet<String>,
-    logged: &mut Logged,
-) -> Result<Result<(), Malformed>, ReadError> {
+fn event(data: &[u8], run: usize, texts: &mut HashSet<String>, logged: &mut Logged) -> Result<(), ReadError> {
     let mut at = At { step: 0, wall: f64::NAN };
     for field in Fields(data) {
-        match field {
-            Ok((1, Value::Fixed64(bits))) => at.wall = f64::from_bits(bits),
-            Ok((2, Value::Varint(step))) => at.step = step.cast_signed(),
-            Ok(_) => {}
-            Err(malformed) => return Ok(Err(malformed)),
+        match field? {
+            (1, Value::Fixed64(bits)) => at.wall = f64::from_bits(bits),
+            (2, Value::Varint(step)) => at.step = step.cast_signed(),
+            _ => {}
         }
     }
     // the time and the step may come after what was logged then
@@ -75,16 +68,11 @@ fn event(
         _ => None,
     });
     for value in summaries.flat_map(Fields) {
-        match value {
-            Ok((1, Value::Bytes(value))) => match Summary::read(value) {
-                Ok(value) => take(&value, at, run, texts, logged)?,
-                Err(malformed) => return Ok(Err(malformed)),
-            },
-            Ok(_) => {}
-            Err(malformed) => return Ok(Err(malformed)),
+        if let (1, Value::Bytes(value)) = value? {
+            take(&Summary::read(value)?, at, run, texts, logged)?;
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// A value of a summary.

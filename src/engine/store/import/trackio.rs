@@ -34,14 +34,8 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
             return Ok(());
         }
         let run = runs.index(&entry, logged)?;
-        let is_object = numbers(&entry.json, |name, value| {
-            match (value, entry.step) {
-                (Some(value), Some(step)) => return logged.scalar(run, name, At { step, wall: entry.wall }, value),
-                (Some(_), None) => logged.lose(Lost::NoStep),
-                (None, _) => logged.lose(Lost::NoNumber),
-            }
-            Ok(())
-        })?;
+        let at = entry.step.map(|step| At { step, wall: entry.wall });
+        let is_object = numbers(&entry.json, |name, value| logged.value(run, name, at, value))?;
         if !is_object {
             logged.lose(Lost::NoNumber);
         }

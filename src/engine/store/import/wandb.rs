@@ -14,7 +14,7 @@ use std::{
 use super::{
     DamagedParts, ReadError,
     json::number,
-    logged::{At, Logged, Lost, MAX_NAME},
+    logged::{At, Logged, MAX_NAME},
     max_record,
     protobuf::{Fields, JoinedTexts, Malformed, Value},
     too_long,
@@ -46,8 +46,9 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
     records.at = HEAD.len();
     let mut data = vec![];
     while records.next(&mut data)? {
-        if let Err(malformed) = record(&data, run, logged)? {
-            records.damaged.add(malformed);
+        match record(&data, run, logged) {
+            Err(ReadError::Malformed(malformed)) => records.damaged.add(malformed),
+            taken => taken?,
         }
     }
     records.damaged.tell(name, "damaged part", logged);
@@ -149,21 +150,17 @@ impl Records {
 }
 
 /// Takes a record. Of one that is malformed, what came before that is taken.
-fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(), Malformed>, ReadError> {
+fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     for field in Fields(data) {
-        let taken = match field {
-            Ok((2, Value::Bytes(history))) => take_history(history, run, logged)?,
-            Ok((5, Value::Bytes(config))) => take_config(config, run, logged),
-            Ok((17, Value::Bytes(described))) => take_run(described, run, logged),
-            Ok((18, Value::Bytes(exit))) => take_exit(exit, run, logged),
-            Ok(_) => Ok(()),
-            Err(malformed) => Err(malformed),
-        };
-        if taken.is_err() {
-            return Ok(taken);
+        match field? {
+            (2, Value::Bytes(history)) => take_history(history, run, logged)?,
+            (5, Value::Bytes(config)) => take_config(config, run, logged)?,
+            (17, Value::Bytes(described)) => take_run(described, run, logged)?,
+            (18, Value::Bytes(exit)) => take_exit(exit, run, logged)?,
+            _ => {}
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// A value under its key.
@@ -190,28 +187,22 @@ impl<'a> Item<'a> {
 }
 
 /// The scalars of a step.
-fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(), Malformed>, ReadError> {
+fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let (mut items, mut step, mut wall) = (vec![], None, f64::NAN);
     for field in Fields(data) {
-        match field {
-            Ok((1, Value::Bytes(_))) if items.len() == MAX_CHANNELS => return Ok(Err(Malformed)),
-            Ok((1, Value::Bytes(item))) => match Item::read(item) {
-                Ok(item) => items.push(item),
-                Err(malformed) => return Ok(Err(malformed)),
-            },
-            Ok((2, Value::Bytes(message))) => {
+        match field? {
+            (1, Value::Bytes(_)) if items.len() == MAX_CHANNELS => return Err(Malformed.into()),
+            (1, Value::Bytes(item)) => items.push(Item::read(item)?),
+            (2, Value::Bytes(message)) => {
                 // a step of 0 is not written out
                 step = Some(0);
                 for field in Fields(message) {
-                    match field {
-                        Ok((1, Value::Varint(number))) => step = Some(number.cast_signed()),
-                        Ok(_) => {}
-                        Err(malformed) => return Ok(Err(malformed)),
+                    if let (1, Value::Varint(number)) = field? {
+                        step = Some(number.cast_signed());
                     }
                 }
             }
-            Ok(_) => {}
-            Err(malformed) => return Ok(Err(malformed)),
+            _ => {}
         }
     }
     for item in &items {
@@ -222,13 +213,9 @@ fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<Result<(
         }
     }
     for Item { key, json } in items.iter().filter(|item| !["_step", "_timestamp", "_runtime"].contains(&&*item.key)) {
-        match (step, number(json)) {
-            (Some(step), Some(value)) => logged.scalar(run, key, At { step, wall }, value)?,
-            (None, Some(_)) => logged.lose(Lost::NoStep),
-            (_, None) => logged.lose(Lost::NoNumber),
-        }
+        logged.value(run, key, step.map(|step| At { step, wall }), number(json))?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {

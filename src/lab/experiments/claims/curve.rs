@@ -177,6 +177,12 @@ impl Rule {
         Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
     }
 
+    /// The effects along [`Rule::axis`], and their sides: "64: -0.0004 [-0.002, 0.001]; 128: ..; below 0 at 64, 128".
+    pub fn points_label(&self, points: &[EffectPoint]) -> String {
+        let words = points.iter().map(EffectPoint::label).chain(self.sides_label(points));
+        words.collect::<Vec<_>>().join("; ")
+    }
+
     /// How the intervals lie over steps: "step 0: outside of where it stands; from step 40: where the claim stands". Long ones
     /// end with the number of further turns.
     pub fn turns_label(&self, effects: &[EffectPoint]) -> String {

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use super::{
     claim::Claim,
-    criterion::{Statistic, Verdict},
+    criterion::{Region, Statistic, Verdict},
     curve::EffectPoint,
     ledger::{Judgement, Ledger, Paper, Problem, Row, Standing},
-    result::Made,
+    result::{Made, first_digits},
     rule::Rule,
 };
 use crate::experiments::{
     permalink::{LinkSelection, Permalink},
     run_table::query::{self, FilteredRow, Term},
+    short_number::short,
 };
 
 /// A paper with its claims.
@@ -104,18 +105,54 @@ impl Judgement {
         padded(self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks))
     }
 
-    /// The ends of an axis with the intervals over steps and the region in which the claim stands; `None` where they are no
-    /// range, or there are fewer than two steps.
-    pub fn curve_extent(&self, rule: &Rule) -> Option<(f64, f64)> {
+    /// The effects over steps, and over the setting along which they run; without those that are fewer than two or no range.
+    pub fn curves<'a>(&'a self, rule: &'a Rule) -> Vec<EffectCurve<'a>> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
-        padded(ends_of(&self.curve).chain(bounds)).filter(|_| self.curve.len() > 1)
+        let turns = rule.turns_label(&self.curve);
+        let over_steps = padded(ends_of(&self.curve).chain(bounds)).map(|ends| EffectCurve {
+            points: &self.curve,
+            setting: None,
+            ends,
+            region: Some(&rule.stands),
+            label: format!("over steps: {turns}"),
+            caption: format!("Over steps, each with the interval of that step alone: {turns}."),
+        });
+        let over_setting = rule.axis().zip(padded(ends_of(&self.along_axis))).map(|(axis, ends)| {
+            let sides = rule.sides_label(&self.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
+            EffectCurve {
+                points: &self.along_axis,
+                setting: Some(axis),
+                ends,
+                region: None,
+                label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
+                caption: format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
+            }
+        });
+        over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()
     }
 
-    /// The ends of an axis with the intervals over the values of a setting; `None` where they are no range, or there are fewer
-    /// than two.
-    pub fn along_axis_extent(&self) -> Option<(f64, f64)> {
-        padded(ends_of(&self.along_axis)).filter(|_| self.along_axis.len() > 1)
+    /// "0.0004 [0.0003, 0.0004]; p 1.2e-5 after Holm's correction for the paper's rules"; `None` without an outcome.
+    pub fn effect_label(&self) -> Option<String> {
+        let (outcome, p) = (self.outcome.as_ref()?, self.p?);
+        Some(format!("{}; p {} after Holm's correction for the paper's rules", outcome.label(), short(p)))
     }
+}
+
+/// The effects of a claim along an axis, as charts have them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EffectCurve<'a> {
+    /// At least two.
+    pub points: &'a [EffectPoint],
+    /// The setting along which they run; `None` over steps.
+    pub setting: Option<&'a str>,
+    /// The ends of the axis of effects.
+    pub ends: (f64, f64),
+    /// The region in which the claim stands, where it is one of these effects.
+    pub region: Option<&'a Region>,
+    /// All of it in words: "over steps: from step 0 where the claim stands".
+    pub label: String,
+    /// A sentence beside the chart.
+    pub caption: String,
 }
 
 fn ends_of(points: &[EffectPoint]) -> impl Iterator<Item = f64> {
@@ -173,6 +210,59 @@ impl ClaimEntry {
         self.standing.verdict_label(self.claim.tier)
     }
 
+    /// All that is known of it besides the paper's words, each under its name.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let claim = &self.claim;
+        let mut facts = vec![("verdict", self.verdict_label())];
+        let judged = self.standing.judgement();
+        let effect = judged.filter(|judged| !judged.is_rule_changed).and_then(Judgement::effect_label);
+        facts.extend(effect.map(|words| ("effect", words)));
+        if let Some(rule) = &claim.rule {
+            facts.push(("rule", format!("{}; {} seeds of {}", rule.sentence(), rule.seeds, rule.base)));
+        }
+        match &self.standing {
+            Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
+            Standing::Open(why) => facts.push(("a rule would take", why.clone())),
+            Standing::Needs(_) | Standing::NotRun | Standing::Judged(_) => {}
+        }
+        facts.extend(claim.needs.clone().map(|needs| ("needs", needs)));
+        let readings = [("other reading", &claim.counter), ("what would turn it", &claim.turns)];
+        facts
+            .extend(readings.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.clone())));
+        facts.extend(judged.map(|judged| ("seeds", self.seeds_label(judged))));
+        if let Some(made) = &self.made {
+            facts.push(("made by", format!("{}, {} minutes", made.label(), short(made.minutes))));
+            facts.push(("edited since", self.edits_label()));
+        }
+        facts
+    }
+
+    /// "10: 7 to 16; without a number, which says nothing: 3".
+    fn seeds_label(&self, judged: &Judgement) -> String {
+        let seeds: Vec<u64> = judged.values.iter().map(|(seed, _)| *seed).collect();
+        let ends = match (seeds.first(), seeds.last()) {
+            (Some(first), Some(last)) if first != last => format!(": {first} to {last}"),
+            (Some(first), _) => format!(": {first}"),
+            _ => String::new(),
+        };
+        let missing: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
+        let missing = match missing.is_empty() {
+            true => String::new(),
+            false => format!("; without a number, which says nothing: {}", missing.join(", ")),
+        };
+        format!("{}{ends}{missing}", seeds.len())
+    }
+
+    /// Says whether rule and numbers are those of the verdict that is stored.
+    fn edits_label(&self) -> String {
+        let (now, then) = (first_digits(&self.hash), self.run_hash.as_deref().map_or("", first_digits));
+        match self.problems.is_empty() {
+            true => format!("neither the rule ({now}) nor the numbers"),
+            false if now == then => self.problems.join("; "),
+            false => format!("{} (rule {then} then, {now} now)", self.problems.join("; ")),
+        }
+    }
+
     /// The command that decides it, where it has a rule.
     pub fn command(&self) -> Option<String> {
         self.claim.rule.as_ref().map(|_| format!("orrery claims run {}", self.claim.id))
@@ -180,6 +270,11 @@ impl ClaimEntry {
 }
 
 impl Ledger {
+    /// The claim of one of these rows, which are all.
+    pub fn entry(&self, row: &Row, rows: &[Row]) -> ClaimEntry {
+        ClaimEntry::new(row, self, &self.problems_of(rows))
+    }
+
     /// All papers with their claims, each verdict made from its numbers.
     pub fn entries(&self) -> Vec<PaperEntry> {
         let rows = self.rows();

@@ -77,6 +77,22 @@ pub struct Made {
     pub minutes: f64,
 }
 
+/// Digits of a commit or a hash that tell it from others.
+const DIGITS: usize = 8;
+
+/// The first digits of a hash or a commit.
+pub(super) fn first_digits(hash: &str) -> &str {
+    hash.get(..DIGITS).unwrap_or(hash)
+}
+
+impl Made {
+    /// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC".
+    pub fn label(&self) -> String {
+        let commit = self.commit.as_deref().map_or(String::new(), |commit| format!(" at {}", first_digits(commit)));
+        format!("Orrery {}{commit}, {} cores of {}", self.version, self.cores, self.cpu)
+    }
+}
+
 impl ClaimResult {
     /// # Errors
     /// If the text is no JSON, or holds what no result has.

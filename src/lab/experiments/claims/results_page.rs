@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::{
-    curve::EffectPoint,
     ledger::{Judgement, Ledger, Paper, Row},
     result::ClaimResult,
     rule::Rule,
@@ -28,8 +27,6 @@ training, all runs together, on the machine that is named; several results may b
 
 /// Most values of a setting that are written out.
 const MAX_VALUES: usize = 8;
-/// Digits of a commit that tell it from others.
-const COMMIT: usize = 8;
 
 /// A result with its claim's row, rule and judgement.
 struct ResultLine<'a> {
@@ -83,7 +80,7 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
                 judged.p.map_or(String::new(), short),
                 row.seeds_label(),
                 short(result.made.minutes),
-                made_label(result),
+                result.made.label(),
             ])
         );
     }
@@ -91,14 +88,6 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
     if !curves.is_empty() {
         let _ = write!(text, "\n{}", curves.concat());
     }
-}
-
-/// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC".
-fn made_label(result: &ClaimResult) -> String {
-    let made = &result.made;
-    let commit = made.commit.as_ref().and_then(|commit| commit.get(..COMMIT));
-    let commit = commit.map_or(String::new(), |commit| format!(" at {commit}"));
-    format!("Orrery {}{commit}, {} cores of {}", made.version, made.cores, made.cpu)
 }
 
 impl ResultLine<'_> {
@@ -111,9 +100,7 @@ impl ResultLine<'_> {
         }
         let values = &self.judged.along_axis;
         if let (Some(axis), 2..=MAX_VALUES) = (self.rule.axis(), values.len()) {
-            let points: Vec<String> = values.iter().map(EffectPoint::label).collect();
-            let sides = self.rule.sides_label(values).map_or(String::new(), |sides| format!("; {sides}"));
-            lines.push(format!("- {id} over `{axis}`: {}{sides}.\n", points.join("; ")));
+            lines.push(format!("- {id} over `{axis}`: {}.\n", self.rule.points_label(values)));
         }
         lines
     }

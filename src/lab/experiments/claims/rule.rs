@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::criterion::{Region, Statistic};
 use crate::{
-    config::{Config, Value, nearest},
+    config::{Config, Value, did_you_mean},
     experiments::sweep::{AxisFile, Seeds, Sweep, SweepFile},
     files::sha256,
     labs::{LABS, Lab, TrainSettings},
@@ -194,7 +194,7 @@ impl Rule {
             return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
         }
         let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(|p| p.id));
-        Err(format!("names `{}`, which is no preset{}", self.base, meant(nearest(&self.base, presets))))
+        Err(format!("names `{}`, which is no preset{}", self.base, did_you_mean(&self.base, presets)))
     }
 
     /// Its two numbers.
@@ -309,17 +309,13 @@ fn parsed(text: &str) -> Result<Read<'_>, String> {
     Ok(Read { key: key.trim(), groups: group.split(" or ").map(str::trim).collect() })
 }
 
-fn meant(near: Option<String>) -> String {
-    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
-}
-
 /// Refuses a number that the lab does not have. A channel of a scalar, `time/step_ms`, is known when a run has recorded it.
 fn check_number(lab: &Lab, key: &str) -> Result<(), String> {
     if lab.headline(key).is_some() || key.contains('/') {
         return Ok(());
     }
-    let near = nearest(key, lab.headlines.iter().map(|h| h.id));
-    Err(format!("reads `{key}`, which is no headline number of {}{}", lab.title, meant(near)))
+    let near = did_you_mean(key, lab.headlines.iter().map(|h| h.id));
+    Err(format!("reads `{key}`, which is no headline number of {}{near}", lab.title))
 }
 
 /// Refuses a variant that the runs will not have, and seeds that they would share.
@@ -327,8 +323,8 @@ fn check_variant(groups: &[&str], asked: &str) -> Result<(), String> {
     match groups.iter().filter(|group| **group == asked).count() {
         1 => Ok(()),
         0 => {
-            let (near, known) = (nearest(asked, groups.iter().copied()), groups.join(", "));
-            Err(format!("reads the variant `{asked}`{}; its runs have {known}", meant(near)))
+            let (near, known) = (did_you_mean(asked, groups.iter().copied()), groups.join(", "));
+            Err(format!("reads the variant `{asked}`{near}; its runs have {known}"))
         }
         _ => Err("trains several seeds in a run, which would be counted twice: set variants.seeds = 1".to_owned()),
     }

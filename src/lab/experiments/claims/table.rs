@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    criterion::Verdict,
     curve::EffectPoint,
+    entry::ClaimState,
     ledger::{Ledger, Row, Standing},
     statistics::Outcome,
 };
@@ -45,17 +45,24 @@ them on a cluster; the same command without it then reads them. To repeat a clai
 impl Outcome {
     /// "-0.0004 [-0.002, 0.001]".
     pub fn label(&self) -> String {
-        let (low, high) = self.interval;
-        format!("{} [{}, {}]", short(self.effect), short(low), short(high))
+        with_interval(self.effect, self.interval)
     }
 }
 
 impl EffectPoint {
     /// "64: -0.0004 [-0.002, 0.001]".
     pub fn label(&self) -> String {
-        let (low, high) = self.interval;
-        format!("{}: {} [{}, {}]", short(self.at), short(self.effect), short(low), short(high))
+        self.label_at(&short(self.at))
     }
+
+    /// The same with words for the place: "step 64: -0.0004 [-0.002, 0.001]".
+    pub fn label_at(&self, place: &str) -> String {
+        format!("{place}: {}", with_interval(self.effect, self.interval))
+    }
+}
+
+fn with_interval(effect: f64, (low, high): (f64, f64)) -> String {
+    format!("{} [{}, {}]", short(effect), short(low), short(high))
 }
 
 impl Row<'_> {
@@ -70,14 +77,6 @@ impl Row<'_> {
         let (Some(judged), Some(rule)) = (self.standing.judgement(), &self.claim.rule) else { return String::new() };
         let seeds = judged.values.len();
         if (seeds as u64) < rule.seeds { format!("{seeds} of {}", rule.seeds) } else { seeds.to_string() }
-    }
-
-    /// True if the claim has this verdict; a result of another rule has none.
-    pub fn has(&self, verdict: Verdict) -> bool {
-        match &self.standing {
-            Standing::Held(_) => verdict == Verdict::Stands,
-            standing => standing.judgement().is_some_and(|judged| !judged.is_rule_changed && judged.verdict == verdict),
-        }
     }
 
     /// "stands, at our scale"; where there is no rule, what one would take.
@@ -108,9 +107,8 @@ impl Ledger {
     /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need what is not here, 8 have no rule yet".
     pub fn summary(&self) -> String {
         let rows = self.rows();
-        let count = |is_meant: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_meant(row)).count();
-        let is_outdated = |row: &Row| row.standing.judgement().is_some_and(|judged| judged.is_rule_changed);
-        let outdated = match count(&is_outdated) {
+        let count = |state: ClaimState| rows.iter().filter(|row| row.standing.state() == state).count();
+        let outdated = match count(ClaimState::Outdated) {
             0 => String::new(),
             n => format!(", {n} outdated"),
         };
@@ -118,12 +116,12 @@ impl Ledger {
             "{} claims: {} stand, {} do not stand, {} cannot be told{outdated}; {} not run, {} need what is not here, {} have no \
              rule yet",
             rows.len(),
-            count(&|row| row.has(Verdict::Stands)),
-            count(&|row| row.has(Verdict::DoesNotStand)),
-            count(&|row| row.has(Verdict::CannotBeTold)),
-            count(&|row| matches!(row.standing, Standing::NotRun)),
-            count(&|row| matches!(row.standing, Standing::Needs(_))),
-            count(&|row| matches!(row.standing, Standing::Open(_))),
+            count(ClaimState::Stands),
+            count(ClaimState::DoesNotStand),
+            count(ClaimState::CannotBeTold),
+            count(ClaimState::NotRun),
+            count(ClaimState::Needs),
+            count(ClaimState::Open),
         )
     }
 

@@ -4,7 +4,7 @@ use super::{
     RunRow,
     query::{self, FilteredRow, Term, Test},
 };
-use crate::config::{Value, nearest};
+use crate::config::{Value, did_you_mean};
 
 /// A line of terms.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,8 +51,7 @@ impl Filter {
         };
         let key = self.terms.iter().filter_map(Term::key).find(|key| !has(key))?;
         let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(OWN);
-        let suggestion = nearest(key, known).map_or(String::new(), |k| format!("; did you mean `{k}`?"));
-        Some(format!("no run here has a setting or headline number `{key}`{suggestion}"))
+        Some(format!("no run here has a setting or headline number `{key}`{}", did_you_mean(key, known)))
     }
 }
 

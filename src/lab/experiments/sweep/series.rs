@@ -59,13 +59,7 @@ fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }
-    let label = |group: &str| {
-        let members: Vec<_> = info.variants.iter().filter(|v| v.group == group).collect();
-        match members.as_slice() {
-            [one] => one.label.clone(),
-            _ => group.to_owned(),
-        }
-    };
-    series.groups = info.groups().iter().map(|group| (group.to_string(), label(group))).collect();
+    let named = |group: &str| (group.to_owned(), info.group_label(group).to_owned());
+    series.groups = info.groups().into_iter().map(named).collect();
     Ok(series)
 }

@@ -8,7 +8,7 @@ use crate::{
     experiments::{
         claims::{
             entry::{ClaimEntry, ClaimRuns},
-            ledger::{Judgement, Standing},
+            ledger::Judgement,
             rule::Rule,
         },
         short_number::short,
@@ -25,8 +25,6 @@ use crate::{
 const NAME: f32 = 136.0;
 /// Widest text, points: longer lines cannot be read.
 const TEXT: f32 = 880.0;
-/// Digits of a hash that tell two rules apart.
-const HASH: usize = 8;
 
 /// Draws it; the action that is to be asked for, if it is one on the claim's runs.
 pub fn details_ui(
@@ -44,7 +42,9 @@ pub fn details_ui(
         if let (Some(rule), Some(judged)) = (&entry.claim.rule, entry.standing.judgement()) {
             stored_ui(ui, theme, rule, judged);
         }
-        facts_ui(ui, theme, entry);
+        for (name, text) in entry.facts() {
+            fact_ui(ui, theme, name, &text);
+        }
         let action = buttons_ui(ui, shell, entry, runs);
         if let (Some(rule), Some(runs)) = (&entry.claim.rule, runs) {
             runs_ui(ui, shell, rule, runs);
@@ -80,54 +80,9 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
         "Dots: seeds. Bar: the effect with its {confidence}% interval. Shade: where the claim stands.{published}"
     );
     wrapped_ui(ui, words, theme.secondary);
-    if judged.curve.len() > 1 {
-        curve::steps_ui(ui, theme, rule, judged);
-        let turns = rule.turns_label(&judged.curve);
-        wrapped_ui(ui, format!("Over steps, each with the interval of that step alone: {turns}."), theme.secondary);
-    }
-    if let Some(axis) = rule.axis().filter(|_| judged.along_axis.len() > 1) {
-        curve::axis_ui(ui, theme, rule, judged);
-        let sides = rule.sides_label(&judged.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
-        wrapped_ui(
-            ui,
-            format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
-            theme.secondary,
-        );
-    }
-}
-
-fn facts_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
-    let claim = &entry.claim;
-    let mut facts: Vec<(&str, String)> = vec![("verdict", entry.verdict_label())];
-    if let Some(judged) = entry.standing.judgement().filter(|judged| !judged.is_rule_changed) {
-        facts.extend(effect_label(judged).map(|words| ("effect", words)));
-    }
-    if let Some(rule) = &claim.rule {
-        facts.push(("rule", format!("{}; {} seeds of {}", rule.sentence(), rule.seeds, rule.base)));
-    }
-    match &entry.standing {
-        Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
-        Standing::Open(why) => facts.push(("a rule would take", why.clone())),
-        Standing::Needs(_) | Standing::NotRun | Standing::Judged(_) => {}
-    }
-    if let Some(needs) = &claim.needs {
-        facts.push(("needs", needs.clone()));
-    }
-    for (name, text) in [("other reading", &claim.counter), ("what would turn it", &claim.turns)] {
-        if !text.is_empty() {
-            facts.push((name, text.clone()));
-        }
-    }
-    facts.extend(entry.standing.judgement().map(|judged| ("seeds", seeds_label(entry, judged))));
-    if let Some(made) = &entry.made {
-        let commit = made.commit.as_ref().map_or(String::new(), |commit| format!(" at {}", start(commit)));
-        let minutes = short(made.minutes);
-        let words = format!("Orrery {}{commit}, {} cores of {}, {minutes} minutes", made.version, made.cores, made.cpu);
-        facts.push(("made by", words));
-        facts.push(("edited since", edits_label(entry)));
-    }
-    for (name, text) in facts {
-        fact_ui(ui, theme, name, &text);
+    for chart in judged.curves(rule) {
+        curve::curve_ui(ui, theme, &chart);
+        wrapped_ui(ui, chart.caption, theme.secondary);
     }
 }
 
@@ -139,43 +94,6 @@ fn fact_ui(ui: &mut Ui, theme: &Theme, name: &str, text: &str) {
         });
         ui.add(Label::new(RichText::new(text).color(theme.text)).wrap());
     });
-}
-
-/// "0.0004 [0.0003, 0.0004]; p 1.2e-5 after Holm's correction for the paper's rules".
-fn effect_label(judged: &Judgement) -> Option<String> {
-    let (outcome, p) = (judged.outcome.as_ref()?, judged.p?);
-    Some(format!("{}; p {} after Holm's correction for the paper's rules", outcome.label(), short(p)))
-}
-
-/// "10: 7 to 16; without a number, which says nothing: 3".
-fn seeds_label(entry: &ClaimEntry, judged: &Judgement) -> String {
-    let seeds: Vec<u64> = judged.values.iter().map(|(seed, _)| *seed).collect();
-    let ends = match (seeds.first(), seeds.last()) {
-        (Some(first), Some(last)) if first != last => format!(": {first} to {last}"),
-        (Some(first), _) => format!(": {first}"),
-        _ => String::new(),
-    };
-    let missing: Vec<String> = entry.missing.iter().map(ToString::to_string).collect();
-    let missing = match missing.is_empty() {
-        true => String::new(),
-        false => format!("; without a number, which says nothing: {}", missing.join(", ")),
-    };
-    format!("{}{ends}{missing}", seeds.len())
-}
-
-/// Says whether rule and numbers are those of the verdict that is stored.
-fn edits_label(entry: &ClaimEntry) -> String {
-    let (now, then) = (start(&entry.hash), entry.run_hash.as_deref().map_or("", start));
-    match entry.problems.is_empty() {
-        true => format!("neither the rule ({now}) nor the numbers"),
-        false if now == then => entry.problems.join("; "),
-        false => format!("{} (rule {then} then, {now} now)", entry.problems.join("; ")),
-    }
-}
-
-/// The first digits of a hash or a commit.
-fn start(hash: &str) -> &str {
-    hash.get(..HASH).unwrap_or(hash)
 }
 
 /// The buttons that open the claim's lab, begin its runs and copy its command.
@@ -267,7 +185,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, rule: &Rule, runs: &RunsHere) {
         return;
     }
     judgement_ui(ui, theme, rule, &here.judged);
-    let words = match (here.state(), effect_label(&here.judged)) {
+    let words = match (here.state(), here.judged.effect_label()) {
         (Some(state), Some(effect)) => format!("{}, by these runs, at our scale: {effect}.", state.label()),
         (Some(state), None) => format!("{}: fewer seeds have a number than the rule asks for.", state.label()),
         (None, _) => format!("{} of {} seeds have their number so far.", here.judged.values.len(), rule.seeds),
