@@ -61,8 +61,8 @@ impl View for NextTokens {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls && !cx.is_trained_elsewhere() {
-            self.sentence_ui(ui);
+        if !cx.is_trained_elsewhere() {
+            cx.controls_ui(ui, |ui, _| self.sentence_ui(ui));
         }
         let Some(first) = measured.first() else {
             cx.shows_nothing();

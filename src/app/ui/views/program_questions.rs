@@ -171,17 +171,14 @@ impl Row {
         let mut is_asked = false;
         ui.horizontal(|ui| {
             ui.label(RichText::new(ask).strong());
-            if !cx.has_controls {
-                return;
-            }
-            let button = ui.add_enabled(self.can_be_asked(form), Button::new("Ask"));
-            button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Ask {ask}")));
-            is_asked = button.on_hover_text("The program answers between two of its steps.").clicked();
-            self.answer_buttons_ui(ui, cx, ask);
+            cx.controls_ui(ui, |ui, cx| {
+                let button = ui.add_enabled(self.can_be_asked(form), Button::new("Ask"));
+                button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Ask {ask}")));
+                is_asked = button.on_hover_text("The program answers between two of its steps.").clicked();
+                self.answer_buttons_ui(ui, cx, ask);
+            });
         });
-        if cx.has_controls {
-            is_asked |= self.fields_ui(ui, ask, form);
-        }
+        cx.controls_ui(ui, |ui, _| is_asked |= self.fields_ui(ui, ask, form));
         if is_asked {
             self.ask(cx, ask, form, now);
         }

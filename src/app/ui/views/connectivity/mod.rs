@@ -81,7 +81,7 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
 }
 
 /// Every point of several charts in one table: chart, line, x, y.
-fn table(charts: &[Chart<'_>]) -> Option<String> {
+fn table(charts: &[Chart<'_>]) -> Option<Table> {
     let mut table = Table::new(["chart", "line", "x", "y"]);
     for chart in charts {
         for line in &chart.lines {
@@ -89,7 +89,7 @@ fn table(charts: &[Chart<'_>]) -> Option<String> {
             points.iter().for_each(|[x, y]| table.cells(&[&chart.name, &line.label, x, y]));
         }
     }
-    charts.iter().any(|c| !c.is_empty()).then(|| table.finish())
+    charts.iter().any(|c| !c.is_empty()).then_some(table)
 }
 
 /// A count with its thousands apart.

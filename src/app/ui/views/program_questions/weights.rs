@@ -44,9 +44,11 @@ impl Weights {
         };
         ui.label(RichText::new("weights").strong());
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
-        if !cx.has_controls {
-            return;
-        }
+        cx.controls_ui(ui, |ui, cx| self.question_ui(ui, cx));
+    }
+
+    /// The two names, the buttons, and what became of the question.
+    fn question_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.scope(|ui| {
             ui.set_max_width(FIELD);
             text_line(

@@ -215,10 +215,10 @@ impl View for Race {
         let rows = HEAD + ROW * racers.len() as f32;
         let table = rows.min(0.45 * ui.available_height());
         chart.show(ui, ui.available_size() - vec2(0.0, controls + table), cx.theme, &mut self.state);
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, _| {
             let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
             self.controls_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
-        }
+        });
         self.table_ui(ui, &racers, cx);
     }
 

@@ -277,9 +277,7 @@ impl View for SlowManifold {
         let before = settings(cx);
         let behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            self.controls_ui(ui, cx, &before, behind);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &before, behind));
         let settings = settings(cx);
         if settings.meaning != ManifoldMeaning::Dynamical {
             self.constraint_ui(ui, cx, settings.meaning);

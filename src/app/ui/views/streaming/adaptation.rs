@@ -58,12 +58,10 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
 }
 
 impl PanelView for AdaptationView {
+    const SPACING: Vec2 = vec2(GAP, GAP);
+
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         Panel::whole(chart(cx))
-    }
-
-    fn above_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
     }
 
     fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {

@@ -97,14 +97,11 @@ impl WarmUpView {
 
 impl PanelView for WarmUpView {
     const LOW: f32 = 0.0;
+    const SPACING: Vec2 = vec2(GAP, GAP);
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         vec![Panel::new(Self::along(cx), 0.5), Panel::new(Self::after(cx), 0.5)]
-    }
-
-    fn above_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
     }
 
     fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {

@@ -207,9 +207,7 @@ impl View for Intervention {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let settings = cx.setting(ChangeSettings::neurons.name).is_some();
         let settings = settings.then(|| TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default());
         if let Some(settings) = settings.as_ref().filter(|s| !s.change.named().is_empty()) {

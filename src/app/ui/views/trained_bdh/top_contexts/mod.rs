@@ -197,9 +197,7 @@ impl View for TopContextsView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            Self::controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, Self::controls_ui);
         let variant = Some(cx.selection.variant);
         if let Some(words) = cx.refusal_of::<TopContexts>(variant) {
             ui.label(small_text(words, cx.theme.error));
