@@ -198,7 +198,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
     let row_of =
         |noun: &ConceptNoun| if is_crowded && noun.class != first { OTHERS.to_owned() } else { noun.class.clone() };
     let max = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
-    let name = |class: &String| truncated(&painter, class, small.clone(), theme.text, rect.width() * 0.3);
+    let name = |class: &&str| truncated(&painter, class, small.clone(), theme.text, rect.width() * 0.3);
     let names: Vec<_> = classes.iter().map(name).collect();
     let widest = names.iter().map(|n| n.size().x).fold(60.0, f32::max);
     let (top, left, right) = (rect.top() + 18.0, rect.left() + widest + 14.0, rect.right() - 8.0);
