@@ -300,6 +300,28 @@ fn a_locked_setting_is_not_changed_in_a_tile() {
     assert!(d.shows(LOCKED), "the panel says why");
 }
 
+/// Whether the first dial of *Steering* is disabled; `None` where it is not shown.
+fn dial(d: &Desktop) -> Option<bool> {
+    let mut all = d.harness.query_all_by_role_and_label(Role::Slider, "u\u{2080}");
+    all.next().map(|node| node.accesskit_node().is_disabled())
+}
+
+#[test]
+fn a_link_locks_or_hides_the_controls_in_views() {
+    let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
+    paste(&mut d, "orrery:ode_flow#view=steer");
+    d.until("the dials", |d| dial(d) == Some(false));
+    paste(&mut d, "orrery:ode_flow?lock=view_controls#view=steer");
+    d.until("locked dials", |d| dial(d) == Some(true));
+    assert!(d.shows("The link locks the controls in the views.") && d.shows("Control 1 is in the tile Steering"));
+    paste(&mut d, "orrery:ode_flow?hide=view_controls#view=steer");
+    d.until("the setting in the panel", |d| d.harness.query_by_role_and_label(Role::Slider, "Control 1").is_some());
+    assert!(d.shows("The link hides the controls in the views.") && dial(&d).is_none());
+    d.click("Unlock");
+    d.until("the dials again", |d| dial(d) == Some(false));
+    assert!(!d.shows("the controls in the views"));
+}
+
 fn number_of(config: &orrery::config::Config, key: &str) -> f64 {
     config.get(key).and_then(Value::as_f64).expect("a number")
 }

@@ -1,7 +1,7 @@
 //! The restrictions that a link puts on the page that it opens, for teaching: controls that are shown but cannot be moved,
 //! controls that are not shown, and answers of the lesson that are kept back. In a link they are `lock=KEY,KEY`,
 //! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may stand, such as `train`, or
-//! `seed`.
+//! `seed`, or `view_controls` for the controls that views have of their own.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,9 @@ pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: v
 
 /// The name of the run's seed, which is no setting of a lab, in a link.
 pub const SEED: &str = "seed";
+
+/// The name of the controls that views have of their own, in a link.
+pub const VIEW_CONTROLS: &str = "view_controls";
 
 const LOCK: &str = "lock";
 const HIDE: &str = "hide";
@@ -65,7 +68,7 @@ impl Restrictions {
     pub fn check(&self, lab: &Lab) -> Result<(), String> {
         let knobs = (lab.knobs)();
         let groups = || lab.groups.iter().map(|(group, _)| *group);
-        let names = || knobs.iter().map(|k| k.key).chain(groups()).chain([SEED]);
+        let names = || knobs.iter().map(|k| k.key).chain(groups()).chain([SEED, VIEW_CONTROLS]);
         let unknown = self.locked.iter().chain(&self.hidden).find(|given| !names().any(|name| name == given.as_str()));
         let Some(unknown) = unknown else { return Ok(()) };
         let near = did_you_mean(unknown, names());
@@ -120,6 +123,14 @@ mod tests {
         assert!(all.locks("train.lr") && all.locks("model.pool") && all.hides("run.eval_every"));
         assert!(!all.locks("model.d_model") && !all.locks("training.x") && !all.hides("train.lr"));
         assert_eq!(all.check(find("fast_slow").unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn the_controls_of_views_are_restricted_apart_from_settings() {
+        let all = taken(&[("lock", "train"), ("hide", "view_controls")]).unwrap();
+        assert!(all.hides(VIEW_CONTROLS) && !all.locks(VIEW_CONTROLS) && !all.hides("train.lr"));
+        assert_eq!(all.check(find("fast_slow").unwrap()), Ok(()));
+        assert_eq!(all.pairs()[1], ("hide", "view_controls".to_owned()));
     }
 
     #[test]

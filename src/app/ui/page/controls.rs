@@ -6,7 +6,10 @@ use std::collections::HashMap;
 use super::{Page, undo::note_config};
 use crate::{
     config::Knob,
-    labs::{RunSettings, restrictions::SEED},
+    labs::{
+        RunSettings,
+        restrictions::{SEED, VIEW_CONTROLS},
+    },
 };
 
 /// The state of the control panel.
@@ -74,6 +77,8 @@ pub struct Restricted {
     pub locked: usize,
     /// Not shown.
     pub hidden: usize,
+    /// What becomes of the controls that views have of their own, if they are restricted: "locks", "hides".
+    views: Option<&'static str>,
 }
 
 impl Restricted {
@@ -84,18 +89,26 @@ impl Restricted {
         Self {
             locked: count(&|key| restrictions.locks(key) && !restrictions.hides(key)),
             hidden: count(&|key| restrictions.hides(key)),
+            views: match (restrictions.hides(VIEW_CONTROLS), restrictions.locks(VIEW_CONTROLS)) {
+                (true, _) => Some("hides"),
+                (false, true) => Some("locks"),
+                (false, false) => None,
+            },
         }
     }
 
     /// "The link locks 3 controls and hides 2."; `None` where it restricts none.
     pub fn sentence(self) -> Option<String> {
         let controls = |n: usize| if n == 1 { "1 control".to_owned() } else { format!("{n} controls") };
-        match (self.locked, self.hidden) {
+        let counted = match (self.locked, self.hidden) {
             (0, 0) => None,
             (locked, 0) => Some(format!("The link locks {}.", controls(locked))),
             (0, hidden) => Some(format!("The link hides {}.", controls(hidden))),
             (locked, hidden) => Some(format!("The link locks {} and hides {hidden}.", controls(locked))),
-        }
+        };
+        let views = self.views.map(|verb| format!("The link {verb} the controls in the views."));
+        let all: Vec<String> = counted.into_iter().chain(views).collect();
+        (!all.is_empty()).then(|| all.join(" "))
     }
 }
 
@@ -165,5 +178,14 @@ mod tests {
         assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 2 controls and hides 1."));
         page.restrictions.locked.pop();
         assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 1 control and hides 1."));
+        let mut views_alone = |locked: &[&str], hidden: &[&str]| {
+            let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+            (page.restrictions.locked, page.restrictions.hidden) = (owned(locked), owned(hidden));
+            Restricted::new(&page).sentence()
+        };
+        let words = views_alone(&[VIEW_CONTROLS], &[]);
+        assert_eq!(words.as_deref(), Some("The link locks the controls in the views."));
+        let words = views_alone(&[VIEW_CONTROLS, SEED], &[VIEW_CONTROLS]);
+        assert_eq!(words.as_deref(), Some("The link locks 1 control. The link hides the controls in the views."));
     }
 }

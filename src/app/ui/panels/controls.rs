@@ -1,11 +1,14 @@
 //! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click away,
 //! and what was changed from the preset. What acts now stands apart from what waits for the next run.
 
+use std::collections::HashMap;
+
 use eframe::egui::CollapsingHeader;
 
 use super::{hairline, heading, knob_row, sweep_draft};
 use crate::{
     config::Applies,
+    labs::restrictions::VIEW_CONTROLS,
     ui::{
         page::{
             controls::{Restricted, is_in_panel},
@@ -31,7 +34,11 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     restrictions_ui(ui, shell, page);
     focus_ui(ui, shell.theme, page);
-    page.controls.in_tiles = page.tiling.controls();
+    page.controls.in_tiles = match page.restrictions.hides(VIEW_CONTROLS) {
+        // what the tiles do not show stands in the panel
+        true => HashMap::default(),
+        false => page.tiling.controls(),
+    };
     // Named outright: what appears beside the controls must not make others of them while one is held.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
     ui.scope_builder(place, |ui| settings_ui(ui, shell, page));

@@ -29,6 +29,8 @@ pub struct ChartResponse {
     pub margins: [f32; 2],
     /// Where the data are, screen points.
     pub area: Rect,
+    /// The x values at the left and the right end of it.
+    pub x_ends: [f64; 2],
     /// The line under the pointer, by its place among the chart's.
     pub hovered_line: Option<usize>,
 }
@@ -57,6 +59,7 @@ impl Chart<'_> {
                 clicked_x: None,
                 margins: [0.0; 2],
                 area: Rect::NOTHING,
+                x_ends: [0.0; 2],
                 hovered_line: None,
             };
         }
@@ -105,7 +108,8 @@ impl Chart<'_> {
         state.events = events;
         let clicked_x = if response.clicked() { hovered_x } else { None };
         let hovered_line = pointer.and_then(|p| layout.line_at(p));
-        ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area, hovered_line }
+        let (margins, x_ends) = (layout.margins, layout.x_values());
+        ChartResponse { response, hovered_x, clicked_x, margins, area, x_ends, hovered_line }
     }
 
     /// The labels of numbers that claims of the ledger state: a click asks for the claim.

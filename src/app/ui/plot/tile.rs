@@ -169,9 +169,21 @@ pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
     width > wide.max(least)
 }
 
-/// True if a tile has no room for words above a chart: then they stand below it, so that it is in sight as a whole.
-pub fn is_low(ui: &Ui) -> bool {
-    current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + AROUND.y + WORDS
+/// The charts of a view, and the words that explain them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChartsOrWords {
+    Charts,
+    Words,
+}
+
+/// The order in which a view draws both: the words first, but last in a tile that is too low for them above a chart, so that
+/// the chart is in sight as a whole.
+pub fn reading_order(ui: &Ui) -> [ChartsOrWords; 2] {
+    let is_low = current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + AROUND.y + WORDS;
+    match is_low {
+        true => [ChartsOrWords::Charts, ChartsOrWords::Words],
+        false => [ChartsOrWords::Words, ChartsOrWords::Charts],
+    }
 }
 
 /// Least height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.

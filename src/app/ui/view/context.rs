@@ -7,7 +7,10 @@ use eframe::egui::Ui;
 
 use crate::{
     config::{Arguments, Config, Knob, Value},
-    labs::{TrainSettings, restrictions::Restrictions},
+    labs::{
+        TrainSettings,
+        restrictions::{Restrictions, VIEW_CONTROLS},
+    },
     telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample},
     ui::{
         action::{Action, Actions, OpenAction, RunAction, SettingAction},
@@ -330,9 +333,35 @@ impl<'a> ViewCx<'a> {
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))
     }
 
-    /// The height in points that a row of controls takes from a tile; 0 in a picture, which has no controls.
+    /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides
+    /// them.
+    pub fn shows_controls(&self) -> bool {
+        self.has_controls && !self.restrictions.hides(VIEW_CONTROLS)
+    }
+
+    /// True where a view's own controls can be moved.
+    pub fn can_move_controls(&self) -> bool {
+        self.shows_controls() && !self.restrictions.locks(VIEW_CONTROLS)
+    }
+
+    /// Draws the controls of a view where it shows them ([`ViewCx::shows_controls`]).
+    pub fn controls_ui<R>(&mut self, ui: &mut Ui, add: impl FnOnce(&mut Ui, &mut Self) -> R) -> Option<R> {
+        if self.has_controls { self.dials_ui(ui, add) } else { None }
+    }
+
+    /// Draws controls that are part of what a view shows, so that a picture has them too: none where the page's link hides
+    /// them, and such as cannot be moved where it locks them.
+    pub fn dials_ui<R>(&mut self, ui: &mut Ui, add: impl FnOnce(&mut Ui, &mut Self) -> R) -> Option<R> {
+        match (self.restrictions.hides(VIEW_CONTROLS), self.restrictions.locks(VIEW_CONTROLS)) {
+            (true, _) => None,
+            (false, true) => Some(ui.add_enabled_ui(false, |ui| add(ui, self)).inner),
+            (false, false) => Some(add(ui, self)),
+        }
+    }
+
+    /// The height in points that a row of controls takes from a tile; 0 where there are none.
     pub fn height_of_controls(&self, height: f32) -> f32 {
-        if self.has_controls { height } else { 0.0 }
+        if self.shows_controls() { height } else { 0.0 }
     }
 
     /// A chart over the steps of training from 0, on which the shown step is marked.

@@ -7,7 +7,7 @@ use super::{View, ViewCx, ViewEntry, boxed};
 use crate::ui::{
     mirror::Mirror,
     plot::{
-        Chart, ChartResponse, ChartState, columns, fits_two,
+        Chart, ChartResponse, ChartState, ChartsOrWords, columns, fits_two, reading_order,
         svg::{self, Svg},
     },
     table::Table,
@@ -47,6 +47,8 @@ pub enum Arrangement {
     OneAxis,
     /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
     Halves { wide: f32 },
+    /// Each in half of the room: beside one another where it is so many times as wide as high, else above one another.
+    HalvesByShape { wide: f32 },
 }
 
 impl Arrangement {
@@ -55,6 +57,7 @@ impl Arrangement {
         match self {
             Self::OneAxis => columns(ctx, room, charts) >= charts.max(2),
             Self::Halves { wide } => fits_two(ctx, room.x, wide),
+            Self::HalvesByShape { wide } => fits_two(ctx, room.x, wide * room.y),
         }
     }
 
@@ -88,6 +91,12 @@ pub trait PanelView {
     const LOW: f32 = 200.0;
     /// How several charts share the room.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
+    /// Between its rows, and between charts, points.
+    const SPACING: Vec2 = vec2(8.0, 8.0);
+    /// A chart without points keeps its place beside one that has some, and says why it has none.
+    const KEEPS_EMPTY: bool = false;
+    /// Height of a row of controls below the charts, points; 0 without one.
+    const FOOT: f32 = 0.0;
 
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
@@ -118,6 +127,17 @@ pub trait PanelView {
 
     /// Text and tokens above the charts, in pictures too.
     fn above_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// The words that explain the charts, in pictures too: above them, or below in a tile without room for both.
+    fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// Controls right below the charts; a picture has none.
+    fn foot_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// True where there is something for those controls to act on.
+    fn has_foot(&self, _is_empty: bool) -> bool {
+        true
+    }
 
     /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
     fn height_below(&self, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
@@ -173,6 +193,40 @@ impl<V> Panels<V> {
     }
 }
 
+impl<V: PanelView> Panels<V> {
+    fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let room = ui.available_size();
+        let panels = self.view.panels(cx);
+        let Some(main) = panels.first() else { return };
+        let is_empty = main.chart.is_empty();
+        let below = self.view.height_below(cx, room, is_empty);
+        let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT) } else { 0.0 };
+        let room = room - vec2(0.0, foot + below);
+        self.is_wide = V::ARRANGEMENT.is_wide(ui.ctx(), room, panels.len());
+        if self.states.len() < panels.len() {
+            self.states.resize_with(panels.len(), ChartState::default);
+        }
+        let has_others = panels[1..].iter().any(|panel| !panel.chart.is_empty());
+        let has_both = if V::KEEPS_EMPTY { panels.len() > 1 } else { has_others && !main.chart.is_empty() };
+        if has_both && room.y >= V::LOW {
+            V::ARRANGEMENT.show(ui, cx.theme, room, panels, &mut self.states);
+        } else {
+            let on = main.chart.show(ui, room, cx.theme, &mut self.states[0]);
+            // charts that are out of sight are not part of a drawing
+            self.states[1..].iter_mut().for_each(|state| state.size = None);
+            drop(panels);
+            self.view.pointed(ui, cx, &on);
+        }
+        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
+        if foot > 0.0 {
+            cx.controls_ui(ui, |ui, cx| self.view.foot_ui(ui, cx));
+        }
+        if below > 0.0 {
+            self.view.below_ui(ui, cx, below);
+        }
+    }
+}
+
 impl<V: PanelView> View for Panels<V> {
     fn controls(&self) -> &'static [&'static str] {
         self.view.controls()
@@ -187,32 +241,14 @@ impl<V: PanelView> View for Panels<V> {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
-            self.view.controls_ui(ui, cx);
-        }
+        ui.spacing_mut().item_spacing = V::SPACING;
+        cx.controls_ui(ui, |ui, cx| self.view.controls_ui(ui, cx));
         self.view.above_ui(ui, cx);
-        let room = ui.available_size();
-        let panels = self.view.panels(cx);
-        let Some(main) = panels.first() else { return };
-        let below = self.view.height_below(cx, room, main.chart.is_empty());
-        let room = room - vec2(0.0, below);
-        self.is_wide = V::ARRANGEMENT.is_wide(ui.ctx(), room, panels.len());
-        if self.states.len() < panels.len() {
-            self.states.resize_with(panels.len(), ChartState::default);
-        }
-        let has_others = panels[1..].iter().any(|panel| !panel.chart.is_empty());
-        if main.chart.is_empty() || !has_others || room.y < V::LOW {
-            let on = main.chart.show(ui, room, cx.theme, &mut self.states[0]);
-            // charts that are out of sight are not part of a drawing
-            self.states[1..].iter_mut().for_each(|state| state.size = None);
-            drop(panels);
-            self.view.pointed(ui, cx, &on);
-        } else {
-            V::ARRANGEMENT.show(ui, cx.theme, room, panels, &mut self.states);
-        }
-        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
-        if below > 0.0 {
-            self.view.below_ui(ui, cx, below);
+        for part in reading_order(ui) {
+            match part {
+                ChartsOrWords::Charts => self.charts_ui(ui, cx),
+                ChartsOrWords::Words => self.view.words_ui(ui, cx),
+            }
         }
     }
 
@@ -238,12 +274,12 @@ impl<V: PanelView> View for Panels<V> {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let panels = self.view.panels(cx);
-        let main = panels.first()?.chart.svg(&self.main_state(), cx.theme)?;
+        let main = panels.first()?.chart.svg(&self.main_state(), cx.theme);
         let others = panels[1..].iter().zip(self.states.get(1..).unwrap_or_default());
         let others = others.filter(|(_, state)| state.size.is_some());
-        let all: Vec<String> =
-            std::iter::once(main).chain(others.filter_map(|(p, state)| p.chart.svg(state, cx.theme))).collect();
-        Some(joined(&panels[0].chart.name, all, self.is_wide, cx.theme))
+        let others = others.filter_map(|(p, state)| p.chart.svg(state, cx.theme));
+        let all: Vec<String> = main.into_iter().chain(others).collect();
+        (!all.is_empty()).then(|| joined(&panels[0].chart.name, all, self.is_wide, cx.theme))
     }
 }
 

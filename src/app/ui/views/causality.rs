@@ -189,6 +189,8 @@ fn leak_caption(mirror: &Mirror) -> Option<String> {
 }
 
 impl PanelView for Causality {
+    const SPACING: Vec2 = vec2(8.0, GAP);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
         cx.ask::<measurements::Causality>(Some(cx.selection.variant), &args, Freshness::OFTEN);
@@ -203,9 +205,8 @@ impl PanelView for Causality {
         if answered.is_none() && refusal.is_none() {
             return;
         }
-        ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
-        let mut changed = cx.has_controls && self.sentence_ui(ui, cx);
+        let mut changed = cx.controls_ui(ui, |ui, cx| self.sentence_ui(ui, cx)).unwrap_or_default();
         if let Some(words) = refusal {
             wrapped_ui(ui, words, theme.error);
         }
@@ -220,7 +221,7 @@ impl PanelView for Causality {
             },
         });
         task_ui(ui, cx, &self.text);
-        changed |= cx.has_controls && self.change_ui(ui, cx, causality);
+        changed |= cx.controls_ui(ui, |ui, cx| self.change_ui(ui, cx, causality)).unwrap_or_default();
         leak_ui(ui, cx, causality.value);
         if let Some(token) = pointed.clicked {
             cx.selection.token = Some(token);

@@ -82,6 +82,7 @@ impl GeneratorDistanceView {
 
 impl PanelView for GeneratorDistanceView {
     const LOW: f32 = 0.0;
+    const SPACING: Vec2 = vec2(GAP, GAP);
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
@@ -92,10 +93,10 @@ impl PanelView for GeneratorDistanceView {
         vec![Panel::new(Self::sums(cx), 0.5), Panel::new(Self::distances(cx), 0.5)]
     }
 
-    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return };
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        wrapped_ui(ui, sentence(m.value), cx.theme.text);
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.measured_in_focus::<GeneratorDistance>() {
+            wrapped_ui(ui, sentence(m.value), cx.theme.text);
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

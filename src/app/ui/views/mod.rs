@@ -141,7 +141,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "cost", "Cost", raster::<cost::Cost>,
     "Work of a forward pass in layers of full length, from the settings, beside a dense model of four layers; and \
      the measured time of a training step.";
-    "race", "Race", boxed::<race::Race>,
+    "race", "Race", panels::<race::Race>,
     "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, what \
      each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead by tokens \
      may be behind by seconds.";
@@ -274,10 +274,10 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of their \
      own, and the merged model; or this model and a file. A merged model that is near the better of its parents on \
      every text has kept what both knew.";
-    "graph_threshold", "Threshold", boxed::<connectivity::Threshold>,
+    "graph_threshold", "Threshold", panels::<connectivity::Threshold>,
     "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges of \
      the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise.";
-    "graph_modularity", "Modularity", boxed::<connectivity::Modularity>,
+    "graph_modularity", "Modularity", panels::<connectivity::Modularity>,
     "How far the graph falls into communities (Newman's Q, best of several searches) against the number of edges, \
      beside random graphs with as many; and over training. Sparse random graphs have communities too: only the \
      distance to them counts.";

@@ -49,8 +49,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
     let bars: Vec<Bar> = bars.collect();
     bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
-    let words = RichText::new(format!("goes on: {}", drawable_text(ui, &measured.continuation)));
-    ui.add(eframe::egui::Label::new(words.size(theme::SMALL).color(theme.secondary)).wrap());
+    wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &measured.continuation)), theme.secondary);
 }
 
 impl View for NextTokens {
@@ -61,8 +60,8 @@ impl View for NextTokens {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls && !cx.is_trained_elsewhere() {
-            self.sentence_ui(ui);
+        if !cx.is_trained_elsewhere() {
+            cx.controls_ui(ui, |ui, _| self.sentence_ui(ui));
         }
         let Some(first) = measured.first() else {
             cx.shows_nothing();

@@ -14,11 +14,11 @@ pub use crate::ui::{
     identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     plot::{
-        self, Axis, Chart, ChartState, Line, Mark, Reference, Scale, Stroke, by_place, clip,
+        self, Axis, Chart, ChartState, ChartsOrWords, Line, Mark, Reference, Scale, Stroke, by_place, clip,
         colour_bar::{Colours, colour_bar},
-        distance_to, drawing, empty_ui, fits_two, is_low,
+        distance_to, drawing, empty_ui, fits_two,
         map_cells::MapCells,
-        over_steps, paint_mark, pairs, value_label, zoom_factor,
+        over_steps, paint_mark, pairs, reading_order, value_label, zoom_factor,
     },
     questions::Freshness,
     seed_series::{SeedGroup, groups, variant_colour},
@@ -27,10 +27,11 @@ pub use crate::ui::{
     view::{Arrangement, Measured, Panel, PanelView, View, ViewCx, sample_subtitle},
     widgets::{
         bars::{Bar, bars_ui},
-        choice_menu::{choice_box, choice_menu},
+        choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped},
         token_strip::{position_label, token_strip_ui, visible_text},
+        truncated::{paint_truncated, truncated},
         typed::text_line,
     },
 };

@@ -117,9 +117,7 @@ impl PanelView for Recoverability {
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
-        if cx.has_controls {
-            Self::begin_ui(ui, cx);
-        }
+        cx.controls_ui(ui, Self::begin_ui);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -198,9 +198,7 @@ impl View for AttentionByLayer {
                 }
             });
         }
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

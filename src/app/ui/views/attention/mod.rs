@@ -256,9 +256,7 @@ impl View for Attention {
             self.grid_ui(ui, &heads, rect, cx);
             self.large_ui(ui, &heads, sample, vec2(large, room.y), cx);
         });
-        if cx.has_controls {
-            self.controls_ui(ui, &heads, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, &heads, cx));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

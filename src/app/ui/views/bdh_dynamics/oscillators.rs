@@ -175,9 +175,7 @@ impl View for OscillatorsView {
         self.follow(cx.config);
         self.play(ui);
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            self.controls_ui(ui);
-        }
+        cx.controls_ui(ui, |ui, _| self.controls_ui(ui));
         if let Some((_, toy)) = &self.toy {
             let e = toy.energy();
             let words = format!(

@@ -182,9 +182,7 @@ impl View for Rules {
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         self.play(ui, &mut machine);
-        if cx.has_controls {
-            self.controls_ui(ui, cx, &mut machine);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &mut machine));
         self.strip_ui(ui, cx, &mut machine, measured.sample);
         let words = state_sentences(&machine, measured);
         let room = ui.available_rect_before_wrap();

@@ -129,7 +129,7 @@ impl View for Degrees {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        super::table(&[Self::chart(cx, 0), Self::chart(cx, 1)])
+        super::table(&[Self::chart(cx, 0), Self::chart(cx, 1)]).map(Table::finish)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

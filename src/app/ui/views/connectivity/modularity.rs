@@ -39,9 +39,7 @@ const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it
 
 /// View `graph_modularity`.
 #[derive(Default)]
-pub struct Modularity {
-    states: [ChartState; 2],
-}
+pub struct Modularity;
 
 fn model_colour(cx: &ViewCx<'_>) -> Color32 {
     cx.theme.accent
@@ -110,26 +108,9 @@ impl Modularity {
         chart
     }
 
-    /// The button, and in a tile that is not low the words beside it.
-    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, is_low: bool) {
-        let variant = Some(cx.selection.variant);
-        let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(variant);
-        ui.horizontal_wrapped(|ui| {
-            let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
-                       communities in each. Takes seconds, beside the training.";
-            let button = eframe::egui::Button::new("Measure now");
-            if cx.has_controls
-                && ui.add_enabled(!is_waiting && cx.can_ask(), button).on_hover_text(tip).clicked()
-            {
-                let args = GraphModularityArgs { graph: args(cx.config), ..GraphModularityArgs::default() };
-                cx.ask_now::<GraphModularity>(variant, &args);
-            }
-            if is_waiting {
-                note_ui(ui, cx.theme, "measuring");
-            } else if !is_low {
-                note_ui(ui, cx.theme, Self::verdict(cx).unwrap_or_default());
-            }
-        });
+    /// True while there is nothing of either chart: then nothing says what to measure either.
+    fn is_empty(cx: &ViewCx<'_>) -> bool {
+        Self::against_edges(cx).is_empty() && Self::over_training(cx).is_empty()
     }
 
     /// Says from which number of edges on the model's modularity is above that of every random graph.
@@ -151,31 +132,17 @@ impl Modularity {
     }
 }
 
-impl View for Modularity {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Modularity {
+    const LOW: f32 = 0.0;
+    const ARRANGEMENT: Arrangement = Arrangement::HalvesByShape { wide: 1.2 };
+    const SPACING: Vec2 = vec2(12.0, 4.0);
+    const KEEPS_EMPTY: bool = true;
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let (edges, training) = (Self::against_edges(cx), Self::over_training(cx));
-        if edges.is_empty() && training.is_empty() {
-            training.show(ui, ui.available_size(), cx.theme, &mut self.states[1]);
-            return;
-        }
-        ui.spacing_mut().item_spacing.y = 4.0;
-        let is_low = is_low(ui);
-        Self::controls_ui(ui, cx, is_low);
-        let room = ui.available_size();
-        if fits_two(ui.ctx(), room.x, 1.2 * room.y) {
-            ui.horizontal(|ui| {
-                let wide = ((room.x - 12.0) / 2.0).floor();
-                edges.show(ui, vec2(wide, room.y), cx.theme, &mut self.states[0]);
-                ui.add_space(4.0);
-                training.show(ui, vec2(wide, room.y), cx.theme, &mut self.states[1]);
-            });
-        } else {
-            let high = ((room.y - 6.0) / 2.0).floor();
-            edges.show(ui, vec2(room.x, high), cx.theme, &mut self.states[0]);
-            training.show(ui, vec2(room.x, high), cx.theme, &mut self.states[1]);
-        }
-        if is_low && let Some(verdict) = Self::verdict(cx) {
-            note_ui(ui, cx.theme, verdict);
+        match edges.is_empty() && training.is_empty() {
+            true => Panel::whole(training),
+            false => vec![Panel::new(edges, 0.5), Panel::new(training, 0.5)],
         }
     }
 
@@ -187,11 +154,33 @@ impl View for Modularity {
         )
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         super::table(&[Self::against_edges(cx), Self::over_training(cx)])
     }
 
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::against_edges(cx).svg(&self.states[0], cx.theme)
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if Self::is_empty(cx) {
+            return;
+        }
+        let variant = Some(cx.selection.variant);
+        let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(variant);
+        ui.horizontal_wrapped(|ui| {
+            let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
+                       communities in each. Takes seconds, beside the training.";
+            let button = ui.add_enabled(!is_waiting && cx.can_ask(), Button::new("Measure now"));
+            if button.on_hover_text(tip).clicked() {
+                let args = GraphModularityArgs { graph: args(cx.config), ..GraphModularityArgs::default() };
+                cx.ask_now::<GraphModularity>(variant, &args);
+            }
+            if is_waiting {
+                note_ui(ui, cx.theme, "measuring");
+            }
+        });
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(verdict) = Self::verdict(cx) {
+            note_ui(ui, cx.theme, verdict);
+        }
     }
 }

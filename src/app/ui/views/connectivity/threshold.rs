@@ -7,7 +7,7 @@ use crate::{
     analysis::graph::product::Sign,
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
-    ui::views::prelude::*,
+    ui::{plot::ChartResponse, views::prelude::*},
 };
 
 const SIGNS: [(&str, &str); 3] = [
@@ -19,7 +19,6 @@ const SIGNS: [(&str, &str); 3] = [
 /// View `graph_threshold`.
 #[derive(Default)]
 pub struct Threshold {
-    state: ChartState,
     /// The threshold while it is dragged.
     held: Option<f64>,
 }
@@ -72,31 +71,9 @@ impl Threshold {
         Some(((a[1] + 1.0).ln() * (1.0 - along) + (b[1] + 1.0).ln() * along).exp() - 1.0)
     }
 
-    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.setting(GraphSettings::sign.name).is_none() {
-            return;
-        }
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            let now = Self::sign(cx);
-            for (sign, about) in SIGNS {
-                if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
-                    cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
-                }
-            }
-            ui.add_space(8.0);
-            if let Ok(mut edges) = cx.config.value(GraphSettings::edges) {
-                let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
-                let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
-                if ui.add(drag).labelled_by(label).changed() {
-                    cx.set(GraphSettings::edges.name, Value::Int(edges as i64));
-                }
-            }
-        });
-    }
-
     /// Draws the line at beta and its mirror image, and lets the user drag it.
-    fn handle_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect, range: [f64; 2], histogram: &EntryHistogram) {
+    fn handle_ui(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse, histogram: &EntryHistogram) {
+        let (area, range) = (on.area, on.x_ends);
         let (sign, max) = (Self::sign(cx), histogram.threshold.last().copied().unwrap_or(histogram.beta));
         let beta = self.held.unwrap_or(histogram.beta);
         let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
@@ -142,7 +119,7 @@ impl Threshold {
     fn head_pairs_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(measured) = cx.latest::<HeadPairs>().filter(|m| m.heads <= MAX_HEADS) else { return };
         let now = [GraphSettings::from_head, GraphSettings::to_head].map(|key| cx.config.value(key).ok());
-        let can_set = cx.has_controls && cx.setting(GraphSettings::from_head.name).is_some();
+        let can_set = cx.can_move_controls() && cx.setting(GraphSettings::from_head.name).is_some();
         let mut chosen = None;
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
@@ -165,12 +142,6 @@ impl Threshold {
             cx.set(GraphSettings::from_head.name, Value::Int(from as i64));
             cx.set(GraphSettings::to_head.name, Value::Int(to as i64));
         }
-    }
-
-    fn words_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, histogram: &EntryHistogram) {
-        let words = self.summary(cx, histogram);
-        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
-        Self::head_pairs_ui(ui, cx);
     }
 
     fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
@@ -196,6 +167,30 @@ impl Threshold {
             number::rounded(histogram.kurtosis, 1),
         )
     }
+}
+
+/// The kind of edges and their number.
+fn settings_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    if cx.setting(GraphSettings::sign.name).is_none() {
+        return;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        let now = Threshold::sign(cx);
+        for (sign, about) in SIGNS {
+            if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
+                cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
+            }
+        }
+        ui.add_space(8.0);
+        if let Ok(mut edges) = cx.config.value(GraphSettings::edges) {
+            let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
+            let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
+            if ui.add(drag).labelled_by(label).changed() {
+                cx.set(GraphSettings::edges.name, Value::Int(edges as i64));
+            }
+        }
+    });
 }
 
 /// More heads than this have no room for a sign a pair.
@@ -234,46 +229,42 @@ fn grip_mark(ui: &Ui, at: eframe::egui::Pos2, colour: Color32) {
 
 const CONTROLS: &[&str] = &[GraphSettings::sign.name, GraphSettings::edges.name];
 
-impl View for Threshold {
-    fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+impl PanelView for Threshold {
+    const SPACING: Vec2 = vec2(8.0, 4.0);
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh(cx);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(cx);
-        ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            Self::controls_ui(ui, cx);
-        }
-        let chart = Self::chart(cx);
-        let Some(histogram) = shown::<EntryHistogram>(cx).filter(|_| !chart.is_empty()) else {
-            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        };
-        let is_low = is_low(ui);
-        if !is_low {
-            self.words_ui(ui, cx, histogram.value);
-        }
-        let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
-        let range = self.state.zoom_x.or(chart.x.fixed);
-        if let Some(range) = range {
-            self.handle_ui(ui, cx, drawn.area, range, histogram.value);
-        }
-        if is_low {
-            self.words_ui(ui, cx, histogram.value);
-        }
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(Self::chart(cx))
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle::<EntryHistogram>(cx, "entries of G and the threshold that makes edges")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).csv(&self.state)
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
     }
 
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).svg(&self.state, cx.theme)
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        settings_ui(ui, cx);
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(histogram) = shown::<EntryHistogram>(cx).filter(|histogram| !histogram.entry.is_empty()) else {
+            return;
+        };
+        let words = self.summary(cx, histogram.value);
+        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+        Self::head_pairs_ui(ui, cx);
+    }
+
+    fn pointed(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse) {
+        if let Some(histogram) = shown::<EntryHistogram>(cx).filter(|histogram| !histogram.entry.is_empty()) {
+            self.handle_ui(ui, cx, on, histogram.value);
+        }
     }
 }
 

@@ -146,9 +146,7 @@ impl View for GeneratorView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let Some(measured) = cx.answered::<GeneratorState>() else {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };

@@ -119,7 +119,7 @@ impl View for StationaryMapView {
         };
         let map = measured.value;
         let names = ["over the control", "over steps"];
-        two_pictures_ui(ui, cx, &mut self.shown, names, verdict(map), |ui, cx, picture, size| match picture {
+        two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(map), |ui, cx, picture, size| match picture {
             0 => Self::map_ui(ui, cx, size, map),
             _ => drop(Self::history(cx).show(ui, size, cx.theme, &mut self.history)),
         });

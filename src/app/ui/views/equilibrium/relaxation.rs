@@ -6,7 +6,7 @@ use eframe::egui::Stroke as Pen;
 use super::{
     GAP,
     canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    is_wide, keep_fresh, picture_ui, settings, subtitle, why_nothing,
+    keep_fresh, picture_ui, pictures_ui, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
@@ -198,32 +198,15 @@ impl View for RelaxationView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let Some(measured) = cx.answered::<GeneratorFlow>() else {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         let flow = measured.value;
-        let is_low = is_low(ui);
-        if !is_low {
-            note_ui(ui, cx.theme, verdict(flow));
-        }
-        let room = ui.available_size();
-        if is_wide(ui, room.x) {
-            let is_first = self.shown == RelaxationPicture::Distances;
-            let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
-            let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-            ui.horizontal(|ui| {
-                self.picture(ui, cx, size, flow, RelaxationPicture::Distances);
-                self.picture(ui, cx, size, flow, beside);
-            });
-        } else {
-            self.picture(ui, cx, room, flow, self.shown);
-        }
-        if is_low {
-            note_ui(ui, cx.theme, verdict(flow));
-        }
+        let is_first = self.shown == RelaxationPicture::Distances;
+        let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
+        let shown: [&[_]; 2] = [&[RelaxationPicture::Distances, beside], &[self.shown]];
+        pictures_ui(ui, cx, &verdict(flow), shown, |ui, cx, shown, size| self.picture(ui, cx, size, flow, shown));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -134,7 +134,7 @@ impl View for SpectrumView {
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
         let names = ["eigenvalues", "gap by size"];
-        two_pictures_ui(ui, cx, &mut self.shown, names, verdict(state, dt), |ui, cx, picture, size| match picture {
+        two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(state, dt), |ui, cx, picture, size| match picture {
             0 => plane_ui(ui, cx.theme, size, state, dt),
             _ => drop(Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps)),
         });

@@ -132,9 +132,7 @@ impl Paths {
             ui.separator();
             let (behind, chosen) = (self.behind, &mut self.chosen);
             let mut choose = |ui: &mut Ui| {
-                if let Some(each) = behind.choice_ui(ui) {
-                    *chosen = Some(each);
-                }
+                *chosen = behind.choice_ui(ui).or(*chosen);
             };
             if !tight {
                 choose(ui);
@@ -316,9 +314,7 @@ impl View for Paths {
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
             let solid = answer.paths.explained.len() != 2;
             self.camera.solid &= solid;
-            if cx.has_controls {
-                self.controls_ui(ui, answer.planar_field().is_none(), solid);
-            }
+            cx.controls_ui(ui, |ui, _| self.controls_ui(ui, answer.planar_field().is_none(), solid));
         });
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));

@@ -100,6 +100,7 @@ impl Steer {
                 });
             });
         });
+        self.motion.ui(ui, cx);
     }
 
     fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -135,9 +136,7 @@ impl Steer {
             let ground = class_of(answer.value, &tokens[i]).map(|class| class.colour(theme).gamma_multiply(0.3));
             Mark { ground, outline: (followed == i).then_some(theme.accent) }
         });
-        if let Some(token) = pointed.clicked {
-            cx.selection.token = Some(token);
-        }
+        cx.selection.token = pointed.clicked.or(cx.selection.token);
     }
 
     fn answer_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) {
@@ -261,33 +260,35 @@ impl View for Steer {
         }
         let room = ui.available_size();
         ui.spacing_mut().item_spacing.y = 6.0;
-        let how = |ui: &mut Ui, cx: &mut ViewCx<'_>| {
-            if let Some(field) = answer.and_then(|a| a.value.planar_field()) {
-                field_ui(ui, cx, field);
-            }
-            solver_ui(ui, cx);
+        let how_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| {
+            cx.dials_ui(ui, |ui, cx| {
+                if let Some(field) = answer.and_then(|a| a.value.planar_field()) {
+                    field_ui(ui, cx, field);
+                }
+                solver_ui(ui, cx);
+            });
         };
         ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
             if room.x < WIDE {
                 // The effect of the dials stands right under them; the solver's settings follow below.
-                self.dials_ui(ui, cx);
-                self.motion.ui(ui, cx);
-                self.prompt_ui(ui, cx);
+                cx.dials_ui(ui, |ui, cx| {
+                    self.dials_ui(ui, cx);
+                    self.prompt_ui(ui, cx);
+                });
                 answers_or_why_ui(ui, cx, answer);
-                how(ui, cx);
+                how_ui(ui, cx);
                 return;
             }
             let left = (room.x * 0.5).clamp(344.0, 420.0);
             ui.horizontal_top(|ui| {
                 ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
                     ui.set_width(left);
-                    self.dials_ui(ui, cx);
-                    self.motion.ui(ui, cx);
-                    how(ui, cx);
+                    cx.dials_ui(ui, |ui, cx| self.dials_ui(ui, cx));
+                    how_ui(ui, cx);
                 });
                 ui.add_space(16.0);
                 ui.vertical(|ui| {
-                    self.prompt_ui(ui, cx);
+                    cx.dials_ui(ui, |ui, cx| self.prompt_ui(ui, cx));
                     answers_or_why_ui(ui, cx, answer);
                 });
             });

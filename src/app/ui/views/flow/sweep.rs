@@ -289,9 +289,7 @@ impl View for Sweep {
         }
         self.show_step(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let room = ui.available_size();
         let theme = cx.theme;
         let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));

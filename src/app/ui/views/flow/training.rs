@@ -86,7 +86,7 @@ impl PanelView for Training {
         vec![Panel::new(Self::chart(cx), 0.6), Panel::new(Self::alpha(cx), 0.4).in_table("alpha ")]
     }
 
-    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         for words in Self::summary(cx) {
             note_ui(ui, cx.theme, words);
         }

@@ -281,9 +281,7 @@ fn row_text(row: &RoleRow, entries: &[AccuracyEntry<'_>]) -> String {
 
 impl View for RoleAccuracyView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let (rows, entries) = (Self::rows(cx), self.entries(cx));
         if rows.is_empty() || entries.is_empty() {
             let why = cx.why_nothing_before_asking::<RoleAccuracy>(

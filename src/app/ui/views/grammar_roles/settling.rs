@@ -97,10 +97,10 @@ impl SettlingView {
 
 impl View for SettlingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             let file = cx.setting("sentences.file").map(|v| v.to_string());
             self.sentence_ui(ui, file.is_some_and(|f| !f.is_empty()));
-        }
+        });
         cx.ask::<Settling>(None, &self.args(), Freshness::Steps(EVERY));
         let Some(found) = cx.answered::<Settling>() else {
             let why = cx.why_nothing::<Settling>(
@@ -108,14 +108,14 @@ impl View for SettlingView {
             );
             return cx.nothing_ui(ui, &why);
         };
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, _| {
             let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);
             let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
             let now = self.playhead.ui(ui, "sweep", PACE, cursor, frames - 1);
             if now != cursor {
                 self.cursor = Some(now);
             }
-        }
+        });
         self.canvas_ui(ui, cx, &found);
     }
 

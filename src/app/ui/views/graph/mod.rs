@@ -142,9 +142,9 @@ impl View for NeuronGraph {
         let rows = if room.width() < ONE_ROW { 2.0 } else { 1.0 };
         let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(rows * HEAD)));
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
-        if cx.has_controls {
-            ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
-        }
+        cx.controls_ui(ui, |ui, cx| {
+            ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx))
+        });
         // the colouring may have been chosen in this frame, and the styles need its palette
         self.keep_palette(&network, cx);
         if body.height() > 40.0 {

@@ -270,10 +270,10 @@ impl View for GraphTable {
             return cx.unmeasured_ui::<measurements::NeuronGraph>(ui, EMPTY);
         };
         self.keep_rows(&network);
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             self.controls_ui(ui, &network, cx);
             self.keep_rows(&network);
-        }
+        });
         self.table_ui(ui, &network, cx);
     }
 

@@ -154,9 +154,7 @@ impl View for Logged {
         if self.chosen.as_ref().is_some_and(|chosen| entries.iter().all(|entry| entry.channel != *chosen)) {
             self.chosen = None;
         }
-        if cx.has_controls {
-            self.controls_ui(ui, &entries);
-        }
+        cx.controls_ui(ui, |ui, _| self.controls_ui(ui, &entries));
         let chosen = self.chosen.clone();
         match chosen.and_then(|chosen| entries.iter().find(|entry| entry.channel == chosen)) {
             Some(entry) => {

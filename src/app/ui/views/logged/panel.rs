@@ -83,7 +83,7 @@ impl PanelState {
         let count = matrix.count();
         self.matrix = self.matrix.min(count.saturating_sub(1));
         let mut room = size;
-        if count > 1 && cx.has_controls {
+        if count > 1 && cx.shows_controls() {
             let slider = egui::Slider::new(&mut self.matrix, 0..=count - 1).text(format!("of {count}"));
             let slider = ui.add(slider).on_hover_text("The matrix that is shown.");
             room.y -= slider.rect.height() + ui.spacing().item_spacing.y;

@@ -86,11 +86,11 @@ impl View for Mechanisms {
             );
             return cx.nothing_ui(ui, &words);
         }
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, _| {
             let words = "Draws the whole axis down to what is reached without a memory. Otherwise those levels are named at \
                          the edge.";
             ui.toggle_value(&mut self.shows_baselines, "whole axis").on_hover_text(words);
-        }
+        });
         drawing::staircase_ui(ui, ui.available_size(), cx.theme, cx.mirror, &steps, &panels);
     }
 

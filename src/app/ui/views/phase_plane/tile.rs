@@ -65,17 +65,17 @@ impl PhasePlane {
     ) {
         let Some((source, shown)) = self.source(cx).and_then(|source| Some((source.clone(), self.compute(&source)?)))
         else {
-            if cx.has_controls && mode == Mode::Learned && !self.text.is_empty() {
-                self.text_ui(ui, cx);
+            if mode == Mode::Learned && !self.text.is_empty() {
+                cx.controls_ui(ui, |ui, cx| self.text_ui(ui, cx));
             }
             self.why_not_ui(ui, cx, measured);
             return;
         };
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             let learned = self.learned();
             self.step_ui(ui, mode, learned.as_deref());
             self.plane_ui(ui, cx, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
-        }
+        });
         // A change by a slider is drawn in this frame.
         let source = self.source(cx).unwrap_or(source);
         let Some(shown) = self.compute(&source) else { return };
@@ -116,7 +116,7 @@ impl PhasePlane {
         };
         self.canvas_ui(&mut child(ui, canvas), cx, (source, shown), canvas.size());
         let mut side = child(ui, words);
-        let details = cx.has_controls.then_some(&mut self.has_details);
+        let details = cx.shows_controls().then_some(&mut self.has_details);
         own_numbers_ui(&mut side, cx.theme, shown, is_beside, details);
         if self.has_details {
             numbers_ui(&mut side, cx.theme, shown, of_model, is_beside);
@@ -233,7 +233,7 @@ impl View for PhasePlane {
         }
         self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
-        let chosen = if cx.has_controls { self.mode_ui(ui, cx, mode, measured.map(|m| m.value)) } else { None };
+        let chosen = cx.controls_ui(ui, |ui, cx| self.mode_ui(ui, cx, mode, measured.map(|m| m.value))).flatten();
         self.notices_ui(ui, cx, measured);
         self.shown_ui(ui, cx, mode, measured);
         if chosen.is_some() {

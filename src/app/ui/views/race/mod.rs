@@ -6,7 +6,7 @@ pub(in crate::ui::views) mod results;
 use eframe::egui::Grid;
 
 use crate::ui::{plot::note_table, views::prelude::*, widgets::number::abbreviated};
-use results::{Mark, RaceAxis, Racer, Verdict, results};
+use results::{Mark, RaceAxis, Racer, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
 /// measured one after the other at the same step, and the sum grows with each.
@@ -15,7 +15,6 @@ type Key = (RunNumber, u64, u64);
 /// View `race`.
 #[derive(Default)]
 pub struct Race {
-    state: ChartState,
     over: RaceAxis,
     /// The loss to reach; `None`: the one that the first variant has now.
     target: Option<f64>,
@@ -87,7 +86,7 @@ impl Race {
         chart
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
+    fn axis_and_target_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
         ui.horizontal(|ui| {
             for over in RaceAxis::ALL {
                 let can = over != RaceAxis::Operations || counts_operations;
@@ -157,7 +156,7 @@ impl Race {
         };
         [
             racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
-            verdict_sentence(racer.verdict),
+            verdict_sentence(racer),
             reach(RaceAxis::Tokens),
             reach(RaceAxis::Seconds),
             abbreviated(racer.params as f64),
@@ -178,20 +177,15 @@ fn widths_in(room: f32) -> [f32; 7] {
     widths
 }
 
-fn verdict_sentence(verdict: Verdict) -> String {
-    let signed = |v: f64| number::signed(v, 3).replace('-', "\u{2212}");
-    match verdict {
-        Verdict::First => String::new(),
-        Verdict::Unknown => "\u{2013}".to_owned(),
-        Verdict::OneSeed { difference } => format!("{}; one seed cannot tell", signed(difference)),
-        Verdict::Paired { difference, low, high } => {
-            let words = match (low, high) {
-                (_, high) if high < 0.0 => "better",
-                (low, _) if low > 0.0 => "worse",
-                _ => "cannot be told apart",
-            };
-            format!("{} [{}, {}] {words}", signed(difference), signed(low), signed(high))
-        }
+fn verdict_sentence(racer: &Racer) -> String {
+    let Some(found) = racer.difference else {
+        return if racer.place == 0 { String::new() } else { "\u{2013}".to_owned() };
+    };
+    let signed = |v: f64| number::difference(v, 3);
+    let (mean, verdict) = (signed(found.mean), found.verdict());
+    match found.interval {
+        None => format!("{mean}; {verdict}"),
+        Some((low, high)) => format!("{mean} [{}, {}] {verdict}", signed(low), signed(high)),
     }
 }
 
@@ -202,24 +196,34 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
     });
 }
 
-impl View for Race {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Race {
+    const FOOT: f32 = 28.0;
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror, cx.step);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(&self.racers(cx), cx))
+    }
+
+    fn has_foot(&self, is_empty: bool) -> bool {
+        !is_empty
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let racers = self.racers(cx);
-        let chart = self.chart(&racers, cx);
-        if racers.iter().all(|r| r.marks.is_empty()) {
-            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        }
-        let controls = cx.height_of_controls(28.0);
-        let rows = HEAD + ROW * racers.len() as f32;
-        let table = rows.min(0.45 * ui.available_height());
-        chart.show(ui, ui.available_size() - vec2(0.0, controls + table), cx.theme, &mut self.state);
-        if cx.has_controls {
-            let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
-            self.controls_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
-        }
-        self.table_ui(ui, &racers, cx);
+        let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
+        self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, is_empty: bool) -> f32 {
+        let rows = HEAD + ROW * self.racers(cx).len() as f32;
+        if is_empty { 0.0 } else { rows.min(0.45 * room.y) }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+        self.table_ui(ui, &self.racers(cx), cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -232,7 +236,7 @@ impl View for Race {
         cx.subtitle(&format!("the same held-out windows{measured}{spread}"))
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let racers = self.racers(cx);
         if racers.iter().all(|r| r.marks.is_empty()) {
             return None;
@@ -246,11 +250,7 @@ impl View for Race {
                 table.row([racer.label.clone(), seeds, step, tokens, seconds, gflop, loss, sd]);
             }
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(&self.racers(cx), cx).svg(&self.state, cx.theme)
+        Some(table)
     }
 }
 

@@ -177,7 +177,7 @@ impl View for FastWeightsView {
                 empty_ui(ui, vec2(ui.available_width(), height), cx.theme, &words);
             }
         }
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             ui.horizontal(|ui| {
                 let tip = "Reads the texts once for every cell. It takes some seconds.";
                 let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
@@ -185,7 +185,7 @@ impl View for FastWeightsView {
                 tokens_ui(ui, &mut self.tokens, &CHOICES);
                 cx.variants_ui(ui, VARIANTS_TIP);
             });
-        }
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -97,9 +97,7 @@ impl View for UncertaintyView {
             chart.show(ui, vec2(room.x, room.y - GAP - high), cx.theme, &mut self.state);
             roc_ui(ui, cx.theme, vec2(room.x, high), &rows);
         }
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

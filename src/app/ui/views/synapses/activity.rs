@@ -172,7 +172,7 @@ impl PanelView for Activity {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            if cx.has_controls {
+            cx.controls_ui(ui, |ui, _| {
                 ui.selectable_value(&mut self.shown, Shown::Shares, "over training");
                 let tip = "Root mean square of y and x by layer. Norms keep sizes alike; without any they vanish or explode from \
                            layer to layer. A layer that is all zero has no point.";
@@ -180,10 +180,9 @@ impl PanelView for Activity {
                 let tip = "Tokens between two writes of a synapse while a held-out text is read, beside writes at random \
                            times. The paper expects a heavy tail.";
                 ui.selectable_value(&mut self.shown, Shown::Intervals, "write intervals").on_hover_text(tip);
-            }
+            });
             if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shown == Shown::Intervals) {
-                let words = RichText::new(intervals_sentence(found.value));
-                ui.label(words.size(theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, intervals_sentence(found.value));
             }
         });
     }

@@ -46,7 +46,7 @@ fn args(search: &ConceptSearch, Synapse { layer, i, j }: Synapse, target: Target
 
 /// Buttons that put the test of what a search found.
 pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) {
-    let Some(synapse) = in_focus(cx, search).filter(|_| cx.has_controls) else { return };
+    let Some(synapse) = in_focus(cx, search) else { return };
     let variant = Some(cx.selection.variant);
     ui.horizontal_wrapped(|ui| {
         let small = |words: String| RichText::new(words).size(theme::SMALL);
@@ -167,7 +167,7 @@ impl View for ConceptEffectView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         if let Some(search) = cx.answered::<ConceptSearch>().filter(|s| !s.synapses.is_empty()) {
-            test_ui(ui, cx, search.value);
+            cx.controls_ui(ui, |ui, cx| test_ui(ui, cx, search.value));
         }
         let Some(m) = cx.answered::<ConceptEffect>() else {
             let about = "A synapse that tells a concept need not be used for it. Find one under Concepts, and silence it here: does \

@@ -191,9 +191,7 @@ impl Concepts {
 impl View for Concepts {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            self.choice_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.choice_ui(ui, cx));
         let Some(measured) = cx.answered::<ConceptSearch>().filter(|m| !m.synapses.is_empty()) else {
             let words = if Self::is_searching(cx) {
                 "The answer comes here: the ten synapses that the search put first, and how each did on new sentences."
@@ -210,7 +208,7 @@ impl View for Concepts {
             note_ui(ui, cx.theme, words);
         }
         Self::verdict_ui(ui, cx, search);
-        super::concept_effect::test_ui(ui, cx, search);
+        cx.controls_ui(ui, |ui, cx| super::concept_effect::test_ui(ui, cx, search));
         let rows: Vec<SynapseRow> = search.synapses.iter().map(|s| row(search, s)).collect();
         let focus = search.synapses.iter().position(|s| cx.selection.get() == Some(&synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };

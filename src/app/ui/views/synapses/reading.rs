@@ -286,25 +286,19 @@ impl View for ReadingView {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             text_ui(ui, cx, &mut self.typed);
             self.write_ui(ui, cx);
-        }
+        });
         Self::ask(cx);
         let Some(shown) = ShownReading::find(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
-            crate::ui::plot::empty_ui(
-                ui,
-                ui.available_size(),
-                cx.theme,
-                &cx.why_nothing::<measurements::SynapseReading>(words),
-            );
-            return;
+            return cx.unmeasured_ui::<measurements::SynapseReading>(ui, words);
         };
         self.play_written(ui, cx, &shown);
         let last = shown.tokens().len() - 1;
         let cursor = cx.selection.token.unwrap_or(last).min(last);
-        let now = if cx.has_controls { self.playhead.ui(ui, "token", PACE, cursor, last) } else { cursor };
+        let now = cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", PACE, cursor, last)).unwrap_or(cursor);
         if now != cursor {
             cx.selection.token = Some(now);
         }

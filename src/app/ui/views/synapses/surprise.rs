@@ -96,12 +96,12 @@ impl PanelView for Surprise {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            if cx.has_controls {
+            cx.controls_ui(ui, |ui, _| {
                 ui.selectable_value(&mut self.by_octave, false, "along the period");
                 let tip =
                     "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
-            }
+            });
             if let Some(words) = correlation_sentence(cx) {
                 note_ui(ui, cx.theme, words);
             }

@@ -187,10 +187,10 @@ impl View for TraceReadingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         let shown = self.shown(cx);
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, _| {
             let paths: Vec<&str> = shown.map_or(vec![], |m| m.value.blocks.iter().map(|b| b.path.as_str()).collect());
             self.controls_ui(ui, &paths);
-        }
+        });
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
             return cx.unmeasured_ui::<TraceReading>(
                 ui,
@@ -199,13 +199,13 @@ impl View for TraceReadingView {
         };
         let last = m.sample.tokens.len() - 1;
         let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             let moved = self.playhead.ui(ui, "token", PACE, cursor, last);
             if moved != cursor {
                 cx.selection.token = Some(moved);
                 cursor = moved;
             }
-        }
+        });
         let mut clicked = self.tokens_ui(ui, cx, &m, cursor);
         note_ui(ui, cx.theme, self.token_text(&m, cursor));
         let Some(block) = self.block(&m) else { return };

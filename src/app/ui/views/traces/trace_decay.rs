@@ -108,9 +108,7 @@ impl PanelView for TraceDecay {
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
-        if cx.has_controls {
-            self.choice_ui(ui);
-        }
+        cx.controls_ui(ui, |ui, _| self.choice_ui(ui));
         if height > CONTROLS {
             table_ui(ui, cx);
         }

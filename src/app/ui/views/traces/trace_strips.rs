@@ -178,9 +178,7 @@ impl View for TraceStrips {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
-            Self::sentence_ui(ui, cx);
-        }
+        cx.controls_ui(ui, Self::sentence_ui);
         let s = Sentence::from_settings(cx);
         if s.words.is_empty() {
             crate::ui::plot::empty_ui(
@@ -191,9 +189,7 @@ impl View for TraceStrips {
             );
             return;
         }
-        if cx.has_controls {
-            self.controls_ui(ui, cx, &s);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &s));
         self.canvas_ui(ui, cx, &s);
     }
 

@@ -109,7 +109,7 @@ fn verdict(m: &TrainedBdh) -> (String, bool) {
 fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     let variant = Some(cx.selection.variant);
     let Some(m) = cx.answered::<ReadingCandidates>() else {
-        if cx.has_controls {
+        cx.controls_ui(ui, |ui, cx| {
             let waits = cx.is_waiting_for::<ReadingCandidates>(variant);
             let words = if waits { "comparing \u{2026}" } else { "Compare layers and tokens" };
             let tip = "Reads the same text with 1 to 12 layers, where the file does not say how many it has, and in other tokens \
@@ -122,7 +122,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
                 ui.label(small_text(words, cx.theme.error));
             }
-        }
+        });
         return;
     };
     note_ui(ui, cx.theme, comparison(m.value));
@@ -150,7 +150,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             if !candidate.tokenizer.is_empty() {
                 ui.label(small_text(&candidate.tokenizer, tone));
             }
-            if candidate.is_chosen && !candidate.is_used && cx.has_controls {
+            if candidate.is_chosen && !candidate.is_used && cx.can_move_controls() {
                 let tip =
                     "Takes this number of layers and these tokens over; press R to open the model anew with them.";
                 if ui.small_button("take it").on_hover_text(tip).clicked() {
@@ -216,11 +216,9 @@ impl View for Card {
             if is_warning {
                 ui.label(RichText::new(&words).color(cx.theme.warm));
             }
-            if cx.has_controls {
-                fold_ui(ui, cx.theme, "Details", &mut self.has_details);
-            }
+            cx.controls_ui(ui, |ui, cx| fold_ui(ui, cx.theme, "Details", &mut self.has_details));
             // a picture has nothing to open
-            if self.has_details || !cx.has_controls {
+            if self.has_details || !cx.shows_controls() {
                 details_ui(ui, cx, m.value);
                 if !is_warning {
                     ui.label(RichText::new(words).color(cx.theme.text));

@@ -90,18 +90,14 @@ impl Intervention {
         text_ui(ui, cx, &mut self.typed);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
         ui.horizontal_wrapped(|ui| {
-            for kind in TargetKind::ALL {
-                if ui.selectable_label(kind == target, kind.id()).clicked() {
-                    self.names = None;
-                    cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
-                }
+            if let Some(kind) = choice_buttons(ui, &target, TargetKind::ALL.map(|kind| (kind, kind.id(), ""))) {
+                self.names = None;
+                cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
             }
             self.names_ui(ui, cx, target);
             let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
-            for kind in ActionKind::ALL {
-                if ui.selectable_label(kind == action, kind.id()).clicked() {
-                    cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
-                }
+            if let Some(kind) = choice_buttons(ui, &action, ActionKind::ALL.map(|kind| (kind, kind.id(), ""))) {
+                cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
             }
             self.focus_ui(ui, cx, target);
         });
@@ -207,9 +203,7 @@ impl View for Intervention {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            self.controls_ui(ui, cx);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let settings = cx.setting(ChangeSettings::neurons.name).is_some();
         let settings = settings.then(|| TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default());
         if let Some(settings) = settings.as_ref().filter(|s| !s.change.named().is_empty()) {
@@ -239,9 +233,7 @@ impl View for Intervention {
                     outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),
                 }
             });
-            if let Some(token) = pointed.clicked {
-                cx.selection.token = Some(token);
-            }
+            cx.selection.token = pointed.clicked.or(cx.selection.token);
             let high = (ui.available_height() * CHART).max(MIN_CHART);
             Self::chart(cx, &m).show(ui, vec2(ui.available_width(), high), cx.theme, &mut self.chart);
             Self::likely_ui(ui, cx, m.value);

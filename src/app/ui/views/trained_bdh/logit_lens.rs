@@ -179,9 +179,7 @@ impl View for LogitLensView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            text_ui(ui, cx, &mut self.typed);
-        }
+        cx.controls_ui(ui, |ui, cx| text_ui(ui, cx, &mut self.typed));
         let Some(m) = cx.answered::<LogitLens>() else {
             return cx.unmeasured_ui::<LogitLens>(ui, "Nothing was read yet: open a model, and type a text.");
         };

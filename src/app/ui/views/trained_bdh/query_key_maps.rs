@@ -159,9 +159,7 @@ impl QueryKeyMapsView {
             .max_height(STRIP)
             .show(ui, |ui| token_strip_ui(ui, theme, &m.sample.tokens, mark).clicked)
             .inner;
-        if clicked.is_some() {
-            cx.selection.token = clicked;
-        }
+        cx.selection.token = clicked.or(cx.selection.token);
     }
 }
 
@@ -172,9 +170,7 @@ impl View for QueryKeyMapsView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            text_ui(ui, cx, &mut self.typed);
-        }
+        cx.controls_ui(ui, |ui, cx| text_ui(ui, cx, &mut self.typed));
         let args = reading_settings(cx).map(|s| s.query_key_maps_args()).unwrap_or_default();
         cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::OFTEN);
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {

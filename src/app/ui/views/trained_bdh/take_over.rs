@@ -12,10 +12,10 @@ pub(in crate::ui::views) struct NeuronSet {
 
 /// A button for each set, in a lab that intervenes; nothing in another.
 pub(in crate::ui::views) fn take_over_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sets: &[NeuronSet]) {
-    if !cx.has_controls || cx.setting(ChangeSettings::neurons.name).is_none() || sets.is_empty() {
+    if cx.setting(ChangeSettings::neurons.name).is_none() || sets.is_empty() {
         return;
     }
-    ui.horizontal_wrapped(|ui| {
+    let buttons_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| {
         note_ui(ui, cx.theme, "intervene on");
         for set in sets {
             let words = match set.neurons.len() {
@@ -29,5 +29,6 @@ pub(in crate::ui::views) fn take_over_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sets:
                 cx.set(ChangeSettings::neurons.name, Value::Text(set.neurons.join(", ")));
             }
         }
-    });
+    };
+    cx.controls_ui(ui, |ui, cx| ui.horizontal_wrapped(|ui| buttons_ui(ui, cx)));
 }

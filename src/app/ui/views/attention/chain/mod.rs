@@ -155,8 +155,8 @@ impl View for AttentionChainView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(8.0, 4.0);
         let height = ui.available_height();
-        if cx.has_controls && cx.mirror.info.is_some() {
-            Self::text_ui(ui, cx);
+        if cx.mirror.info.is_some() {
+            cx.controls_ui(ui, Self::text_ui);
         }
         let Some(m) = cx.measured_in_focus::<AttentionChain>() else {
             self.quantity.chart(cx, None).empty(Self::why_nothing(cx)).show(
@@ -167,16 +167,14 @@ impl View for AttentionChainView {
             );
             return;
         };
-        if cx.has_controls {
-            self.controls_ui(ui, cx, m);
-        }
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, m));
         let figures = facts::large_figures(m.value, self.quantity);
         large_figures_ui(ui, cx.theme, &figures, Sense::hover());
-        if cx.has_controls && facts::is_usual(m.value) {
-            fold_ui(ui, cx.theme, "Details", &mut self.has_details);
+        if facts::is_usual(m.value) {
+            cx.controls_ui(ui, |ui, cx| fold_ui(ui, cx.theme, "Details", &mut self.has_details));
         }
         // a picture has nothing to open, and what is unusual about a chain is always said
-        if self.has_details || !cx.has_controls || !facts::is_usual(m.value) {
+        if self.has_details || !cx.shows_controls() || !facts::is_usual(m.value) {
             wrapped_ui(ui, facts::sentence(m.value), cx.theme.text);
         }
         if self.has_details || !facts::is_usual(m.value) {

@@ -137,8 +137,8 @@ impl View for SideBySide {
         let chosen = SelectedHead::from_selection(cx, &self.prompt.columns(cx));
         self.prompt.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
         let columns = self.prompt.columns(cx);
-        if cx.has_controls && !groups(cx.mirror).is_empty() {
-            self.controls_ui(ui, cx, &columns);
+        if !groups(cx.mirror).is_empty() {
+            cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &columns));
         }
         match SelectedHead::from_selection(cx, &columns) {
             Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
