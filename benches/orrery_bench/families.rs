@@ -37,7 +37,8 @@ fn row(name: &str, fused: Form, reference: Form) -> Result<()> {
 
 /// Eight blocks' worth of parameters, 0.79 million.
 fn update() -> Result<()> {
-    let rule = Coefficients { beta1: 0.9, beta2: 0.999, eps: 1e-8, decay_factor: 0.999, rate: 1e-4, root: 0.5, scale: 0.9 };
+    let rule =
+        Coefficients { beta1: 0.9, beta2: 0.999, eps: 1e-8, decay_factor: 0.999, rate: 1e-4, root: 0.5, scale: 0.9 };
     let sizes = [16_384, 8192, 8192, 65_536, 128, 128, 32];
     let sizes: Vec<usize> = std::iter::repeat_n(sizes, 8).flatten().collect();
     let vars = sizes.iter().map(|&n| Ok([values(&[n])?, values(&[n])?, Var::zeros(n, DType::F32, &Device::Cpu)?]));

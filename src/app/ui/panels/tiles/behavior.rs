@@ -4,7 +4,10 @@ use eframe::egui::{Rangef, TextStyle, TextWrapMode, Visuals, WidgetText};
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
 use super::Stage;
-use crate::ui::{panels::prelude::*, tiling::{GAP, Pane}};
+use crate::ui::{
+    panels::prelude::*,
+    tiling::{GAP, Pane},
+};
 
 impl Behavior<Pane> for Stage<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, id: TileId, pane: &mut Pane) -> UiResponse {
