@@ -11,6 +11,7 @@ use super::{
     step_events,
     theme::{self, Theme},
     views::{self, Selection, View, ViewCx},
+    widgets::truncated::paint_truncated,
 };
 use crate::{
     config::{Config, Knob},
@@ -56,9 +57,7 @@ impl<'a> Figure<'a> {
 /// Title and subtitle, each on a line that is cut where it is too long.
 fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32, theme: &Theme) {
     let line = |at: Pos2, text: &str, size: f32, colour: Color32| {
-        let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(size), colour);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(width);
-        painter.galley(at, painter.layout_job(job), colour);
+        paint_truncated(painter, at, text, FontId::proportional(size), colour, width);
     };
     line(at, title, theme::TITLE, theme.text);
     line(at + vec2(0.0, 21.0), subtitle, theme::SMALL, theme.secondary);

@@ -178,7 +178,7 @@ const TITLE: f32 = 20.0;
 
 /// Small words on one line, cut to a width.
 fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
-    truncated(ui, text, FontId::proportional(theme::SMALL), colour, width)
+    truncated(ui.painter(), text, FontId::proportional(theme::SMALL), colour, width)
 }
 
 /// Says in the middle of a picture why it is empty.

@@ -49,8 +49,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
     let bars: Vec<Bar> = bars.collect();
     bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
-    let words = RichText::new(format!("goes on: {}", drawable_text(ui, &measured.continuation)));
-    ui.add(eframe::egui::Label::new(words.size(theme::SMALL).color(theme.secondary)).wrap());
+    wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &measured.continuation)), theme.secondary);
 }
 
 impl View for NextTokens {

@@ -31,6 +31,7 @@ pub use crate::ui::{
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped},
         token_strip::{position_label, token_strip_ui, visible_text},
+        truncated::{paint_truncated, truncated},
         typed::text_line,
     },
 };

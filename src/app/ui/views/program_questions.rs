@@ -5,7 +5,7 @@ mod weights;
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{self, Button, DragValue, Key, Label, RichText, Ui, WidgetInfo};
+use eframe::egui::{self, Button, DragValue, Key, RichText, Ui, WidgetInfo};
 
 use crate::{
     config::{Arguments, Value},
@@ -20,9 +20,8 @@ use crate::{
     ui::{
         action::{PageAction, RunAction},
         identity::RunNumber,
-        theme,
         view::{View, ViewCx},
-        widgets::typed::text_line,
+        widgets::{notes::wrapped_ui, typed::text_line},
     },
 };
 
@@ -183,9 +182,7 @@ impl Row {
             self.ask(cx, ask, form, now);
         }
         if let Some(put) = self.put {
-            let (words, is_refused) = outcome(cx, put, now);
-            let colour = if is_refused { cx.theme.warm } else { cx.theme.secondary };
-            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(colour)).wrap());
+            outcome_ui(ui, cx, put, &impatience(cx));
         }
         ui.add_space(6.0);
     }
@@ -229,26 +226,34 @@ fn words_of(sample: &Sample) -> Option<&str> {
     }
 }
 
-/// The outcome of a question, in a sentence; true if it was refused.
-fn outcome(cx: &ViewCx<'_>, put: LastPut, now: f64) -> (String, bool) {
-    let since = (now - put.since).max(0.0);
-    match cx.mirror.question(put.request) {
-        Some(QuestionState::Refused(words)) => (format!("Refused: {words}"), true),
-        Some(QuestionState::Cancelled) => ("The question was withdrawn.".to_owned(), false),
+/// What may keep the program from an answer.
+fn impatience(cx: &ViewCx<'_>) -> String {
+    let name = cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str());
+    let who = if name.is_empty() { "the program that trains this run" } else { name };
+    format!(", and {who} has not answered: it looks once a step, so that its steps are long or it runs no more")
+}
+
+/// What became of a question, in a sentence. `impatience` is added where an answer is long in coming.
+fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, impatience: &str) {
+    let mut colour = cx.theme.secondary;
+    let words = match cx.mirror.question(put.request) {
+        Some(QuestionState::Refused(words)) => {
+            colour = cx.theme.warm;
+            format!("Refused: {words}")
+        }
+        Some(QuestionState::Cancelled) => "The question was withdrawn.".to_owned(),
         Some(QuestionState::Answered) => {
             let answer = cx.mirror.answer_to(put.request);
             let words = answer.and_then(words_of).filter(|words| !words.is_empty());
             let step = answer.map_or(String::new(), |sample| format!(" for step {}", sample.step));
-            (words.map_or_else(|| format!("Answered{step}."), |words| format!("Answered{step}: {words}")), false)
+            words.map_or_else(|| format!("Answered{step}."), |words| format!("Answered{step}: {words}"))
         }
-        None | Some(QuestionState::Working(_)) if since < PATIENCE => (format!("Asked {since:.0} s ago."), false),
         None | Some(QuestionState::Working(_)) => {
-            let name = cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str());
-            let who = if name.is_empty() { "the program that trains this run" } else { name };
-            let why = "it looks once a step, so that its steps are long or it runs no more";
-            (format!("Asked {since:.0} s ago, and {who} has not answered: {why}."), false)
+            let since = (ui.input(|i| i.time) - put.since).max(0.0);
+            format!("Asked {since:.0} s ago{}.", if since < PATIENCE { "" } else { impatience })
         }
-    }
+    };
+    wrapped_ui(ui, words, colour);
 }
 
 impl View for ProgramQuestions {

@@ -5,6 +5,11 @@ pub use crate::{
     labs::headline::{rounded, signed},
 };
 
+/// With its sign, as a difference is printed: a minus is no hyphen.
+pub fn difference(v: f64, decimals: usize) -> String {
+    signed(v, decimals).replace('-', "\u{2212}")
+}
+
 /// With a letter for thousands, millions and more.
 pub fn abbreviated(v: f64) -> String {
     match v.abs() {

@@ -123,7 +123,7 @@ impl SortedTable<'_> {
 
 /// Draws a text in the middle of a cell's height, cut off where it is too long.
 pub fn cell_ui(ui: &Ui, place: Rect, cell: CellText) {
-    let galley = truncated(ui, &cell.text, cell.font, cell.colour, place.width() - PAD);
+    let galley = truncated(ui.painter(), &cell.text, cell.font, cell.colour, place.width() - PAD);
     let left = if cell.at_right { place.right() - galley.size().x - PAD } else { place.left() + PAD };
     ui.painter().galley(pos2(left, place.center().y - galley.size().y / 2.0), galley, cell.colour);
 }

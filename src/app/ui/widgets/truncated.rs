@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Color32, FontId, Galley, Ui,
+    Color32, FontId, Galley, Painter, Pos2,
     text::{LayoutJob, TextWrapping},
 };
 
@@ -11,8 +11,13 @@ use eframe::egui::{
 const MIN_WIDTH: f32 = 8.0;
 
 /// One line of text, at most so many points wide.
-pub fn truncated(ui: &Ui, text: &str, font: FontId, colour: Color32, width: f32) -> Arc<Galley> {
+pub fn truncated(painter: &Painter, text: &str, font: FontId, colour: Color32, width: f32) -> Arc<Galley> {
     let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
     job.wrap = TextWrapping::truncate_at_width(width.max(MIN_WIDTH));
-    ui.painter().layout_job(job)
+    painter.layout_job(job)
+}
+
+/// Paints such a line from its upper left corner on.
+pub fn paint_truncated(painter: &Painter, at: Pos2, text: &str, font: FontId, colour: Color32, width: f32) {
+    painter.galley(at, truncated(painter, text, font, colour, width), colour);
 }

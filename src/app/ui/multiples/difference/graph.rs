@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use eframe::egui::{
-    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2,
-    text::{LayoutJob, TextWrapping},
-    vec2,
+    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
 };
 
 use super::{Pair, sides};
@@ -16,7 +14,7 @@ use crate::{
         plot::{Scale, empty_ui, value_label},
         table::Table,
         theme::{SMALL, Theme},
-        widgets::{notes::canvas_ui, number::grouped},
+        widgets::{notes::canvas_ui, number::grouped, truncated::paint_truncated},
     },
 };
 
@@ -168,9 +166,8 @@ impl GraphDifference {
             sign(&mut mesh, pos2(sheet.left() + 5.0, y + 8.0), i, theme);
             painter.add(mesh);
             let words = format!("{words}: {}", grouped(counts[i] as u64));
-            let mut job = LayoutJob::simple_singleline(words, FontId::proportional(SMALL), theme.text);
-            job.wrap = TextWrapping::truncate_at_width(sheet.width() - 16.0);
-            painter.galley(pos2(sheet.left() + 16.0, y), painter.layout_job(job), theme.text);
+            let at = pos2(sheet.left() + 16.0, y);
+            paint_truncated(painter, at, &words, FontId::proportional(SMALL), theme.text, sheet.width() - 16.0);
             y += 18.0;
         }
         y + 4.0

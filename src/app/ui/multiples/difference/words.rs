@@ -1,18 +1,16 @@
 //! The next words whose probability differs most between two runs that read the same text. A run records its likeliest words
 //! alone, so of a word that only one has, the difference is known between bounds.
 
-use eframe::egui::{
-    Align2, FontId, Rect, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
-    accesskit::Role,
-    pos2,
-    text::{LayoutJob, TextWrapping},
-    vec2,
-};
+use eframe::egui::{Align2, FontId, Rect, ScrollArea, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
 use super::{Pair, sides};
 use crate::{
     telemetry::measurements::{LikelyToken, NextTokens},
-    ui::{table::Table, theme::Theme, widgets::number::signed},
+    ui::{
+        table::Table,
+        theme::Theme,
+        widgets::{number::signed, truncated::truncated},
+    },
 };
 
 const ROW: f32 = 20.0;
@@ -96,9 +94,7 @@ impl WordsDifference {
         let max = self.words.iter().flat_map(|w| w.bounds).fold(1e-6_f64, |max, b| max.max(b.abs()));
         let colours = sides(theme);
         for ((words, x), colour) in names.into_iter().zip([first, second]).zip(colours) {
-            let mut job = LayoutJob::simple_singleline(words.to_owned(), font.clone(), colour);
-            job.wrap = TextWrapping::truncate_at_width(second - first - 12.0);
-            let cut = painter.layout_job(job);
+            let cut = truncated(&painter, words, font.clone(), colour, second - first - 12.0);
             painter.galley(pos2(x - cut.size().x, rect.top() + 2.0), cut, colour);
         }
         let across = |v: f64| middle + (v / max) as f32 * half;

@@ -144,9 +144,8 @@ impl Checks {
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
         let words = edge_sentence(&checks.wires);
-        let mut job = eframe::egui::text::LayoutJob::simple_singleline(words, small, theme.secondary);
-        job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width());
-        painter.galley(rect.min + vec2(0.0, ROW * 6.0), painter.layout_job(job), theme.secondary);
+        let at = rect.min + vec2(0.0, ROW * 6.0);
+        paint_truncated(&painter, at, &words, small, theme.secondary, rect.width());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
         if let Some(p) = response.hover_pos()
             && let Some(check) = (((p.y - rect.top()) / ROW) as usize).checked_sub(1).and_then(|i| CHECKED.get(i))

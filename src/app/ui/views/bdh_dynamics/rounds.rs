@@ -45,14 +45,10 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         painter.text(place.min + vec2(LEFT, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
         let computation = format!("{}{}", kernel.computation, norms[k]);
         let rules = [kernel.communication, computation.as_str()];
-        let (lines, from) =
-            if row == ROW { (rules.map(str::to_owned).to_vec(), 16.0) } else { (vec![rules.join(";  ")], 16.0) };
+        let lines = if row == ROW { rules.map(str::to_owned).to_vec() } else { vec![rules.join(";  ")] };
         for (i, line) in lines.into_iter().enumerate() {
-            let at = place.min + vec2(LEFT, from + 13.0 * i as f32);
-            let mut job = eframe::egui::text::LayoutJob::simple_singleline(line, small.clone(), strong);
-            job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width() - LEFT);
-            let galley = painter.layout_job(job);
-            painter.galley(at, galley, strong);
+            let at = place.min + vec2(LEFT, 16.0 + 13.0 * i as f32);
+            paint_truncated(&painter, at, &line, small.clone(), strong, rect.width() - LEFT);
         }
     }
     if let Some(pointed) = response.hover_pos() {

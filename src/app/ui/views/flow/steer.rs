@@ -136,9 +136,7 @@ impl Steer {
             let ground = class_of(answer.value, &tokens[i]).map(|class| class.colour(theme).gamma_multiply(0.3));
             Mark { ground, outline: (followed == i).then_some(theme.accent) }
         });
-        if let Some(token) = pointed.clicked {
-            cx.selection.token = Some(token);
-        }
+        cx.selection.token = pointed.clicked.or(cx.selection.token);
     }
 
     fn answer_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) {

@@ -8,12 +8,9 @@ use super::{
     canvas::swell,
     network::{ColourBy, Network},
 };
-use crate::ui::{
-    views::{
-        prelude::*,
-        trained_bdh::{NeuronSet, take_over_ui},
-    },
-    widgets::truncated::truncated,
+use crate::ui::views::{
+    prelude::*,
+    trained_bdh::{NeuronSet, take_over_ui},
 };
 
 /// Size of the card, and the canvas that has room for one.
@@ -100,7 +97,7 @@ impl NeuronGraph {
         let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
         for (name, words) in given.take(VALUES) {
             let words = format!("{name} {words}");
-            let line = truncated(ui, &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0);
+            let line = truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0);
             ui.label(line);
         }
     }

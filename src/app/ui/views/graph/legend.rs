@@ -1,7 +1,7 @@
 //! The legend over the canvas: groups with their colours and counts; a click lets one stand out.
 
 use super::{NeuronGraph, network::Network};
-use crate::ui::{views::prelude::*, widgets::truncated::truncated};
+use crate::ui::views::prelude::*;
 
 const ROW: f32 = 18.0;
 
@@ -17,7 +17,7 @@ impl NeuronGraph {
         let painter = ui.painter();
         painter.rect_filled(ground, 4.0, cx.theme.panel.gamma_multiply(0.85));
         let small = theme::small();
-        let galley = truncated(ui, &words, small.clone(), cx.theme.text, bar.width() + 20.0);
+        let galley = truncated(ui.painter(), &words, small.clone(), cx.theme.text, bar.width() + 20.0);
         painter.galley(bar.min - vec2(0.0, 19.0), galley, cx.theme.text);
         colour_bar(painter, bar, scale, cx.theme);
         if let Some(none) = missing {
@@ -47,7 +47,7 @@ impl NeuronGraph {
         for (i, group) in all.iter().take(shown).enumerate() {
             let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), vec2(170.0, ROW));
             let text = format!("{}  {}", group.name, grouped(group.count as u64));
-            let galley = truncated(ui, &text, small.clone(), Color32::WHITE, 0.4 * rect.width());
+            let galley = truncated(ui.painter(), &text, small.clone(), Color32::WHITE, 0.4 * rect.width());
             let place = Rect::from_min_size(place.min, vec2(galley.size().x + 26.0, ROW));
             let id = ui.scope_id().with(("legend", i));
             let response = ui.interact(place, id, Sense::click());

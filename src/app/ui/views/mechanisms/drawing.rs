@@ -2,7 +2,7 @@
 
 use eframe::egui::{Galley, Stroke};
 
-use super::steps::{Change, Reached, Score, Step};
+use super::steps::{Reached, Score, Step};
 use crate::ui::{views::prelude::*, widgets::number::abbreviated};
 
 /// A level to compare with.
@@ -222,7 +222,7 @@ fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers:
 }
 
 fn signed(v: f64) -> String {
-    number::signed(v, 3).replace('-', "\u{2212}")
+    number::difference(v, 3)
 }
 
 /// The tooltip of a step.
@@ -238,20 +238,11 @@ fn explained(step: &Step) -> String {
     if let Some(recall) = &step.recall {
         words.push_str(&format!("\nrecall {}", spread(recall)));
     }
-    if let Some(Change { mean, interval }) = step.change {
+    if let Some(change) = step.change {
         let whom = if step.is_control { "the first step" } else { "the step before" };
-        let told = match interval {
-            None => "one seed cannot tell".to_owned(),
-            Some((low, high)) => {
-                let verdict = match (low, high) {
-                    (_, high) if high < 0.0 => "better",
-                    (low, _) if low > 0.0 => "worse",
-                    _ => "cannot be told apart",
-                };
-                format!("95% [{}, {}], {verdict}", signed(low), signed(high))
-            }
-        };
-        words.push_str(&format!("\nloss against {whom}: {} ({told})", signed(mean)));
+        let interval =
+            change.interval.map_or(String::new(), |(low, high)| format!("95% [{}, {}], ", signed(low), signed(high)));
+        words.push_str(&format!("\nloss against {whom}: {} ({interval}{})", signed(change.mean), change.verdict()));
     }
     words.push_str(&format!("\n{} parameters", step.params));
     if let Some(flops) = step.flops {

@@ -4,7 +4,7 @@ use crate::{
     experiments::seeds::SeedSummary,
     ui::views::{
         prelude::*,
-        race::results::{self, Racer},
+        race::results::{LossDifference, Racer, results},
     },
 };
 
@@ -41,14 +41,6 @@ pub struct Reached {
     pub sd: f64,
 }
 
-/// The difference from the step before, by pairs of equal seeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Change {
-    pub mean: f64,
-    /// 95%; `None` of one seed.
-    pub interval: Option<(f64, f64)>,
-}
-
 /// A variant of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -61,7 +53,7 @@ pub struct Step {
     pub loss: Option<Reached>,
     pub recall: Option<Reached>,
     /// The change of the loss from the step before; for the control, from the first step.
-    pub change: Option<Change>,
+    pub change: Option<LossDifference>,
     /// True for the control: the first variant, made as large as the largest.
     pub is_control: bool,
 }
@@ -79,10 +71,11 @@ impl Step {
 pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
     let all = groups(mirror);
     let mut steps: Vec<Step> = vec![];
-    for Racer { label, place, params, flops, .. } in results::results(mirror, step) {
+    for Racer { label, place, params, flops, .. } in results(mirror, step) {
         let Some(group) = all.get(place) else { continue };
         let is_control = group.id == "as_large";
         let before = if is_control { all.first() } else { place.checked_sub(1).and_then(|before| all.get(before)) };
+        let change = before.and_then(|before| LossDifference::new(mirror, before, group, step));
         steps.push(Step {
             label,
             place,
@@ -90,7 +83,7 @@ pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
             flops,
             loss: reached(mirror, group, Score::Loss, step),
             recall: reached(mirror, group, Score::Recall, step),
-            change: before.and_then(|before| change(mirror, before, group, step)),
+            change: change.filter(|change| change.mean.is_finite()),
             is_control,
         });
     }
@@ -104,17 +97,4 @@ fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Optio
     let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
     let SeedSummary { mean, sd, .. } = SeedSummary::new(&seeds)?;
     Some(Reached { seeds, mean, sd })
-}
-
-fn change(mirror: &Mirror, before: &SeedGroup, group: &SeedGroup, step: u64) -> Option<Change> {
-    let newest = |v: usize| mirror.curve(v, channels::LOSS_HELD_OUT)?.point_at(step);
-    let pairs = before.pairs_by_seed(group, mirror);
-    let differences: Vec<f64> = pairs
-        .into_iter()
-        .filter_map(|(a, b)| newest(a).zip(newest(b)))
-        .filter(|(a, b)| a.0 == b.0)
-        .map(|(a, b)| b.1 - a.1)
-        .collect();
-    let SeedSummary { mean, interval, .. } = SeedSummary::new(&differences)?;
-    mean.is_finite().then_some(Change { mean, interval })
 }

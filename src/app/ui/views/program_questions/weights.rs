@@ -1,16 +1,20 @@
 //! Any two matrices among the weights that a program keeps of its model, asked as a graph of neurons.
 
-use eframe::egui::{self, Button, Label, RichText, Ui, WidgetInfo};
+use eframe::egui::{self, Button, RichText, Ui, WidgetInfo};
 
-use super::{FIELD, LastPut, withdraw_ui};
+use super::{FIELD, LastPut, outcome_ui, withdraw_ui};
 use crate::{
     config::Value,
     labs::foreign::{self, asks},
     telemetry::{
-        Args, Measurement, QuestionState,
+        Args, Measurement,
         measurements::{EntryHistogram, GraphModularity, NeuronGraph},
     },
-    ui::{action::PageAction, theme, view::ViewCx, widgets::typed::text_line},
+    ui::{
+        action::PageAction,
+        view::ViewCx,
+        widgets::{notes::wrapped_ui, typed::text_line},
+    },
 };
 
 /// The names of two matrices, and the question that was put last.
@@ -43,7 +47,7 @@ impl Weights {
             n => format!("The weights of {n} steps are kept, from {first} to {last}."),
         };
         ui.label(RichText::new("weights").strong());
-        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
+        wrapped_ui(ui, words, cx.theme.secondary);
         cx.controls_ui(ui, |ui, cx| self.question_ui(ui, cx));
     }
 
@@ -80,18 +84,7 @@ impl Weights {
             self.answer_buttons_ui(ui, cx);
         });
         if let Some((put, _)) = self.put {
-            let (words, colour) = match cx.mirror.question(put.request) {
-                Some(QuestionState::Refused(words)) => (format!("Refused: {words}"), cx.theme.warm),
-                Some(QuestionState::Cancelled) => ("The question was withdrawn.".to_owned(), cx.theme.secondary),
-                Some(QuestionState::Answered) => {
-                    let step = cx.mirror.answer_to(put.request).map_or(0, |sample| sample.step);
-                    (format!("Answered for step {step}."), cx.theme.secondary)
-                }
-                None | Some(QuestionState::Working(_)) => {
-                    (format!("Asked {:.0} s ago.", (now - put.since).max(0.0)), cx.theme.secondary)
-                }
-            };
-            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(colour)).wrap());
+            outcome_ui(ui, cx, put, "");
         }
     }
 

@@ -6,7 +6,7 @@ pub(in crate::ui::views) mod results;
 use eframe::egui::Grid;
 
 use crate::ui::{plot::note_table, views::prelude::*, widgets::number::abbreviated};
-use results::{Mark, RaceAxis, Racer, Verdict, results};
+use results::{Mark, RaceAxis, Racer, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
 /// measured one after the other at the same step, and the sum grows with each.
@@ -157,7 +157,7 @@ impl Race {
         };
         [
             racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
-            verdict_sentence(racer.verdict),
+            verdict_sentence(racer),
             reach(RaceAxis::Tokens),
             reach(RaceAxis::Seconds),
             abbreviated(racer.params as f64),
@@ -178,20 +178,15 @@ fn widths_in(room: f32) -> [f32; 7] {
     widths
 }
 
-fn verdict_sentence(verdict: Verdict) -> String {
-    let signed = |v: f64| number::signed(v, 3).replace('-', "\u{2212}");
-    match verdict {
-        Verdict::First => String::new(),
-        Verdict::Unknown => "\u{2013}".to_owned(),
-        Verdict::OneSeed { difference } => format!("{}; one seed cannot tell", signed(difference)),
-        Verdict::Paired { difference, low, high } => {
-            let words = match (low, high) {
-                (_, high) if high < 0.0 => "better",
-                (low, _) if low > 0.0 => "worse",
-                _ => "cannot be told apart",
-            };
-            format!("{} [{}, {}] {words}", signed(difference), signed(low), signed(high))
-        }
+fn verdict_sentence(racer: &Racer) -> String {
+    let Some(found) = racer.difference else {
+        return if racer.place == 0 { String::new() } else { "\u{2013}".to_owned() };
+    };
+    let signed = |v: f64| number::difference(v, 3);
+    let (mean, verdict) = (signed(found.mean), found.verdict());
+    match found.interval {
+        None => format!("{mean}; {verdict}"),
+        Some((low, high)) => format!("{mean} [{}, {}] {verdict}", signed(low), signed(high)),
     }
 }
 

@@ -61,17 +61,33 @@ impl Mark {
     }
 }
 
-/// The verdict on whether the seeds tell two variants apart.
+/// The difference of a variant's held-out loss from another's, over pairs of equal seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Verdict {
-    /// It is the one that others are compared with.
-    First,
-    /// One seed has no spread.
-    OneSeed { difference: f64 },
-    /// Mean and 95% interval of the paired differences.
-    Paired { difference: f64, low: f64, high: f64 },
-    /// There is no pair yet.
-    Unknown,
+pub struct LossDifference {
+    pub mean: f64,
+    /// 95%; `None` of one seed, which has no spread.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl LossDifference {
+    /// Of the newest losses up to `step` that both have; `None` while there is no pair.
+    pub fn new(mirror: &Mirror, from: &SeedGroup, of: &SeedGroup, step: u64) -> Option<Self> {
+        let newest = |v: usize| held_out_curve(mirror, v)?.point_at(step);
+        let pairs = from.pairs_by_seed(of, mirror).into_iter().filter_map(|(a, b)| newest(a).zip(newest(b)));
+        let differences: Vec<f64> = pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1 - a.1).collect();
+        let SeedSummary { mean, interval, .. } = SeedSummary::new(&differences)?;
+        Some(Self { mean, interval })
+    }
+
+    /// Whether the seeds tell the two apart.
+    pub fn verdict(&self) -> &'static str {
+        match self.interval {
+            None => "one seed cannot tell",
+            Some((_, high)) if high < 0.0 => "better",
+            Some((low, _)) if low > 0.0 => "worse",
+            Some(_) => "cannot be told apart",
+        }
+    }
 }
 
 /// A variant in the race.
@@ -85,7 +101,8 @@ pub struct Racer {
     /// Floating-point operations of a training step for each token.
     pub flops: Option<f64>,
     pub marks: Vec<Mark>,
-    pub verdict: Verdict,
+    /// From the first variant; `None` of the first itself, and while there is no pair.
+    pub difference: Option<LossDifference>,
 }
 
 impl Racer {
@@ -116,7 +133,7 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     let racers = all.iter().enumerate().map(|(place, group)| {
         let of = group.members.first().copied().unwrap_or(0);
         let flops = flops.get(of).copied().flatten();
-        let verdict = all.first().map_or(Verdict::Unknown, |first| verdict(mirror, first, group, step));
+        let first = all.first().filter(|_| place > 0);
         Racer {
             label: group.label.clone(),
             place,
@@ -124,7 +141,7 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
             params: info.variants.get(of).map_or(0, |v| v.params),
             flops,
             marks: marks(mirror, group, step, info.tokens_per_step, flops),
-            verdict: if place == 0 { Verdict::First } else { verdict },
+            difference: first.and_then(|first| LossDifference::new(mirror, first, group, step)),
         }
     });
     racers.collect()
@@ -189,23 +206,6 @@ impl Clock {
     }
 }
 
-/// Compares the newest losses up to `step` that both variants have, in pairs of equal seeds.
-fn verdict(mirror: &Mirror, first: &SeedGroup, other: &SeedGroup, step: u64) -> Verdict {
-    let mut differences = vec![];
-    for (a, b) in first.pairs_by_seed(other, mirror) {
-        let (Some(a), Some(b)) = (held_out_curve(mirror, a), held_out_curve(mirror, b)) else { continue };
-        let (Some(a), Some(b)) = (a.point_at(step), b.point_at(step)) else { continue };
-        if a.0 == b.0 {
-            differences.push(b.1 - a.1);
-        }
-    }
-    match SeedSummary::new(&differences) {
-        None => Verdict::Unknown,
-        Some(SeedSummary { mean, interval: Some((low, high)), .. }) => Verdict::Paired { difference: mean, low, high },
-        Some(SeedSummary { mean, .. }) => Verdict::OneSeed { difference: mean },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,7 +227,7 @@ mod tests {
             params: 1,
             flops: None,
             marks: vec![mark(0, 3.0), mark(10, 2.0), mark(20, 1.5)],
-            verdict: Verdict::First,
+            difference: None,
         };
         assert_eq!(racer.reach(2.5, RaceAxis::Seconds), Some(5.0));
         assert_eq!(racer.reach(1.75, RaceAxis::Tokens), Some(1500.0));

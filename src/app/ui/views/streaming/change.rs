@@ -2,7 +2,7 @@
 
 use crate::ui::{
     views::prelude::*,
-    widgets::number::{short, signed},
+    widgets::number::{difference, short},
 };
 
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
@@ -12,7 +12,7 @@ const VISIBLE: f64 = 0.01;
 pub fn change_label(change: f64) -> String {
     match change {
         c if !c.is_finite() => "diverged".to_owned(),
-        c if c.abs() < 9.995 => format!("{}%", signed(100.0 * c, 1)).replace('-', "\u{2212}"),
+        c if c.abs() < 9.995 => format!("{}%", difference(100.0 * c, 1)),
         c => format!("\u{d7}{}", short(1.0 + c)),
     }
 }

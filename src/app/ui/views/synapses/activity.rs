@@ -182,8 +182,7 @@ impl PanelView for Activity {
                 ui.selectable_value(&mut self.shown, Shown::Intervals, "write intervals").on_hover_text(tip);
             });
             if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shown == Shown::Intervals) {
-                let words = RichText::new(intervals_sentence(found.value));
-                ui.label(words.size(theme::SMALL).color(cx.theme.secondary));
+                note_ui(ui, cx.theme, intervals_sentence(found.value));
             }
         });
     }

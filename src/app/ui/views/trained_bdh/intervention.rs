@@ -237,9 +237,7 @@ impl View for Intervention {
                     outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),
                 }
             });
-            if let Some(token) = pointed.clicked {
-                cx.selection.token = Some(token);
-            }
+            cx.selection.token = pointed.clicked.or(cx.selection.token);
             let high = (ui.available_height() * CHART).max(MIN_CHART);
             Self::chart(cx, &m).show(ui, vec2(ui.available_width(), high), cx.theme, &mut self.chart);
             Self::likely_ui(ui, cx, m.value);

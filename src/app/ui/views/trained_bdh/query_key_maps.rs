@@ -159,9 +159,7 @@ impl QueryKeyMapsView {
             .max_height(STRIP)
             .show(ui, |ui| token_strip_ui(ui, theme, &m.sample.tokens, mark).clicked)
             .inner;
-        if clicked.is_some() {
-            cx.selection.token = clicked;
-        }
+        cx.selection.token = clicked.or(cx.selection.token);
     }
 }
 

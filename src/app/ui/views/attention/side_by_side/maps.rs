@@ -1,7 +1,5 @@
 //! The large maps beside one another, the values under the pointer, and the scales under them.
 
-use eframe::egui::text::TextWrapping;
-
 use super::{
     Cell, SelectedHead, SideBySide,
     places::{GAP, frame},
@@ -191,9 +189,7 @@ impl SideBySide {
             None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
         };
         let said = |at: Pos2, words: String, colour: Color32, max: f32| {
-            let mut job = LayoutJob::simple_singleline(words, theme::small(), colour);
-            job.wrap = TextWrapping::truncate_at_width(max);
-            painter.galley(at, painter.layout_job(job), colour);
+            paint_truncated(painter, at, &words, theme::small(), colour, max);
         };
         said(rect.min + vec2(0.0, 4.0), words, theme.text, rect.width());
         let half = ((rect.width() - GAP) / 2.0).clamp(40.0, 320.0);

@@ -1,6 +1,6 @@
 //! Small maps of every layer and head of one variant; a click chooses.
 
-use eframe::egui::{Stroke, text::TextWrapping};
+use eframe::egui::Stroke;
 
 use super::{SelectedHead, SideBySide, source::Column};
 use crate::{
@@ -97,9 +97,7 @@ impl SideBySide {
         let group = groups(cx.mirror).into_iter().find(|g| g.members.contains(&column.variant));
         let words = group.map_or(String::new(), |g| g.label);
         let colour = variant_colour(cx.mirror, column.variant, theme);
-        let mut job = LayoutJob::simple_singleline(words, theme::small(), colour);
-        job.wrap = TextWrapping::truncate_at_width(rect.width());
-        painter.galley(rect.min, painter.layout_job(job), colour);
+        paint_truncated(painter, rect.min, &words, theme::small(), colour, rect.width());
         let mono = theme::numbers();
         let heads = column.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         for head in (0..heads).step_by(grid.stride(18.0)) {

@@ -1,7 +1,7 @@
 //! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
 //! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
-use eframe::egui::{Stroke, text::TextWrapping};
+use eframe::egui::Stroke;
 
 use crate::{analysis::distinct::distinct, telemetry::measurements::ConceptNoun, ui::views::prelude::*};
 
@@ -198,12 +198,8 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
     let row_of =
         |noun: &ConceptNoun| if is_crowded && noun.class != first { OTHERS.to_owned() } else { noun.class.clone() };
     let max = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
-    let name = |class: &str| {
-        let mut job = LayoutJob::simple_singleline(class.to_owned(), small.clone(), theme.text);
-        job.wrap = TextWrapping::truncate_at_width(rect.width() * 0.3);
-        painter.layout_job(job)
-    };
-    let names: Vec<_> = classes.iter().map(|class| name(class)).collect();
+    let name = |class: &&str| truncated(&painter, class, small.clone(), theme.text, rect.width() * 0.3);
+    let names: Vec<_> = classes.iter().map(name).collect();
     let widest = names.iter().map(|n| n.size().x).fold(60.0, f32::max);
     let (top, left, right) = (rect.top() + 18.0, rect.left() + widest + 14.0, rect.right() - 8.0);
     let step = (rect.bottom() - top) / classes.len().max(1) as f32;
