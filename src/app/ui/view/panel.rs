@@ -95,6 +95,8 @@ pub trait PanelView {
     const SPACING: Vec2 = vec2(8.0, 8.0);
     /// A chart without points keeps its place beside one that has some, and says why it has none.
     const KEEPS_EMPTY: bool = false;
+    /// Height of a row of controls below the charts, points; 0 without one.
+    const FOOT: f32 = 0.0;
 
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
@@ -128,6 +130,14 @@ pub trait PanelView {
 
     /// The words that explain the charts, in pictures too: above them, or below in a tile without room for both.
     fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// Controls right below the charts; a picture has none.
+    fn foot_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// True where there is something for those controls to act on.
+    fn has_foot(&self, _is_empty: bool) -> bool {
+        true
+    }
 
     /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
     fn height_below(&self, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
@@ -188,8 +198,10 @@ impl<V: PanelView> Panels<V> {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
         let Some(main) = panels.first() else { return };
-        let below = self.view.height_below(cx, room, main.chart.is_empty());
-        let room = room - vec2(0.0, below);
+        let is_empty = main.chart.is_empty();
+        let below = self.view.height_below(cx, room, is_empty);
+        let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT) } else { 0.0 };
+        let room = room - vec2(0.0, foot + below);
         self.is_wide = V::ARRANGEMENT.is_wide(ui.ctx(), room, panels.len());
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
@@ -206,6 +218,9 @@ impl<V: PanelView> Panels<V> {
             self.view.pointed(ui, cx, &on);
         }
         self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
+        if foot > 0.0 {
+            cx.controls_ui(ui, |ui, cx| self.view.foot_ui(ui, cx));
+        }
         if below > 0.0 {
             self.view.below_ui(ui, cx, below);
         }

@@ -179,6 +179,8 @@ impl Contrast {
 }
 
 impl PanelView for LossDifference {
+    const FOOT: f32 = 32.0;
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror);
     }
@@ -187,11 +189,11 @@ impl PanelView for LossDifference {
         Panel::whole(self.chart(cx))
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, is_empty: bool) -> f32 {
-        if is_empty && !self.held_out { 0.0 } else { cx.height_of_controls(32.0) }
+    fn has_foot(&self, is_empty: bool) -> bool {
+        self.held_out || !is_empty
     }
 
-    fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
+    fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.held_out, false, "train");
             ui.selectable_value(&mut self.held_out, true, "held out");

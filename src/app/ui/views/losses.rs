@@ -59,6 +59,8 @@ impl Losses {
 }
 
 impl PanelView for Losses {
+    const FOOT: f32 = 32.0;
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
         self.held_out.follow(cx.mirror, channels::LOSS_HELD_OUT, 0.0);
@@ -68,11 +70,11 @@ impl PanelView for Losses {
         Panel::whole(self.chart(cx))
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, is_empty: bool) -> f32 {
-        if is_empty { 0.0 } else { cx.height_of_controls(32.0) }
+    fn has_foot(&self, is_empty: bool) -> bool {
+        !is_empty
     }
 
-    fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
+    fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             for (choice, words) in
                 [(LossChoice::Both, "both"), (LossChoice::Train, "train"), (LossChoice::HeldOut, "held out")]

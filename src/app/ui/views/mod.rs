@@ -141,7 +141,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "cost", "Cost", raster::<cost::Cost>,
     "Work of a forward pass in layers of full length, from the settings, beside a dense model of four layers; and \
      the measured time of a training step.";
-    "race", "Race", boxed::<race::Race>,
+    "race", "Race", panels::<race::Race>,
     "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, what \
      each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead by tokens \
      may be behind by seconds.";

@@ -24,17 +24,7 @@ const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph
 
 /// The question of these settings; what a lab has no setting for is as usual.
 fn args(config: &Config) -> NeuronGraphArgs {
-    let usual = GraphSettings::default();
-    let settings = GraphSettings {
-        edges: config.value(GraphSettings::edges).unwrap_or(usual.edges),
-        matrix: config.value(GraphSettings::matrix).unwrap_or(usual.matrix),
-        sign: config.value(GraphSettings::sign).unwrap_or(usual.sign),
-        from_head: config.value(GraphSettings::from_head).unwrap_or(usual.from_head),
-        to_head: config.value(GraphSettings::to_head).unwrap_or(usual.to_head),
-        weighted: config.value(GraphSettings::weighted).unwrap_or(usual.weighted),
-        restarts: config.value(GraphSettings::restarts).unwrap_or(usual.restarts),
-    };
-    settings.args()
+    config.group::<GraphSettings>().unwrap_or_default().args()
 }
 
 /// True where the settings are those of the newest scheduled graph. A setting changed live acts from the next one on.

@@ -15,7 +15,6 @@ type Key = (RunNumber, u64, u64);
 /// View `race`.
 #[derive(Default)]
 pub struct Race {
-    state: ChartState,
     over: RaceAxis,
     /// The loss to reach; `None`: the one that the first variant has now.
     target: Option<f64>,
@@ -87,7 +86,7 @@ impl Race {
         chart
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
+    fn axis_and_target_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
         ui.horizontal(|ui| {
             for over in RaceAxis::ALL {
                 let can = over != RaceAxis::Operations || counts_operations;
@@ -197,24 +196,34 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
     });
 }
 
-impl View for Race {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Race {
+    const FOOT: f32 = 28.0;
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror, cx.step);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(&self.racers(cx), cx))
+    }
+
+    fn has_foot(&self, is_empty: bool) -> bool {
+        !is_empty
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let racers = self.racers(cx);
-        let chart = self.chart(&racers, cx);
-        if racers.iter().all(|r| r.marks.is_empty()) {
-            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        }
-        let controls = cx.height_of_controls(28.0);
-        let rows = HEAD + ROW * racers.len() as f32;
-        let table = rows.min(0.45 * ui.available_height());
-        chart.show(ui, ui.available_size() - vec2(0.0, controls + table), cx.theme, &mut self.state);
-        cx.controls_ui(ui, |ui, _| {
-            let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
-            self.controls_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
-        });
-        self.table_ui(ui, &racers, cx);
+        let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
+        self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, is_empty: bool) -> f32 {
+        let rows = HEAD + ROW * self.racers(cx).len() as f32;
+        if is_empty { 0.0 } else { rows.min(0.45 * room.y) }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+        self.table_ui(ui, &self.racers(cx), cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -227,7 +236,7 @@ impl View for Race {
         cx.subtitle(&format!("the same held-out windows{measured}{spread}"))
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let racers = self.racers(cx);
         if racers.iter().all(|r| r.marks.is_empty()) {
             return None;
@@ -241,11 +250,7 @@ impl View for Race {
                 table.row([racer.label.clone(), seeds, step, tokens, seconds, gflop, loss, sd]);
             }
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(&self.racers(cx), cx).svg(&self.state, cx.theme)
+        Some(table)
     }
 }
 

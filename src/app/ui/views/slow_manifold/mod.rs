@@ -5,7 +5,6 @@
 use super::flow::streaks::Background;
 use crate::{
     analysis::fast_slow_plane::{Bounds, MultiscaleErrors, Point, multiscale_errors},
-    config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
     ui::views::prelude::*,
 };
@@ -130,17 +129,5 @@ fn sentence(error: &dyn std::error::Error) -> String {
 
 /// The settings as they are in this frame; a lab without them has their defaults.
 fn settings(cx: &ViewCx<'_>) -> SlowManifoldSettings {
-    fn read<T: Setting>(cx: &ViewCx<'_>, key: &SettingKey<T>, field: &mut T) {
-        if let Some(value) = cx.setting(key.name).and_then(|v| T::from_value(&v)) {
-            *field = value;
-        }
-    }
-    let mut settings = SlowManifoldSettings::default();
-    read(cx, SlowManifoldSettings::meaning, &mut settings.meaning);
-    read(cx, SlowManifoldSettings::system, &mut settings.system);
-    read(cx, SlowManifoldSettings::epsilon, &mut settings.epsilon);
-    read(cx, SlowManifoldSettings::a, &mut settings.a);
-    read(cx, SlowManifoldSettings::f, &mut settings.f);
-    read(cx, SlowManifoldSettings::g, &mut settings.g);
-    settings
+    cx.config_now().group().unwrap_or_default()
 }

@@ -59,16 +59,13 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
 
 impl PanelView for AdaptationView {
     const SPACING: Vec2 = vec2(GAP, GAP);
+    const FOOT: f32 = CONTROLS + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         Panel::whole(chart(cx))
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        cx.height_of_controls(CONTROLS + GAP)
-    }
-
-    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Fast weights learn while the texts are read; of a model without them a copy is fine-tuned. The model itself \
                        stays as it is. It takes some seconds, or a minute.";

@@ -98,17 +98,14 @@ impl WarmUpView {
 impl PanelView for WarmUpView {
     const LOW: f32 = 0.0;
     const SPACING: Vec2 = vec2(GAP, GAP);
+    const FOOT: f32 = CONTROLS + GAP;
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         vec![Panel::new(Self::along(cx), 0.5), Panel::new(Self::after(cx), 0.5)]
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        cx.height_of_controls(CONTROLS + GAP)
-    }
-
-    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
             measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");

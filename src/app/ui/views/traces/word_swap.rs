@@ -72,6 +72,8 @@ impl WordSwap {
 const CONTROLS: &[&str] = &[TraceSettings::swap_word.name, TraceSettings::swap_to.name];
 
 impl PanelView for WordSwap {
+    const FOOT: f32 = 32.0;
+
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS
     }
@@ -84,11 +86,7 @@ impl PanelView for WordSwap {
         Self::words_ui(ui, cx);
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        cx.height_of_controls(32.0)
-    }
-
-    fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
+    fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
                 "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",
