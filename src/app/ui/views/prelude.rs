@@ -27,7 +27,7 @@ pub use crate::ui::{
     view::{Arrangement, Measured, Panel, PanelView, View, ViewCx, sample_subtitle},
     widgets::{
         bars::{Bar, bars_ui},
-        choice_menu::{choice_box, choice_menu},
+        choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped},
         token_strip::{position_label, token_strip_ui, visible_text},

@@ -1,6 +1,36 @@
 //! A button and boxes that open a list of which one is chosen.
 
-use eframe::egui::{ComboBox, Id, Response, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{
+    ComboBox, Id, PopupCloseBehavior, Response, Ui, WidgetInfo,
+    accesskit::Role,
+    containers::menu::{MenuButton, MenuConfig},
+};
+
+/// A button for each of a few choices, with its words and what is told of it under the pointer, which may be nothing. Gives
+/// the one that was clicked.
+pub fn choice_buttons<T: PartialEq>(
+    ui: &mut Ui,
+    chosen: &T,
+    choices: impl IntoIterator<Item = (T, impl Into<String>, &'static str)>,
+) -> Option<T> {
+    let mut clicked = None;
+    for (choice, words, tip) in choices {
+        let mut button = ui.selectable_label(choice == *chosen, words.into());
+        if !tip.is_empty() {
+            button = button.on_hover_text(tip);
+        }
+        if button.clicked() {
+            clicked = Some(choice);
+        }
+    }
+    clicked
+}
+
+/// A button that opens a place for several controls, which stays open until a click outside.
+pub fn controls_menu(ui: &mut Ui, words: impl Into<String>, add: impl FnOnce(&mut Ui)) -> Response {
+    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    MenuButton::new(words.into()).config(config).ui(ui, add).0
+}
 
 /// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` stand on the button.
 pub fn choice_menu<T: PartialEq>(

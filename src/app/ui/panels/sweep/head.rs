@@ -1,12 +1,7 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
-use eframe::egui::{
-    PopupCloseBehavior,
-    containers::menu::{MenuButton, MenuConfig},
-};
-
 use super::SweepPage;
-use crate::ui::panels::prelude::*;
+use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();
@@ -62,8 +57,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
         n => format!("and {n} others"),
     };
     let mut toggled: Option<NumberId> = None;
-    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-    let (button, _) = MenuButton::new(words).config(config).ui(ui, |ui| {
+    let button = controls_menu(ui, words, |ui| {
         note_ui(ui, shell.theme, "also in parallel coordinates and the table");
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
             for number in results.numbers.iter().filter(|n| page.number.as_ref() != Some(&n.id)) {

@@ -1,7 +1,5 @@
 //! Controls that choose a solver and its settings.
 
-use eframe::egui::ComboBox;
-
 use super::settings::{ATOL, METHOD, NumberSetting, POLICY, RTOL, STEPS};
 use crate::{analysis::runge_kutta::Method, labs::ode_flow::settings::FieldSettings, ui::views::prelude::*};
 
@@ -15,10 +13,8 @@ pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
     const FIELDS: [(&str, &str); 4] =
         [("linear", "linear"), ("spiral", "spiral"), ("van_der_pol", "van der Pol"), ("mlp", "trained MLP")];
     ui.horizontal_wrapped(|ui| {
-        for (id, words) in FIELDS {
-            if ui.selectable_label(shown == id, words).clicked() {
-                cx.set(FieldSettings::kind.name, Value::Text(id.to_owned()));
-            }
+        if let Some(id) = choice_buttons(ui, &shown, FIELDS.map(|(id, words)| (id, words, ""))) {
+            cx.set(FieldSettings::kind.name, Value::Text(id.to_owned()));
         }
     });
 }
@@ -29,21 +25,14 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.x = 6.0;
         let method = METHOD.value(cx);
         let shown = Method::from_id(&method).map_or(method.as_str(), |m| m.name());
-        let mut chosen = None;
-        let combo = ComboBox::from_id_salt("method").selected_text(shown).width(108.0).show_ui(ui, |ui| {
-            for &each in Method::ALL {
-                if ui.selectable_label(each.id() == method, each.name()).clicked() {
-                    chosen = Some(each.id());
-                }
-            }
-        });
-        combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "solver"));
-        combo.response.on_hover_text(
+        let mut chosen = method.as_str();
+        let methods = Method::ALL.iter().map(|each| (each.id(), each.name()));
+        let list = choice_box(ui, "solver", 108.0, shown, &mut chosen, methods).on_hover_text(
             "How the flow is solved from \u{3c4} = 0 to 1. Adaptive methods, which stand first, choose their steps by \
              the tolerances; the others take fixed ones.",
         );
-        if let Some(id) = chosen {
-            cx.set(METHOD.key, Value::Text(id.to_owned()));
+        if list.changed() {
+            cx.set(METHOD.key, Value::Text(chosen.to_owned()));
         }
         if is_fixed(&method) {
             let mut steps = STEPS.value(cx) as i64;
@@ -66,9 +55,7 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
 }
 
 fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let policy = POLICY.value(cx);
-    let mut chosen = None;
-    for (id, words, tip) in [
+    let choices = [
         (
             "interpolate",
             "interpolate",
@@ -80,12 +67,8 @@ fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             "clip",
             "As diffrax: the last step is cut to end at \u{3c4} = 1. The field is never asked beyond its end.",
         ),
-    ] {
-        if ui.selectable_label(policy == id, words).on_hover_text(tip).clicked() {
-            chosen = Some(id);
-        }
-    }
-    if let Some(id) = chosen {
+    ];
+    if let Some(id) = choice_buttons(ui, &POLICY.value(cx).as_str(), choices) {
         cx.set(POLICY.key, Value::Text(id.to_owned()));
     }
 }

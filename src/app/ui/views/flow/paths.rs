@@ -132,9 +132,7 @@ impl Paths {
             ui.separator();
             let (behind, chosen) = (self.behind, &mut self.chosen);
             let mut choose = |ui: &mut Ui| {
-                if let Some(each) = behind.choice_ui(ui) {
-                    *chosen = Some(each);
-                }
+                *chosen = behind.choice_ui(ui).or(*chosen);
             };
             if !tight {
                 choose(ui);

@@ -50,13 +50,7 @@ impl Background {
 
     /// Shows all backgrounds side by side with this one selected; returns the one that was clicked.
     pub fn choice_ui(self, ui: &mut Ui) -> Option<Self> {
-        let mut clicked = None;
-        for (each, words, tip) in BEHIND {
-            if ui.selectable_label(self == each, words).on_hover_text(tip).clicked() {
-                clicked = Some(each);
-            }
-        }
-        clicked
+        choice_buttons(ui, &self, BEHIND)
     }
 }
 

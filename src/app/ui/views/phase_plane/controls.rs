@@ -1,10 +1,7 @@
 //! The rows of controls above the picture. They change the view's own settings and the shared selection; only another
 //! head, layer or text asks a model again.
 
-use eframe::egui::{
-    PopupCloseBehavior, SliderClamping,
-    containers::menu::{MenuButton, MenuConfig},
-};
+use eframe::egui::SliderClamping;
 
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
 use crate::{telemetry::measurements::QueryKeyPaths, ui::views::prelude::*};
@@ -42,11 +39,7 @@ impl PhasePlane {
                     "V = (q\u{b2} \u{2212} 1)\u{b2}/4: two wells at \u{b1}1 with a barrier of 1/4 between them.",
                 ),
             ];
-            for (each, words, tip) in choices {
-                if ui.selectable_label(mode == each, words).on_hover_text(tip).clicked() {
-                    chosen = Some(each);
-                }
-            }
+            chosen = choice_buttons(ui, &mode, choices);
             if mode == Mode::Learned {
                 ui.separator();
                 Self::head_ui(ui, cx, measured);
@@ -72,9 +65,7 @@ impl PhasePlane {
 
     /// The text that is read.
     pub(super) fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-        let button = MenuButton::from_button(Button::new("text")).config(config);
-        let (button, _) = button.ui(ui, |ui| {
+        let button = controls_menu(ui, "text", |ui| {
             let hint = "a held-out passage; type a text of your own";
             let edit = TextEdit::singleline(&mut self.text).desired_width(320.0).hint_text(hint);
             let response = ui.add(edit);
@@ -132,9 +123,7 @@ impl PhasePlane {
             self.plane_row_ui(ui, cx, mode, shown);
             return;
         }
-        let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-        let button = MenuButton::from_button(Button::new("plane \u{2026}")).config(config);
-        let (button, _) = button.ui(ui, |ui| self.plane_row_ui(ui, cx, mode, shown));
+        let button = controls_menu(ui, "plane \u{2026}", |ui| self.plane_row_ui(ui, cx, mode, shown));
         button.on_hover_text("Which plane is looked at, what is behind the paths, and which text is read.");
     }
 
@@ -152,9 +141,7 @@ impl PhasePlane {
                 Mode::Learned => self.choice_ui(ui, shown),
             }
             ui.separator();
-            if let Some(each) = self.behind.choice_ui(ui) {
-                self.chosen = Some(each);
-            }
+            self.chosen = self.behind.choice_ui(ui).or(self.chosen);
             if mode == Mode::Learned {
                 ui.separator();
                 self.text_ui(ui, cx);

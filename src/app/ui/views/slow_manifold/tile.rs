@@ -54,19 +54,15 @@ impl SlowManifold {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Background) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            for (meaning, words) in MEANINGS {
-                let is_shown = settings.meaning == meaning;
-                if ui.selectable_label(is_shown, words).on_hover_text(meanings::explanation(meaning)).clicked() {
-                    cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
-                }
+            let choices = MEANINGS.map(|(meaning, words)| (meaning, words, meanings::explanation(meaning)));
+            if let Some(meaning) = choice_buttons(ui, &settings.meaning, choices) {
+                cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
             }
             if settings.meaning != ManifoldMeaning::Dynamical {
                 return;
             }
             ui.separator();
-            if let Some(each) = behind.choice_ui(ui) {
-                self.chosen = Some(each);
-            }
+            self.chosen = behind.choice_ui(ui).or(self.chosen);
             ui.separator();
             for (chart, words, tip) in CHARTS {
                 ui.selectable_value(&mut self.side_chart, chart, words).on_hover_text(tip);

@@ -90,18 +90,14 @@ impl Intervention {
         text_ui(ui, cx, &mut self.typed);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
         ui.horizontal_wrapped(|ui| {
-            for kind in TargetKind::ALL {
-                if ui.selectable_label(kind == target, kind.id()).clicked() {
-                    self.names = None;
-                    cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
-                }
+            if let Some(kind) = choice_buttons(ui, &target, TargetKind::ALL.map(|kind| (kind, kind.id(), ""))) {
+                self.names = None;
+                cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
             }
             self.names_ui(ui, cx, target);
             let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
-            for kind in ActionKind::ALL {
-                if ui.selectable_label(kind == action, kind.id()).clicked() {
-                    cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
-                }
+            if let Some(kind) = choice_buttons(ui, &action, ActionKind::ALL.map(|kind| (kind, kind.id(), ""))) {
+                cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
             }
             self.focus_ui(ui, cx, target);
         });

@@ -1,10 +1,5 @@
 //! The row above the maps: text, scale, whose small maps, which difference, which seed.
 
-use eframe::egui::{
-    PopupCloseBehavior,
-    containers::menu::{MenuButton, MenuConfig},
-};
-
 use super::{
     SideBySide, is_differential,
     source::{Column, PromptChoice, members},
@@ -29,7 +24,7 @@ impl SideBySide {
         let length_label = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
         let before = self.prompt.clone();
         let shown = if before.own.is_empty() { length_label(before.length) } else { "own text".to_owned() };
-        let response = choices_ui(ui, shown, |ui| {
+        let response = controls_menu(ui, shown, |ui| {
             ui.label("held-out passage");
             for length in std::iter::once(None).chain(LENGTHS.map(Some)) {
                 if ui.selectable_label(before.own.is_empty() && before.length == length, length_label(length)).clicked()
@@ -85,7 +80,7 @@ impl SideBySide {
             return;
         }
         let words = self.difference(cx).map_or("no difference".to_owned(), |(.., words)| words);
-        let response = choices_ui(ui, words, |ui| {
+        let response = controls_menu(ui, words, |ui| {
             let mut is_shown = !self.minuend.is_hidden;
             ui.checkbox(&mut is_shown, "difference map");
             self.minuend.is_hidden = !is_shown;
@@ -121,10 +116,4 @@ impl SideBySide {
             (variant_label(cx.selection.variant), group.members.iter().map(|v| (*v, variant_label(*v))));
         choice_menu(ui, &words, &mut cx.selection.variant, choices, "The seed that all maps are of.");
     }
-}
-
-/// A button that opens a place for several choices, which stays open until a click outside.
-fn choices_ui(ui: &mut Ui, words: String, add: impl FnOnce(&mut Ui)) -> Response {
-    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-    MenuButton::new(words).config(config).ui(ui, add).0
 }
