@@ -6,13 +6,13 @@ use crate::{
     labs::bdh::BdhSettings,
     telemetry::{
         measurements::{GraphNeuron, GraphNeuronArgs, NeuronGraph, Partner, TokenScore},
-        neuron_name, read_neurons,
+        neuron_name,
     },
     ui::{
         view::AnswerState,
         views::{
             prelude::*,
-            trained_bdh::{NeuronSet, take_over_ui},
+            trained_bdh::{NeuronSet, neuron_field_ui, take_over_ui},
         },
     },
 };
@@ -111,21 +111,9 @@ impl Neuron {
             known => known,
         };
         ui.horizontal_wrapped(|ui| {
-            let label = ui
-                .label("neuron")
-                .on_hover_text(
-                    "head:index, both counted from 0. Drag it, or click and type: 2:517, or its number over all heads.",
-                )
-                .id;
-            let drag = DragValue::new(&mut neuron)
-                .range(0..=max.saturating_sub(1))
-                .speed(0.2)
-                .custom_formatter(|n, _| neuron_name(n as usize, per_head))
-                .custom_parser(|text| match read_neurons(text, heads, per_head) {
-                    Ok(neurons) => neurons.first().map(|n| *n as f64),
-                    Err(_) => text.trim().parse().ok(),
-                });
-            if ui.add_enabled(cx.can_ask(), drag).labelled_by(label).changed() {
+            let last = max.saturating_sub(1);
+            if let Some(other) = neuron_field_ui(ui, cx.can_ask(), neuron, last, (heads, per_head)) {
+                neuron = other;
                 cx.selection.neuron = Some(neuron);
             }
             let mut words = vec![];

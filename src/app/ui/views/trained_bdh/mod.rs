@@ -15,12 +15,38 @@ pub use query_key_maps::QueryKeyMapsView;
 pub(super) use take_over::{NeuronSet, take_over_ui};
 pub use top_contexts::TopContextsView;
 
-use crate::{labs::synapses::settings::ReadingSettings, ui::views::prelude::*};
+use crate::{
+    labs::synapses::settings::ReadingSettings,
+    telemetry::{neuron_name, read_neurons},
+    ui::views::prelude::*,
+};
 
 /// The settings of the text, in a lab that has them.
 pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {
     cx.config.get(ReadingSettings::text.name)?;
     cx.config.group().ok()
+}
+
+/// The field in which a neuron is chosen; gives another one. `last` is the greatest, and `sizes` are the heads of the model
+/// and the neurons of each, 0 where they are not known.
+pub(super) fn neuron_field_ui(
+    ui: &mut Ui,
+    is_enabled: bool,
+    mut neuron: u32,
+    last: u32,
+    (heads, per_head): (usize, usize),
+) -> Option<u32> {
+    let tip = "head:index, both counted from 0. Drag it, or click and type: 2:517, or its number over all heads.";
+    let label = ui.label("neuron").on_hover_text(tip).id;
+    let drag = DragValue::new(&mut neuron)
+        .range(0..=last)
+        .speed(0.2)
+        .custom_formatter(|n, _| neuron_name(n as usize, per_head))
+        .custom_parser(|text| match read_neurons(text, heads, per_head) {
+            Ok(neurons) => neurons.first().map(|n| *n as f64),
+            Err(_) => text.trim().parse().ok(),
+        });
+    ui.add_enabled(is_enabled, drag).labelled_by(label).changed().then_some(neuron)
 }
 
 /// The setting whose control is [`text_ui`].

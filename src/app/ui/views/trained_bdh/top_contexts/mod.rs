@@ -4,6 +4,7 @@
 mod passages;
 
 use self::passages::passages_ui;
+use super::neuron_field_ui;
 use crate::{
     config::Settings,
     labs::{
@@ -113,22 +114,10 @@ impl TopContextsView {
     }
 
     fn neuron_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let tip = "head:index, both counted from 0. Drag it, or click and type: 2:517, or its number over all heads.";
-        let label = ui.label("neuron").on_hover_text(tip).id;
-        let (mut neuron, sizes) = (Self::neuron(cx), sizes(cx));
-        let per_head = sizes.map_or(0, |s| s.1);
-        let max = sizes.map_or(u32::MAX as usize, |(heads, per_head)| (heads * per_head).max(1)) - 1;
-        let drag = DragValue::new(&mut neuron)
-            .range(0..=max)
-            .speed(0.2)
-            .custom_formatter(|n, _| neuron_name(n as usize, per_head))
-            .custom_parser(|text| match sizes.map(|(heads, per_head)| read_neurons(text, heads, per_head)) {
-                Some(Ok(neurons)) => neurons.first().map(|n| *n as f64),
-                _ => text.trim().parse().ok(),
-            });
-        if ui.add(drag).labelled_by(label).changed() {
-            cx.selection.neuron = u32::try_from(neuron).ok();
-        }
+        let sizes = sizes(cx);
+        let all = sizes.map_or(u32::MAX, |(heads, per_head)| (heads * per_head).max(1) as u32);
+        let other = neuron_field_ui(ui, true, Self::neuron(cx) as u32, all - 1, sizes.unwrap_or_default());
+        cx.selection.neuron = other.or(cx.selection.neuron);
     }
 
     fn synapse_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
