@@ -203,15 +203,12 @@ impl View for ConceptEffectView {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<ConceptEffect>()?;
         let mut table = Table::new(["what", "concept", "text", "loss_before", "change"]);
-        for (side, is) in [(&m.with, "1"), (&m.without, "0")] {
+        for (side, is) in [(&m.with, 1), (&m.without, 0)] {
             for ((sentence, loss), change) in side.sentences.iter().zip(side.loss.iter()).zip(side.change.iter()) {
-                let row =
-                    ["sentence".to_owned(), is.to_owned(), sentence.clone(), loss.to_string(), change.to_string()];
-                table.row(row);
+                table.cells(&[&"sentence", &is, sentence, loss, change]);
             }
             for (k, draw) in side.null_draws.iter().enumerate() {
-                let row = ["random".to_owned(), is.to_owned(), k.to_string(), String::new(), draw.to_string()];
-                table.row(row);
+                table.cells(&[&"random", &is, &k, &"", draw]);
             }
         }
         Some(table.finish())

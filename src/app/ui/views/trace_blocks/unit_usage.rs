@@ -105,7 +105,7 @@ impl PanelView for UnitUsage {
         let mut table = Table::new(["block", "unit", "usage"]);
         for block in &m.value.blocks {
             for (unit, share) in block.usage.iter().enumerate() {
-                table.row([block.path.clone(), unit.to_string(), share.to_string()]);
+                table.cells(&[&block.path, &unit, share]);
             }
         }
         Some(table)

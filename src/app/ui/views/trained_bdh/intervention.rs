@@ -253,14 +253,8 @@ impl View for Intervention {
             Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
         for (t, token) in m.sample.tokens.iter().enumerate() {
             let at = |values: &[f64]| values.get(t).map_or(String::new(), f64::to_string);
-            table.row([
-                t.to_string(),
-                token.clone(),
-                at(&m.loss_before),
-                at(&m.loss_after),
-                at(&m.divergence),
-                at(&m.null_divergence),
-            ]);
+            let [before, after] = [&m.loss_before, &m.loss_after].map(|values| at(values));
+            table.cells(&[&t, token, &before, &after, &at(&m.divergence), &at(&m.null_divergence)]);
         }
         Some(table.finish())
     }
