@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use eframe::egui::Ui;
+use eframe::egui::{Color32, Ui};
 
 use crate::{
     config::{Arguments, Config, Knob, Value},
@@ -11,12 +11,13 @@ use crate::{
         TrainSettings,
         restrictions::{Restrictions, VIEW_CONTROLS},
     },
-    telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample},
+    telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample, VariantInfo},
     ui::{
         action::{Action, Actions, OpenAction, RunAction, SettingAction},
         mirror::Mirror,
         plot::{Axis, Chart, ChartState},
         questions::{Freshness, QuestionTime, Questions},
+        seed_series::variant_colour,
         selection::Selection,
         theme::Theme,
         widgets::choice_menu::choice_menu,
@@ -241,6 +242,21 @@ impl<'a> ViewCx<'a> {
     /// [`ViewCx::history`] of the variant in focus if it has one, else of the first that has.
     pub fn history_in_focus<M: Measurement>(&self) -> Option<(usize, Vec<(u64, &'a M)>)> {
         self.in_focus(|variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
+    }
+
+    /// The [`ViewCx::history`] of each variant that has one.
+    pub fn histories<M: Measurement>(&self) -> impl Iterator<Item = (&'a VariantInfo, Color32, Vec<(u64, &'a M)>)> {
+        self.each_variant(move |variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
+    }
+
+    /// Each variant of which something is found, with its colour and that.
+    pub fn each_variant<T>(
+        &self,
+        find: impl Fn(usize) -> Option<T>,
+    ) -> impl Iterator<Item = (&'a VariantInfo, Color32, T)> {
+        let (mirror, theme): (&'a Mirror, &'a Theme) = (self.mirror, self.theme);
+        let all = mirror.variants().iter().enumerate();
+        all.filter_map(move |(v, info)| Some((info, variant_colour(mirror, v, theme), find(v)?)))
     }
 
     /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already.

@@ -79,8 +79,7 @@ impl PanelView for PositionLosses {
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let mut table = Table::new(["variant", "step", "from", "until", "loss", "standard_error"]);
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let Some(m) = cx.measured::<Measured>(variant, |_| true) else { continue };
+        for (info, _, m) in cx.each_variant(|v| cx.measured::<Measured>(v, |_| true)) {
             for ((edge, loss), error) in m.edges.windows(2).zip(m.loss.iter()).zip(m.error.iter()) {
                 table.cells(&[&info.label, &m.sample.step, &edge[0], &edge[1], loss, error]);
             }

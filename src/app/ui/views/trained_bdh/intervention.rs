@@ -121,8 +121,7 @@ impl Intervention {
         };
         let set = cx.config.value(setting).unwrap_or_default();
         let mut text = self.names.clone().unwrap_or(set.clone());
-        let response = ui.add(TextEdit::singleline(&mut text).desired_width(140.0).hint_text(hint));
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, name));
+        let response = text_field(ui, TextEdit::singleline(&mut text).desired_width(140.0).hint_text(hint), name);
         if let Some(names) = settled(&response, text, &mut self.names).filter(|names| *names != set) {
             cx.set(setting.name, Value::Text(names));
         }
