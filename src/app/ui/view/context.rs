@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use eframe::egui::{Color32, Ui};
+use eframe::egui::{Button, Color32, Ui};
 
 use crate::{
     config::{Arguments, Config, Knob, Value},
@@ -188,6 +188,24 @@ impl<'a> ViewCx<'a> {
     /// Asks for an `M` now, of the weights of the shown step; returns the question's number.
     pub fn ask_now<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args) -> u64 {
         self.put_question::<M>(variant, args.to_args())
+    }
+
+    /// A button that asks the variant in focus for an `M` now; it rests where `can` is false, and while the answer is on its
+    /// way.
+    pub fn ask_button<M: Measurement>(
+        &mut self,
+        ui: &mut Ui,
+        button: Button<'_>,
+        can: bool,
+        tip: &str,
+        args: impl FnOnce(&Self) -> M::Args,
+    ) {
+        let variant = Some(self.selection.variant);
+        let can = can && self.can_ask() && !self.is_waiting_for::<M>(variant);
+        if ui.add_enabled(can, button).on_hover_text(tip).clicked() {
+            let args = args(self);
+            self.ask_now::<M>(variant, &args);
+        }
     }
 
     /// Asks like [`ViewCx::ask_now`], with arguments beside those of the probe.

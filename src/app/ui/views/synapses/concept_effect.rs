@@ -55,10 +55,8 @@ pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) 
                    them, beside 39 random ones as active. The view Concept test shows each sentence.";
         ui.label(small("Is it used? Silence".to_owned()).color(cx.theme.secondary));
         for (words, target) in [("the synapse", TargetKind::Synapses), ("its two neurons", TargetKind::Neurons)] {
-            let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
-            if button.on_hover_text(tip).clicked() {
-                cx.ask_now::<ConceptEffect>(variant, &args(search, synapse, target));
-            }
+            let button = Button::new(words).small();
+            cx.ask_button::<ConceptEffect>(ui, button, true, tip, |_| args(search, synapse, target));
         }
         if waits {
             ui.label(small("testing \u{2026}".to_owned()).color(cx.theme.secondary));
