@@ -32,8 +32,12 @@ impl Table {
     }
 
     /// The table, if it has any row.
+    pub fn if_any(self) -> Option<Self> {
+        (self.rows > 0).then_some(self)
+    }
+
     pub fn finish_if_any(self) -> Option<String> {
-        (self.rows > 0).then(|| self.finish())
+        self.if_any().map(Self::finish)
     }
 
     pub fn finish(self) -> String {

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use eframe::egui::Ui;
+use eframe::egui::{Button, Color32, Ui};
 
 use crate::{
     config::{Arguments, Config, Knob, Value},
@@ -11,12 +11,13 @@ use crate::{
         TrainSettings,
         restrictions::{Restrictions, VIEW_CONTROLS},
     },
-    telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample},
+    telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample, VariantInfo},
     ui::{
         action::{Action, Actions, OpenAction, RunAction, SettingAction},
         mirror::Mirror,
         plot::{Axis, Chart, ChartState},
         questions::{Freshness, QuestionTime, Questions},
+        seed_series::variant_colour,
         selection::Selection,
         theme::Theme,
         widgets::choice_menu::choice_menu,
@@ -189,6 +190,24 @@ impl<'a> ViewCx<'a> {
         self.put_question::<M>(variant, args.to_args())
     }
 
+    /// A button that asks the variant in focus for an `M` now; it rests where `can` is false, and while the answer is on its
+    /// way.
+    pub fn ask_button<M: Measurement>(
+        &mut self,
+        ui: &mut Ui,
+        button: Button<'_>,
+        can: bool,
+        tip: &str,
+        args: impl FnOnce(&Self) -> M::Args,
+    ) {
+        let variant = Some(self.selection.variant);
+        let can = can && self.can_ask() && !self.is_waiting_for::<M>(variant);
+        if ui.add_enabled(can, button).on_hover_text(tip).clicked() {
+            let args = args(self);
+            self.ask_now::<M>(variant, &args);
+        }
+    }
+
     /// Asks like [`ViewCx::ask_now`], with arguments beside those of the probe.
     pub fn ask_with<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
         self.put_question::<M>(variant, args)
@@ -241,6 +260,21 @@ impl<'a> ViewCx<'a> {
     /// [`ViewCx::history`] of the variant in focus if it has one, else of the first that has.
     pub fn history_in_focus<M: Measurement>(&self) -> Option<(usize, Vec<(u64, &'a M)>)> {
         self.in_focus(|variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
+    }
+
+    /// The [`ViewCx::history`] of each variant that has one.
+    pub fn histories<M: Measurement>(&self) -> impl Iterator<Item = (&'a VariantInfo, Color32, Vec<(u64, &'a M)>)> {
+        self.each_variant(move |variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
+    }
+
+    /// Each variant of which something is found, with its colour and that.
+    pub fn each_variant<T>(
+        &self,
+        find: impl Fn(usize) -> Option<T>,
+    ) -> impl Iterator<Item = (&'a VariantInfo, Color32, T)> {
+        let (mirror, theme): (&'a Mirror, &'a Theme) = (self.mirror, self.theme);
+        let all = mirror.variants().iter().enumerate();
+        all.filter_map(move |(v, info)| Some((info, variant_colour(mirror, v, theme), find(v)?)))
     }
 
     /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already.

@@ -193,8 +193,7 @@ impl View for Cost {
         let measured = measured(cx.mirror, cx.step);
         if parts.is_none() && measured.is_empty() {
             let words = "This lab has no fast-slow model to count, and nothing has been timed yet.";
-            crate::ui::plot::empty_ui(ui, ui.available_size(), theme, words);
-            return;
+            return cx.nothing_ui(ui, words);
         }
         egui::ScrollArea::vertical().show(ui, |ui| {
             if let Some(p) = parts {

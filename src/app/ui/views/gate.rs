@@ -54,12 +54,8 @@ impl Gate {
     fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
         let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
         let mut chart = cx.over_training("entropy behind the gate", y);
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let history = cx.history::<GateEntropy>(variant);
-            if !history.is_empty() {
-                let colour = variant_colour(cx.mirror, variant, cx.theme);
-                chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
-            }
+        for (info, colour, history) in cx.histories::<GateEntropy>() {
+            chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
         }
         if chart.lines.is_empty() {
             return None;

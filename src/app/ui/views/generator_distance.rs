@@ -64,12 +64,7 @@ impl GeneratorDistanceView {
         let y = Axis::new("|J \u{2212} nearest generator| / |J|").include(&[0.0, 1.0]);
         let mut chart = cx.over_training("distance from a generator", y);
         chart.empty = "Measured at one step only so far.".to_owned();
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let history = cx.history::<GeneratorDistance>(variant);
-            if history.is_empty() {
-                continue;
-            }
-            let colour = variant_colour(cx.mirror, variant, cx.theme);
+        for (info, colour, history) in cx.histories::<GeneratorDistance>() {
             chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.distance)).dots());
             let (label, points) =
                 (format!("{}, entries in random places", info.label), over_steps(&history, |m| m.permuted.distance));

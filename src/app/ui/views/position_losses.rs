@@ -74,20 +74,16 @@ impl PanelView for PositionLosses {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let about = cx.latest::<Measured>().map(|m| (m.sample.step, &m.sample.about));
-        about.map_or("loss by position in a text".to_owned(), |(step, about)| format!("step {step} \u{b7} {about}"))
+        sample_subtitle(cx.latest::<Measured>().map(|m| m.sample), "", "loss by position in a text")
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let mut table = Table::new(["variant", "step", "from", "until", "loss", "standard_error"]);
-        let mut is_empty = true;
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let Some(m) = cx.measured::<Measured>(variant, |_| true) else { continue };
-            is_empty = false;
+        for (info, _, m) in cx.each_variant(|v| cx.measured::<Measured>(v, |_| true)) {
             for ((edge, loss), error) in m.edges.windows(2).zip(m.loss.iter()).zip(m.error.iter()) {
                 table.cells(&[&info.label, &m.sample.step, &edge[0], &edge[1], loss, error]);
             }
         }
-        (!is_empty).then_some(table)
+        table.if_any()
     }
 }

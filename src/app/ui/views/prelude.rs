@@ -30,9 +30,9 @@ pub use crate::ui::{
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped},
-        token_strip::{position_label, token_strip_ui, visible_text},
+        token_strip::{position_label, quoted, token_strip_ui, visible_text},
         truncated::{paint_truncated, truncated},
-        typed::text_line,
+        typed::{text_field, text_line},
     },
 };
 pub use crate::{

@@ -25,12 +25,10 @@ impl Recoverability {
              Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.",
         ));
         let mut levels = None;
-        for (i, variant) in cx.mirror.variants().iter().enumerate() {
-            let Some(measured) = cx.scheduled::<measurements::Recoverability>(i) else { continue };
+        for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::Recoverability>(v)) {
             let points = |y: &[f64]| -> Vec<[f64; 2]> {
                 measured.distances.iter().zip(y).map(|(k, y)| [*k as f64, *y]).collect()
             };
-            let colour = variant_colour(cx.mirror, i, cx.theme);
             chart.band(
                 format!("{}, 95%", variant.label),
                 cx.theme.faint(colour),
@@ -64,12 +62,10 @@ impl Recoverability {
             Axis::new("layer that reads; the last is the final norm").whole(),
             Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]),
         );
-        for (i, variant) in cx.mirror.variants().iter().enumerate() {
-            let Some(measured) = cx.scheduled::<measurements::LayerReadout>(i) else { continue };
+        for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::LayerReadout>(v)) {
             let points = |y: &[f64]| -> Vec<[f64; 2]> {
                 measured.readers.iter().zip(y).map(|(layer, y)| [*layer as f64, *y]).collect()
             };
-            let colour = variant_colour(cx.mirror, i, cx.theme);
             chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());
             let permuted =
                 Line::new(format!("{}, tokens exchanged", variant.label), colour, points(&measured.permuted));

@@ -70,8 +70,7 @@ impl TokenResidualsView {
             chart.add(Line::new(passes_label(*passes), cx.theme.series(place), by_place(residual)));
         }
         if let Some(token) = token(cx, m.value) {
-            let words = m.sample.tokens.get(token).map_or("", String::as_str).replace('\n', "\u{ac}");
-            chart.upright(format!("\u{201c}{words}\u{201d}"), token as f64);
+            chart.upright(quoted(m.sample.tokens.get(token).map_or("", String::as_str)), token as f64);
         }
         chart
     }

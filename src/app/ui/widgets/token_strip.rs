@@ -99,10 +99,15 @@ pub fn are_words(tokens: &[String]) -> bool {
     long * 2 > tokens.len() && !tokens.iter().any(has_space)
 }
 
+/// A token in quotation marks, its line ends as signs.
+pub fn quoted(token: &str) -> String {
+    format!("\u{201c}{}\u{201d}", token.replace('\n', "\u{ac}"))
+}
+
 /// A position in words: its token, or the tokens of a block where a position stands for several.
 pub fn position_label(tokens: &[String], tokens_per_position: usize, at: usize) -> String {
     match tokens.get(at) {
-        Some(token) if tokens_per_position == 1 => format!("{at} \u{201c}{}\u{201d}", token.replace('\n', "\u{ac}")),
+        Some(token) if tokens_per_position == 1 => format!("{at} {}", quoted(token)),
         _ if tokens_per_position > 1 => {
             format!("tokens {} to {}", at * tokens_per_position, (at + 1) * tokens_per_position - 1)
         }

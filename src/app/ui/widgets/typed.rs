@@ -4,7 +4,12 @@ use eframe::egui::{Response, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 /// A line as wide as its room, with its accessible name.
 pub fn text_line(ui: &mut Ui, text: &mut String, name: &str, hint: &str) -> Response {
-    let response = ui.add(TextEdit::singleline(text).desired_width(f32::INFINITY).hint_text(hint));
+    text_field(ui, TextEdit::singleline(text).desired_width(f32::INFINITY).hint_text(hint), name)
+}
+
+/// A field for text with its accessible name.
+pub fn text_field(ui: &mut Ui, field: TextEdit<'_>, name: &str) -> Response {
+    let response = ui.add(field);
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, name));
     response
 }

@@ -223,11 +223,9 @@ impl View for AttentionByLayer {
             let Some(m) = measured(cx, variant) else { continue };
             for (i, layer) in m.value.layers.iter().enumerate() {
                 for head in 0..layer.entropy.len() {
-                    let numbers =
-                        Statistic::ALL.map(|s| s.heads(layer).get(head).map_or(String::new(), f64::to_string));
-                    let [a, b, c, d] = numbers;
-                    let (step, i, head) = (m.sample.step.to_string(), i.to_string(), head.to_string());
-                    table.row([info.label.clone(), step, i, layer.path.clone(), head, a, b, c, d]);
+                    let number = |s: Statistic| s.heads(layer).get(head).map_or(String::new(), f64::to_string);
+                    let [a, b, c, d] = Statistic::ALL.map(number);
+                    table.cells(&[&info.label, &m.sample.step, &i, &layer.path, &head, &a, &b, &c, &d]);
                 }
             }
         }

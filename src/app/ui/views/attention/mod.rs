@@ -130,10 +130,7 @@ impl Attention {
         let Some(h) = chosen(heads, cx.selection) else { return };
         let Some(held) = self.held.get(&h.name) else { return };
         let coarse = h.matrix.rows < sample.tokens.len();
-        let token = |i: usize| match sample.tokens.get(i) {
-            Some(t) if !coarse => format!("{i} \u{201c}{}\u{201d}", t.replace('\n', "\u{ac}")),
-            _ => format!("{i}"),
-        };
+        let token = |i: usize| position_label(if coarse { &[] } else { &sample.tokens }, 1, i);
         let describe = |row: usize, col: usize| {
             let value = value_label(f64::from(held.value(row, col)));
             format!("{} looks at {}\n{value}", token(row), token(col))

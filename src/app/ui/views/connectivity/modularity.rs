@@ -162,16 +162,12 @@ impl PanelView for Modularity {
         if Self::is_empty(cx) {
             return;
         }
-        let variant = Some(cx.selection.variant);
-        let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(variant);
+        let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(Some(cx.selection.variant));
         ui.horizontal_wrapped(|ui| {
             let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
                        communities in each. Takes seconds, beside the training.";
-            let button = ui.add_enabled(!is_waiting && cx.can_ask(), Button::new("Measure now"));
-            if button.on_hover_text(tip).clicked() {
-                let args = GraphModularityArgs { graph: args(cx.config), ..GraphModularityArgs::default() };
-                cx.ask_now::<GraphModularity>(variant, &args);
-            }
+            let args = |cx: &ViewCx<'_>| GraphModularityArgs { graph: args(cx.config), ..Default::default() };
+            cx.ask_button::<GraphModularity>(ui, Button::new("Measure now"), true, tip, args);
             if is_waiting {
                 note_ui(ui, cx.theme, "measuring");
             }

@@ -137,7 +137,7 @@ impl View for StationaryMapView {
         let mut table = Table::new(["y0", "y1", "error"]);
         let at = |i: usize, n: usize| if n > 1 { map.reach * (2.0 * i as f64 / (n - 1) as f64 - 1.0) } else { 0.0 };
         for (i, error) in map.error.data().iter().enumerate() {
-            table.row([at(i % cols, cols).to_string(), at(i / cols, rows).to_string(), error.to_string()]);
+            table.cells(&[&at(i % cols, cols), &at(i / cols, rows), error]);
         }
         Some(table.finish())
     }

@@ -220,8 +220,7 @@ impl View for RelaxationView {
             let RelaxationCurves { error, residual, entropy, excess_mass } = of;
             let rows = error.iter().zip(residual).zip(entropy).zip(excess_mass).enumerate();
             for (k, (((error, residual), entropy), mass)) in rows {
-                let numbers = [error, residual, entropy, mass].map(f64::to_string);
-                table.row([name.to_owned(), k.to_string()].into_iter().chain(numbers));
+                table.cells(&[&name, &k, error, residual, entropy, mass]);
             }
         }
         Some(table.finish())

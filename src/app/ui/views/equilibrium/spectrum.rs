@@ -148,8 +148,7 @@ impl View for SpectrumView {
         let state = cx.answered::<GeneratorState>()?.value;
         let mut table = Table::new(["eigenvalue", "real", "imaginary", "is_kernel"]);
         for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
-            let is_kernel = (k < state.kernel()).to_string();
-            table.row([(k + 1).to_string(), pair[0].to_string(), pair[1].to_string(), is_kernel]);
+            table.cells(&[&(k + 1), &pair[0], &pair[1], &(k < state.kernel())]);
         }
         Some(table.finish())
     }

@@ -29,13 +29,8 @@ impl<'a> Answer<'a> {
 
     /// The answers of all variants that have a flow, with the variants' labels.
     pub fn by_variant(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
-        let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
-        let each = mirror.variants().iter().enumerate();
-        let found = each.filter_map(|(v, info)| {
-            let answer = cx.answer_of::<FlowAnswer>(v).or_else(|| cx.scheduled::<FlowAnswer>(v))?;
-            Some((info.label.as_str(), answer))
-        });
-        found.collect()
+        let of_variant = |v| cx.answer_of::<FlowAnswer>(v).or_else(|| cx.scheduled::<FlowAnswer>(v));
+        cx.each_variant(of_variant).map(|(info, _, answer)| (info.label.as_str(), answer)).collect()
     }
 
     /// The variant's label and a dot, where there are several variants.

@@ -51,9 +51,8 @@ enum TableLine {
 
 /// Variants that were steered, with their labels.
 fn measured<'a>(cx: &ViewCx<'a>) -> Vec<(&'a str, Measured<'a, FlowClaims>)> {
-    let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
-    let each = mirror.variants().iter().enumerate();
-    each.filter_map(|(v, info)| Some((info.label.as_str(), cx.scheduled::<FlowClaims>(v)?))).collect()
+    let each = cx.each_variant(|v| cx.scheduled::<FlowClaims>(v));
+    each.map(|(info, _, m)| (info.label.as_str(), m)).collect()
 }
 
 fn percent(v: f64) -> String {

@@ -24,16 +24,15 @@ fn count(curve: &Curve) -> [usize; 3] {
 
 impl Training {
     /// Gradient norms of whole models, then of the fields alone (dashed).
-    fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, usize, &'a Curve, Stroke)> {
-        let mirror = cx.mirror;
-        let each = mirror.variants().iter().enumerate();
-        let whole = each.clone().filter_map(|(v, info)| {
-            Some((info.label.clone(), v, mirror.curve(v, channels::GRAD_NORM)?, Stroke::Solid))
-        });
-        let field = each.filter_map(|(v, info)| {
-            Some((format!("{}, flow alone", info.label), v, mirror.curve(v, FIELD_NORM)?, Stroke::Dashed))
-        });
-        whole.chain(field).collect()
+    fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, Color32, &'a Curve, Stroke)> {
+        let each = [(channels::GRAD_NORM, "", Stroke::Solid), (FIELD_NORM, ", flow alone", Stroke::Dashed)];
+        let of_channel = |(channel, what, stroke): (&'static str, &str, Stroke)| {
+            let curves = cx.each_variant(|v| cx.mirror.curve(v, channel));
+            curves
+                .map(|(info, colour, curve)| (format!("{}{what}", info.label), colour, curve, stroke))
+                .collect::<Vec<_>>()
+        };
+        each.into_iter().flat_map(of_channel).collect()
     }
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
@@ -42,8 +41,8 @@ impl Training {
             "No gradients yet: press Space, and every step tells its norm.",
             "This run has recorded no norms of gradients.",
         ));
-        for (label, variant, curve, stroke) in Self::norms(cx) {
-            chart.add(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
+        for (label, colour, curve, stroke) in Self::norms(cx) {
+            chart.add(Line::new(label, colour, curve).stroke(stroke));
         }
         if !chart.lines.is_empty() {
             for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
@@ -55,10 +54,8 @@ impl Training {
 
     fn alpha<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let mut chart = cx.over_training("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
-        for (v, info) in cx.mirror.variants().iter().enumerate() {
-            if let Some(curve) = cx.mirror.curve(v, ALPHA) {
-                chart.add(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
-            }
+        for (info, colour, curve) in cx.each_variant(|v| cx.mirror.curve(v, ALPHA)) {
+            chart.add(Line::new(&info.label, colour, curve));
         }
         chart.level("the source ends at 0.065", 0.065).claim = Some("D3");
         chart.legend = false;

@@ -82,17 +82,13 @@ impl RoleAccuracyView {
                 entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(representation) });
             }
         }
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let Some(found) = measured(cx, variant) else { continue };
-            let Some(representation) = found.value.by_features(RoleFeatures::Tags, 0) else { continue };
-            let colour = variant_colour(cx.mirror, variant, cx.theme);
-            entries.push(AccuracyEntry {
-                label: info.label.clone(),
-                colour,
-                sign: Marker::Cross,
-                counts: counts(representation),
-            });
-        }
+        let tagged = cx.each_variant(|v| measured(cx, v)?.value.by_features(RoleFeatures::Tags, 0));
+        entries.extend(tagged.map(|(info, colour, representation)| AccuracyEntry {
+            label: info.label.clone(),
+            colour,
+            sign: Marker::Cross,
+            counts: counts(representation),
+        }));
         entries
     }
 

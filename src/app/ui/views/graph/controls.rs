@@ -122,8 +122,7 @@ impl NeuronGraph {
         let field = TextEdit::singleline(&mut self.search)
             .hint_text(if width < 120.0 { "find".to_owned() } else { format!("find a {}", network.noun()) })
             .desired_width(width);
-        let field = ui.add(field);
-        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "find a neuron"));
+        let field = text_field(ui, field, "find a neuron");
         if field.changed() {
             self.found = network.find(&self.search);
         }

@@ -146,9 +146,7 @@ impl GraphTable {
                 }
             }
             let field = TextEdit::singleline(&mut self.filter).hint_text("words, degree>5").desired_width(180.0);
-            let field = ui.add(field);
-            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "filter"));
-            field.on_hover_text(
+            text_field(ui, field, "filter").on_hover_text(
                 "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x, \
                  label:part; a ! before one leaves out. All of them must hold.",
             );

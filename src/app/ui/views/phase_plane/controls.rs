@@ -68,9 +68,7 @@ impl PhasePlane {
         let button = controls_menu(ui, "text", |ui| {
             let hint = "a held-out passage; type a text of your own";
             let edit = TextEdit::singleline(&mut self.text).desired_width(320.0).hint_text(hint);
-            let response = ui.add(edit);
-            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
-            if response.changed() {
+            if text_field(ui, edit, "text to read").changed() {
                 // Another text has other positions.
                 cx.selection.token = None;
             }

@@ -184,7 +184,7 @@ impl PhasePlane {
         }
         let why = self.read.as_ref().and_then(|r| r.learned.as_ref().err());
         let words = why.cloned().unwrap_or_else(|| cx.why_nothing::<QueryKeyPaths>(EMPTY));
-        empty_ui(ui, ui.available_size(), cx.theme, &words);
+        cx.nothing_ui(ui, &words);
     }
 
     /// The tokens that were read, the shown one marked; a click takes another.

@@ -244,10 +244,8 @@ impl PanelView for Race {
         let mut table = Table::new(["variant", "seeds", "step", "tokens", "seconds", "gflop", "loss", "sd"]);
         for racer in racers.iter() {
             for m in &racer.marks {
-                let numbers = [m.tokens, m.seconds, m.gflop, m.loss, m.sd].map(|v| v.to_string());
-                let [tokens, seconds, gflop, loss, sd] = numbers;
-                let (seeds, step) = (racer.seeds.to_string(), m.step.to_string());
-                table.row([racer.label.clone(), seeds, step, tokens, seconds, gflop, loss, sd]);
+                let Mark { step, tokens, seconds, gflop, loss, sd } = m;
+                table.cells(&[&racer.label, &racer.seeds, step, tokens, seconds, gflop, loss, sd]);
             }
         }
         Some(table)

@@ -98,14 +98,8 @@ impl SlowManifold {
 
     fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Background) {
         let Some(made) = self.made.clone() else {
-            let size = ui.available_size();
-            empty_ui(
-                ui,
-                size,
-                cx.theme,
-                "No picture yet: mend the formulas f and g under Slow manifold in the settings.",
-            );
-            return;
+            let words = "No picture yet: mend the formulas f and g under Slow manifold in the settings.";
+            return cx.nothing_ui(ui, words);
         };
         legend_ui(ui, cx.theme);
         let room = ui.available_size();

@@ -1,17 +1,10 @@
 //! Gain on a foreign text that models learn from, against what they forget of their own: a line a variant, a dot
 //! a rate.
 
-use eframe::egui::{Ui, Vec2, vec2};
-
 use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
     telemetry::measurements::{Adaptation, AdaptationArgs},
-    ui::{
-        plot::{Axis, Chart, Line},
-        seed_series::variant_colour,
-        table::Table,
-        view::{Panel, PanelView, ViewCx},
-    },
+    ui::views::prelude::*,
 };
 
 const CHOICES: [usize; 4] = [500, 1000, 2000, 5000];
@@ -28,12 +21,6 @@ impl Default for AdaptationView {
     }
 }
 
-/// Every variant that was asked, with its latest answer.
-fn answers<'a>(cx: &ViewCx<'a>) -> Vec<(usize, &'a Adaptation)> {
-    let of_variant = |v: usize| Some((v, cx.measured::<Adaptation>(v, |_| true)?.value));
-    (0..cx.mirror.variants().len()).filter_map(of_variant).collect()
-}
-
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let x = Axis::new("perplexity saved on the foreign text, %").include(&[0.0]);
     let y = Axis::new("perplexity added on the own text, %").include(&[0.0]);
@@ -41,14 +28,12 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
                      own text again.";
     let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
     let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
-    for (v, found) in answers(cx) {
-        let label = cx.mirror.variant_label(v);
+    for (info, colour, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
         // a model that has diverged has no place on the axes
         let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
         let points: Vec<[f64; 2]> =
             found.settings.iter().map(|s| [at(s.adaptation.mean), at(s.forgetting.mean)]).collect();
-        let line = Line::new(format!("{label}, {}", found.method), variant_colour(cx.mirror, v, cx.theme), points);
-        chart.lines.push(line.dots());
+        chart.add(Line::new(format!("{}, {}", info.label, found.method), colour, points).dots());
     }
     if !chart.lines.is_empty() {
         chart.level("", 0.0);
@@ -93,11 +78,10 @@ impl PanelView for AdaptationView {
             "forgetting_low",
             "forgetting_high",
         ]);
-        for (v, found) in answers(cx) {
-            let label = cx.mirror.variant_label(v);
+        for (info, _, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
             for s in &found.settings {
                 let numbers = [s.adaptation, s.forgetting].into_iter().flat_map(|s| [s.mean, s.low, s.high]);
-                let words = [label.to_owned(), found.method.clone(), s.rate.to_string()];
+                let words = [info.label.clone(), found.method.clone(), s.rate.to_string()];
                 table.row(words.into_iter().chain(numbers.map(|number| number.to_string())));
             }
         }

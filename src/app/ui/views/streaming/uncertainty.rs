@@ -106,8 +106,7 @@ impl View for UncertaintyView {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let found = shown::<Uncertainty>(cx)?.value;
-        let columns = ["text", "told_by", "auroc", "low", "high", "window", "value"];
-        let mut table = Table::new(columns);
+        let mut table = Table::new(["text", "told_by", "auroc", "low", "high", "window", "value"]);
         for text in &found.texts {
             let both = [
                 ("uncertainty", &text.uncertainty, text.by_uncertainty),
@@ -115,9 +114,7 @@ impl View for UncertaintyView {
             ];
             for (name, values, area) in both {
                 for (window, value) in values.iter().enumerate() {
-                    let area = [area.value, area.low, area.high].map(|v| v.to_string());
-                    let head = [text.name.clone(), name.to_owned()].into_iter().chain(area);
-                    table.row(head.chain([window.to_string(), value.to_string()]));
+                    table.cells(&[&text.name, &name, &area.value, &area.low, &area.high, &window, value]);
                 }
             }
         }

@@ -126,8 +126,7 @@ impl PanelView for WarmUpView {
         for text in &m.value.texts {
             let mut rows = |measure: &str, tokens: usize, streamed: &[f64], reset: &[f64]| {
                 for (i, (streamed, reset)) in streamed.iter().zip(reset).enumerate() {
-                    let at = ((i + 1) * tokens).to_string();
-                    table.row([text.name.clone(), measure.to_owned(), at, streamed.to_string(), reset.to_string()]);
+                    table.cells(&[&text.name, &measure, &((i + 1) * tokens), streamed, reset]);
                 }
             };
             rows("perplexity of a window", m.value.window, &text.streamed, &text.reset);

@@ -203,7 +203,7 @@ impl PanelView for Activity {
             let mut table = Table::new(["step", "layer", "x_size", "y_size"]);
             for (step, measured) in history(cx) {
                 for (layer, size) in measured.layers.iter().enumerate().filter_map(|(i, l)| Some((i, l.size?))) {
-                    table.row([step.to_string(), layer.to_string(), size.x.to_string(), size.y.to_string()]);
+                    table.cells(&[&step, &layer, &size.x, &size.y]);
                 }
             }
             return Some(table);
@@ -211,8 +211,7 @@ impl PanelView for Activity {
         let mut table = Table::new(["step", "layer", "x", "y", "x_random", "y_random"]);
         for (step, measured) in history(cx) {
             for (layer, LayerActivity { trained, random_weights, .. }) in measured.layers.iter().enumerate() {
-                let shares = [trained.x, trained.y, random_weights.x, random_weights.y].map(|share| share.to_string());
-                table.row([step.to_string(), layer.to_string()].into_iter().chain(shares));
+                table.cells(&[&step, &layer, &trained.x, &trained.y, &random_weights.x, &random_weights.y]);
             }
         }
         Some(table)

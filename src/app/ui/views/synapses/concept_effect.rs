@@ -55,10 +55,8 @@ pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) 
                    them, beside 39 random ones as active. The view Concept test shows each sentence.";
         ui.label(small("Is it used? Silence".to_owned()).color(cx.theme.secondary));
         for (words, target) in [("the synapse", TargetKind::Synapses), ("its two neurons", TargetKind::Neurons)] {
-            let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
-            if button.on_hover_text(tip).clicked() {
-                cx.ask_now::<ConceptEffect>(variant, &args(search, synapse, target));
-            }
+            let button = Button::new(words).small();
+            cx.ask_button::<ConceptEffect>(ui, button, true, tip, |_| args(search, synapse, target));
         }
         if waits {
             ui.label(small("testing \u{2026}".to_owned()).color(cx.theme.secondary));
@@ -203,15 +201,12 @@ impl View for ConceptEffectView {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<ConceptEffect>()?;
         let mut table = Table::new(["what", "concept", "text", "loss_before", "change"]);
-        for (side, is) in [(&m.with, "1"), (&m.without, "0")] {
+        for (side, is) in [(&m.with, 1), (&m.without, 0)] {
             for ((sentence, loss), change) in side.sentences.iter().zip(side.loss.iter()).zip(side.change.iter()) {
-                let row =
-                    ["sentence".to_owned(), is.to_owned(), sentence.clone(), loss.to_string(), change.to_string()];
-                table.row(row);
+                table.cells(&[&"sentence", &is, sentence, loss, change]);
             }
             for (k, draw) in side.null_draws.iter().enumerate() {
-                let row = ["random".to_owned(), is.to_owned(), k.to_string(), String::new(), draw.to_string()];
-                table.row(row);
+                table.cells(&[&"random", &is, &k, &"", draw]);
             }
         }
         Some(table.finish())

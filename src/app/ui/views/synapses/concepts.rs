@@ -116,11 +116,8 @@ impl Concepts {
             }
             let tip = "Searches this model and three untrained ones beside the training, for a minute or two. \
                        What is found is confirmed on sentences that took no part in the search.";
-            let can_find = cx.can_ask() && !Self::is_searching(cx) && (self.chosen != FILE || file(cx).is_some());
-            let button = ui.add_enabled(can_find, Button::new("Find"));
-            if button.on_hover_text(tip).clicked() {
-                cx.ask_now::<ConceptSearch>(Some(cx.selection.variant), &self.args(cx));
-            }
+            let can_find = !Self::is_searching(cx) && (self.chosen != FILE || file(cx).is_some());
+            cx.ask_button::<ConceptSearch>(ui, Button::new("Find"), can_find, tip, |cx| self.args(cx));
         });
         let source = cx.config.value(CorpusSettings::source);
         let parliament = source.is_ok_and(|source| source.id().starts_with("parliament"));

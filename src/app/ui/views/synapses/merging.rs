@@ -102,12 +102,8 @@ impl View for Merging {
         if stages::are_shown(cx) {
             return stages::subtitle(cx);
         }
-        match cx.answered::<measurements::Merging>() {
-            Some(m) => {
-                format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", m.sample.step, m.sample.about)
-            }
-            None => "held-out loss of two models and of both as one".to_owned(),
-        }
+        let otherwise = "held-out loss of two models and of both as one";
+        cx.answered_subtitle::<measurements::Merging>("held-out loss (nats a token)", otherwise)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

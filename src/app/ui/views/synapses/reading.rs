@@ -311,10 +311,8 @@ impl View for ReadingView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match ShownReading::find(cx) {
-            Some(s) => format!("step {} \u{b7} {}", s.measured.sample.step, s.measured.sample.about),
-            None => "what synapses hold while a text is read".to_owned(),
-        }
+        let shown = ShownReading::find(cx).map(|s| s.measured.sample);
+        sample_subtitle(shown, "", "what synapses hold while a text is read")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -240,14 +240,13 @@ impl View for TraceReadingView {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = self.shown(cx)?;
         let block = self.block(&m)?;
-        let columns = ["place", "token", "is_written", "surprise", "error", "fast", "medium", "slow"];
-        let mut table = Table::new(columns);
-        let at = |values: &[f64], token: usize| values.get(token).copied().unwrap_or(f64::NAN).to_string();
+        let mut table = Table::new(["place", "token", "is_written", "surprise", "error", "fast", "medium", "slow"]);
+        let at = |values: &[f64], token: usize| values.get(token).copied().unwrap_or(f64::NAN);
         for (token, words) in m.sample.tokens.iter().enumerate() {
             let [fast, medium, slow] = block.norms.each_ref().map(|norms| at(norms, token));
-            let is_written = (token >= m.value.prompt).to_string();
+            let is_written = token >= m.value.prompt;
             let (surprise, error) = (at(&m.value.surprise, token), at(&block.error, token));
-            table.row([(token + 1).to_string(), words.clone(), is_written, surprise, error, fast, medium, slow]);
+            table.cells(&[&(token + 1), words, &is_written, &surprise, &error, &fast, &medium, &slow]);
         }
         Some(table.finish())
     }

@@ -52,14 +52,10 @@ impl UnitUsage {
         let mut chart = cx.over_training("unused units", y).empty(cx.why_nothing::<Measured>(
             "Not measured yet. A run counts its units at the start and as it trains: press Space.",
         ));
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let history = cx.history::<Measured>(variant);
+        for (info, colour, history) in cx.histories::<Measured>() {
             let points =
                 over_steps(&history, |m| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64);
-            if points.is_empty() {
-                continue;
-            }
-            chart.add(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
+            chart.add(Line::new(&info.label, colour, points).dots());
         }
         chart
     }
@@ -105,7 +101,7 @@ impl PanelView for UnitUsage {
         let mut table = Table::new(["block", "unit", "usage"]);
         for block in &m.value.blocks {
             for (unit, share) in block.usage.iter().enumerate() {
-                table.row([block.path.clone(), unit.to_string(), share.to_string()]);
+                table.cells(&[&block.path, &unit, share]);
             }
         }
         Some(table)

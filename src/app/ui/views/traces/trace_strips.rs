@@ -181,13 +181,7 @@ impl View for TraceStrips {
         cx.controls_ui(ui, Self::sentence_ui);
         let s = Sentence::from_settings(cx);
         if s.words.is_empty() {
-            crate::ui::plot::empty_ui(
-                ui,
-                ui.available_size(),
-                cx.theme,
-                "Type a sentence above: each word gets a colour.",
-            );
-            return;
+            return cx.nothing_ui(ui, "Type a sentence above: each word gets a colour.");
         }
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &s));
         self.canvas_ui(ui, cx, &s);

@@ -55,10 +55,8 @@ impl WordSwap {
                 if chosen {
                     let mut to = s.swap_to.clone();
                     let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
-                    let response = ui.add(edit).on_hover_text("The word that takes its place.");
-                    response.widget_info(|| {
-                        egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "word to swap in")
-                    });
+                    let response =
+                        text_field(ui, edit, "word to swap in").on_hover_text("The word that takes its place.");
                     if response.changed() && !to.trim().is_empty() {
                         cx.set("traces.swap_to", Value::Text(to.trim().to_owned()));
                     }

@@ -114,11 +114,8 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             let words = if waits { "comparing \u{2026}" } else { "Compare layers and tokens" };
             let tip = "Reads the same text with 1 to 12 layers, where the file does not say how many it has, and in other tokens \
                        that fit the model's number of them. The least loss tells which it was trained with.";
-            let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
-            if button.on_hover_text(tip).clicked() {
-                let args = ReadingCandidatesArgs { window: own_window(cx), ..ReadingCandidatesArgs::default() };
-                cx.ask_now::<ReadingCandidates>(variant, &args);
-            }
+            let args = |cx: &ViewCx<'_>| ReadingCandidatesArgs { window: own_window(cx), ..Default::default() };
+            cx.ask_button::<ReadingCandidates>(ui, Button::new(words).small(), true, tip, args);
             if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
                 ui.label(small_text(words, cx.theme.error));
             }

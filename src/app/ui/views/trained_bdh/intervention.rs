@@ -121,8 +121,7 @@ impl Intervention {
         };
         let set = cx.config.value(setting).unwrap_or_default();
         let mut text = self.names.clone().unwrap_or(set.clone());
-        let response = ui.add(TextEdit::singleline(&mut text).desired_width(140.0).hint_text(hint));
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, name));
+        let response = text_field(ui, TextEdit::singleline(&mut text).desired_width(140.0).hint_text(hint), name);
         if let Some(names) = settled(&response, text, &mut self.names).filter(|names| *names != set) {
             cx.set(setting.name, Value::Text(names));
         }
@@ -253,14 +252,8 @@ impl View for Intervention {
             Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
         for (t, token) in m.sample.tokens.iter().enumerate() {
             let at = |values: &[f64]| values.get(t).map_or(String::new(), f64::to_string);
-            table.row([
-                t.to_string(),
-                token.clone(),
-                at(&m.loss_before),
-                at(&m.loss_after),
-                at(&m.divergence),
-                at(&m.null_divergence),
-            ]);
+            let [before, after] = [&m.loss_before, &m.loss_after].map(|values| at(values));
+            table.cells(&[&t, token, &before, &after, &at(&m.divergence), &at(&m.null_divergence)]);
         }
         Some(table.finish())
     }

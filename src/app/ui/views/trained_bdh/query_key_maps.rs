@@ -207,9 +207,8 @@ impl View for QueryKeyMapsView {
         let token = |t: usize| m.sample.tokens.get(t).cloned().unwrap_or_default();
         for query in 0..matrix.rows {
             for key in 0..query.min(matrix.cols) {
-                let product = matrix.data[query * matrix.cols + key].to_string();
-                let [layer, head, q, k] = [at.layer, at.head, query, key].map(|n| n.to_string());
-                table.row([layer, head, q, token(query), k, token(key), product]);
+                let product = matrix.data[query * matrix.cols + key];
+                table.cells(&[&at.layer, &at.head, &query, &token(query), &key, &token(key), &product]);
             }
         }
         Some(table.finish())

@@ -95,8 +95,7 @@ impl Quantity {
         }
         let is_fine = m.tokens_per_position == 1 && self != Self::Lumping;
         if let Some(token) = cx.selection.token.filter(|t| is_fine && *t < chain.row_entropy.len()) {
-            let token_label = |t: &String| format!("\u{201c}{}\u{201d}", t.replace('\n', "\u{ac}"));
-            chart.upright(m.sample.tokens.get(token).map_or(String::new(), token_label), token as f64);
+            chart.upright(m.sample.tokens.get(token).map_or(String::new(), |t| quoted(t)), token as f64);
         }
         chart
     }

@@ -35,8 +35,7 @@ impl SideBySide {
             }
             ui.label("or a text of your own");
             let edit = TextEdit::singleline(&mut self.prompt.own).desired_width(240.0);
-            let response = ui.add(edit);
-            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to attend in"));
+            text_field(ui, edit, "text to attend in");
         });
         response.on_hover_text(
             "The text that every variant reads: as much of a held-out passage as the run measures by itself, more of it, or a \

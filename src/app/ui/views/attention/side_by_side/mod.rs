@@ -142,7 +142,7 @@ impl View for SideBySide {
         }
         match SelectedHead::from_selection(cx, &columns) {
             Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
-            None => drop(empty_ui(ui, ui.available_size(), cx.theme, &self.prompt.why_nothing(cx))),
+            None => cx.nothing_ui(ui, &self.prompt.why_nothing(cx)),
         }
     }
 

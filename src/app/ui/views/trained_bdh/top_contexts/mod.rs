@@ -101,15 +101,10 @@ impl TopContextsView {
                 FollowedKind::Synapse => Self::synapse_ui(ui, cx),
                 FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
             }
-            let is_waiting = cx.is_waiting_for::<TopContexts>(Some(cx.selection.variant));
             let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
-            let find = ui.add_enabled(cx.can_ask() && is_chosen && !is_waiting, Button::new("Find"));
             let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
                        with the greatest values. The page stays at hand meanwhile.";
-            if find.on_hover_text(tip).clicked() {
-                let args = Self::args(cx);
-                cx.ask_now::<TopContexts>(Some(cx.selection.variant), &args);
-            }
+            cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
         });
     }
 
