@@ -13,6 +13,7 @@ use super::{
     damage, figures, lab_config,
     process::cores,
     settings::{self, Named},
+    trained_run::no_checkpoint,
 };
 use crate::{
     cli::prelude::*,
@@ -235,11 +236,7 @@ impl OpenedRun {
                 let weights = snapshots::read(&folder, path, &Device::Cpu).map_err(Failure::wrong)?;
                 run.load_weights(&weights).map_err(Failure::failed)?;
             }
-            _ => {
-                let shown = folder.display();
-                let words = || format!("{shown} has no checkpoint yet; `orrery resume {shown}` makes one at its end");
-                run.restore(&from.ok_or_else(|| Failure::usage(words()))?).map_err(Failure::failed)?;
-            }
+            _ => run.restore(&from.ok_or_else(|| no_checkpoint(&folder))?).map_err(Failure::failed)?,
         }
         Ok(Self { lab, config, run, folder: Some(folder) })
     }

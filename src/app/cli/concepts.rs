@@ -8,6 +8,7 @@ use super::{
     output::JsonArgs,
     process::on_large_stack,
     settings::{self, Named},
+    trained_run::no_checkpoint,
 };
 use crate::{
     analysis::statistics::mean_sd,
@@ -195,9 +196,7 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan).map_err(Failure::failed)?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
-    let Some(loaded) = loaded else {
-        return Err(Failure::usage(format!("{} has no checkpoint", folder.display())));
-    };
+    let loaded = loaded.ok_or_else(|| no_checkpoint(folder))?;
     run.restore(&loaded.checkpoint).map_err(Failure::failed)?;
     let name = format!("seed {}, step {}", config.seed, run.step);
     finished(run, name)

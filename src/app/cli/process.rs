@@ -1,4 +1,4 @@
-//! Start and end of a process: the allocator's delay, the exit code.
+//! The process with its threads and children: how they begin and end, the allocator's delay, the exit code.
 
 use std::{
     process::{Child, ExitCode},

@@ -23,9 +23,7 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     let (lab, config) = recorded(run)?;
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(|e| words(&e))?;
-    let loaded = loaded.ok_or_else(|| {
-        Failure::usage(format!("{} has no checkpoint yet; `orrery resume` makes one at its end", run.display()))
-    })?;
+    let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
     let ids = || plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>().join(", ");
     let of_variant = |id: &str| plan.variants.iter().find(|v| v.id == id);
     let chosen = match (variant, plan.variants.as_slice()) {
@@ -37,6 +35,12 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
     Ok(Model { spec: chosen.model.clone(), weights: kept.weights })
+}
+
+/// The failure of a command that needs the weights of a run which has none yet.
+pub fn no_checkpoint(run: &Path) -> Failure {
+    let shown = run.display();
+    Failure::usage(format!("{shown} has no checkpoint yet; `orrery resume {shown}` makes one at its end"))
 }
 
 pub fn state_dict_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict, Failure> {

@@ -106,6 +106,14 @@ pub fn t_interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean - half, mean + half))
 }
 
+/// The slope of the least-squares line of `y` over `x`; NaN where `x` does not vary.
+pub fn least_squares_slope(x: &[f64], y: &[f64]) -> f64 {
+    let (mean_x, mean_y) = (mean_sd(x).0, mean_sd(y).0);
+    let along: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let spread: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
+    if spread > 0.0 { along / spread } else { f64::NAN }
+}
+
 /// Pearson's correlation of two samples of equal length; NaN if either does not vary.
 pub fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len()) as f64;

@@ -42,6 +42,15 @@ impl Better {
             Self::Neither => "neither way is better",
         }
     }
+
+    /// The factor by which the best value becomes the least.
+    pub fn sign(self) -> Option<f64> {
+        match self {
+            Self::Lower => Some(1.0),
+            Self::Higher => Some(-1.0),
+            Self::Neither => None,
+        }
+    }
 }
 
 /// The format of a number.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     cli::prelude::*,
     experiments::{seeds::SeedSummary, sweep::exponent},
-    labs::headline::{Better, Headline},
+    labs::headline::Headline,
 };
 
 const FILE: &str = "table.csv";
@@ -98,11 +98,7 @@ impl SweepTable {
     fn best(&self, folder: &SweepFolder) -> Option<(usize, usize)> {
         let objective = folder.sweep.objective.as_ref()?;
         let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
-        let sign = match folder.sweep.lab.headline(&objective.key)?.better {
-            Better::Lower => 1.0,
-            Better::Higher => -1.0,
-            Better::Neither => return None,
-        };
+        let sign = folder.sweep.lab.headline(&objective.key)?.better.sign()?;
         let known =
             self.rows.iter().enumerate().filter_map(|(i, row)| Some((i, sign * row.numbers[column].as_ref()?.mean)));
         let best = known.filter(|(_, v)| v.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::analysis::{
     rank_correlation::spearman,
-    statistics::{correlation, mean_sd},
+    statistics::{correlation, least_squares_slope, mean_sd},
     student::{binomial_tail, mean_above, mean_interval, share_interval, t_exceeded, t_tail},
 };
 
@@ -61,12 +61,12 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
         }
         Statistic::Slope => {
             let (x, y) = along();
-            slope(&x, &y)
+            least_squares_slope(&x, &y)
         }
         Statistic::LogSlope => {
             let (x, y) = along();
             // the logarithm of a number below 0 is NaN and that of 0 is infinite: either leaves no finite slope
-            slope(&x, &y.iter().map(|y| y.ln()).collect::<Vec<f64>>())
+            least_squares_slope(&x, &y.iter().map(|y| y.ln()).collect::<Vec<f64>>())
         }
         Statistic::RankCorrelation => {
             let (x, y) = along();
@@ -83,14 +83,6 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
 /// A number, less the other where there is one.
 pub(super) fn difference(point: &PointNumbers) -> f64 {
     point.number - point.beside.unwrap_or(0.0)
-}
-
-/// The slope of the least-squares line; NaN where `x` does not vary.
-fn slope(x: &[f64], y: &[f64]) -> f64 {
-    let (mean_x, mean_y) = (mean_sd(x).0, mean_sd(y).0);
-    let along: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    let spread: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
-    if spread > 0.0 { along / spread } else { f64::NAN }
 }
 
 /// The values of all seeds that have one.

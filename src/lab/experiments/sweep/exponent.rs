@@ -1,6 +1,6 @@
 //! The exponent of a power law along an axis, with an interval over seeds.
 
-use crate::experiments::seeds::SeedSummary;
+use crate::{analysis::statistics::least_squares_slope, experiments::seeds::SeedSummary};
 
 /// Values of an axis that a fit needs.
 const MIN_VALUES: usize = 3;
@@ -17,11 +17,8 @@ pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     if values.len() < MIN_VALUES {
         return None;
     }
-    let n = points.len() as f64;
-    let logs = || points.iter().map(|(x, y)| (x.ln(), y.ln()));
-    let (mx, my) = logs().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
-    let (xy, xx) = logs().fold((0.0, 0.0), |(xy, xx), (x, y)| (xy + (x - mx) * (y - my), xx + (x - mx) * (x - mx)));
-    Some(xy / xx)
+    let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (x.ln(), y.ln())).unzip();
+    Some(least_squares_slope(&x, &y))
 }
 
 /// One exponent a seed, with mean and interval over them; seeds that have none are left out.

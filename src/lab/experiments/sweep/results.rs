@@ -314,11 +314,7 @@ impl SweepResults {
 
     /// The point that the number is best at; nothing where neither way is better.
     pub fn best(&self, number: usize, as_of: &AsOf) -> Option<usize> {
-        let sign = match self.numbers.get(number)?.better {
-            Better::Lower => 1.0,
-            Better::Higher => -1.0,
-            Better::Neither => return None,
-        };
+        let sign = self.numbers.get(number)?.better.sign()?;
         let known = (0..self.points.len()).filter_map(|i| Some((i, sign * as_of.mean(i)?)));
         known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
     }
