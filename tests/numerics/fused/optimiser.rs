@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const RULE: Coefficients = Coefficients { beta1: 0.9, beta2: 0.95, eps: 1e-8, decay_factor: 0.999, rate: 0.02, root: 0.3, scale: 0.7 };
+const RULE: Coefficients =
+    Coefficients { beta1: 0.9, beta2: 0.95, eps: 1e-8, decay_factor: 0.999, rate: 0.02, root: 0.3, scale: 0.7 };
 
 fn random(rng: &mut ChaCha8Rng, n: usize, dtype: DType) -> Result<Tensor> {
     let values: Vec<f64> = (0..n).map(|_| rng.random_range(-1.5..1.5)).collect();
