@@ -336,7 +336,7 @@ fn a_verdict_speaks_of_ones_own_sets() {
     }
     assert!(ConceptVerdict::new(&question, &random[0], &random[1..]).text.starts_with("No synapse confirmed"));
     // the margin decides what is confirmed, as for the built-in sets
-    let best = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
+    let best = random.iter().map(SearchResult::best_correlation).fold(f64::NAN, f64::max);
     let passes = |s: &FoundSynapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
     let wanted: Vec<usize> = (0..found.synapses.len()).filter(|k| passes(&found.synapses[*k])).collect();
     assert_eq!(verdict.confirmed, wanted);

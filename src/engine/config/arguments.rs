@@ -27,16 +27,16 @@ pub trait Arguments: Default + Clone + PartialEq {
 /// The type of one argument: a setting, or an optional one.
 pub trait Argument: Clone {
     /// The type of its value.
-    type Of: Setting;
+    type Value: Setting;
 
     /// The given value, if any.
-    fn given(&self) -> Option<&Self::Of>;
+    fn given(&self) -> Option<&Self::Value>;
     /// The argument that has this value.
-    fn from_setting(value: Self::Of) -> Self;
+    fn from_setting(value: Self::Value) -> Self;
 }
 
 impl<T: Setting + Clone> Argument for T {
-    type Of = T;
+    type Value = T;
 
     fn given(&self) -> Option<&T> {
         Some(self)
@@ -48,7 +48,7 @@ impl<T: Setting + Clone> Argument for T {
 }
 
 impl<T: Setting + Clone> Argument for Option<T> {
-    type Of = T;
+    type Value = T;
 
     fn given(&self) -> Option<&T> {
         self.as_ref()
@@ -62,13 +62,13 @@ impl<T: Setting + Clone> Argument for Option<T> {
 /// The knob of an argument.
 pub fn argument_knob<A: Argument>(name: &'static str, tip: &'static str, default: &A) -> Knob {
     let default = default.given().map_or(Value::Text(String::new()), Setting::to_value);
-    Knob::new(name, name, A::Of::range(), default).tip(tip)
+    Knob::new(name, name, A::Value::range(), default).tip(tip)
 }
 
 /// Limits the values of an argument.
-pub fn limit_argument<A: Argument<Of: Number>>(knob: &mut Knob, _: &A, range: RangeInclusive<A::Of>) {
+pub fn limit_argument<A: Argument<Value: Number>>(knob: &mut Knob, _: &A, range: RangeInclusive<A::Value>) {
     let (least, most) = range.into_inner();
-    knob.range = A::Of::between(least, most);
+    knob.range = A::Value::between(least, most);
 }
 
 /// Refuses a name that is no argument of the probe.

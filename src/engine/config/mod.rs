@@ -59,23 +59,23 @@ fn current_name(key: &str) -> &str {
 }
 
 fn renamed_values<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Value>, D::Error> {
-    let values = BTreeMap::<String, Written>::deserialize(from)?;
+    let values = BTreeMap::<String, RecordedValue>::deserialize(from)?;
     Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), value.into())).collect())
 }
 
 /// A value of a recorded setting; one that is none of ours, such as a list, is taken as its text.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum RecordedValue {
     Value(Value),
     Other(serde_json::Value),
 }
 
-impl From<Written> for Value {
-    fn from(written: Written) -> Self {
+impl From<RecordedValue> for Value {
+    fn from(written: RecordedValue) -> Self {
         match written {
-            Written::Value(value) => value,
-            Written::Other(json) => Self::Text(json.to_string()),
+            RecordedValue::Value(value) => value,
+            RecordedValue::Other(json) => Self::Text(json.to_string()),
         }
     }
 }

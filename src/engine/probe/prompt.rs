@@ -60,6 +60,17 @@ pub(super) fn one_text(ids: &[u32], device: &Device) -> Result<Tensor> {
     Tensor::from_slice(ids, (1, ids.len()), device)
 }
 
+/// The ids of a batch of texts, each padded at its end with 0 to the longest, whose length is returned too. In a causal model
+/// the padding changes nothing before it.
+pub(super) fn padded<T: AsRef<[u32]>>(texts: &[T]) -> (Vec<u32>, usize) {
+    let longest = texts.iter().map(|text| text.as_ref().len()).max().unwrap_or(0);
+    let ids = texts.iter().flat_map(|text| {
+        let text = text.as_ref();
+        text.iter().copied().chain(std::iter::repeat_n(0, longest - text.len()))
+    });
+    (ids.collect(), longest)
+}
+
 /// The logits after the last token, of `(1, T, V)`.
 pub(super) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
     host::to_f32(&logits.narrow(1, logits.dim(1)? - 1, 1)?)
@@ -90,4 +101,15 @@ pub(super) fn likely_tokens(row: &[f32], corpus: &Corpus, count: usize) -> Vec<L
         probability: f64::from((row[id] - top).exp() / total),
     };
     statistics::largest(row, count).into_iter().map(likely).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::padded;
+
+    #[test]
+    fn texts_are_padded_at_their_ends() {
+        assert_eq!(padded(&[vec![1, 2, 3], vec![4]]), (vec![1, 2, 3, 4, 0, 0], 3));
+        assert_eq!(padded::<Vec<u32>>(&[]), (vec![], 0));
+    }
 }

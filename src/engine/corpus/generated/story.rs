@@ -181,7 +181,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
     let mut pieces = vec![piece(fact, Role::Fact)];
     let questions = (len.saturating_sub(told) / block(spacing, measure)).max(1);
     let first = told;
-    let mut fill = Fill::new(&mut writer, scene, measure);
+    let mut fill = FillerSentences::new(&mut writer, scene, measure);
     for i in 0..questions {
         let ask = asks[i % asks.len()];
         // The blocks share the window evenly and the last ends with it.
@@ -206,7 +206,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
 }
 
 /// Chooses filler sentences so that they come out even.
-struct Fill<'a> {
+struct FillerSentences<'a> {
     filler: &'a [String],
     measure: &'a dyn Fn(&str) -> usize,
     /// True where so many tokens can be filled exactly, as far as one try of each sentence shows.
@@ -214,7 +214,7 @@ struct Fill<'a> {
     recent: Vec<usize>,
 }
 
-impl<'a> Fill<'a> {
+impl<'a> FillerSentences<'a> {
     fn new(writer: &mut Writer, scene: &'a Scene, measure: &'a dyn Fn(&str) -> usize) -> Self {
         let tries = scene.filler.iter();
         let lengths: Vec<usize> = tries.map(|f| measure(&format!(" {}", writer.sentence(f)))).collect();

@@ -5,14 +5,14 @@ use candle_core::{Result, Tensor};
 use super::{FastSlow, net::Net};
 use crate::nn::Tap;
 
-/// The way through the cycles.
+/// The passes of a cycle, and the cycles that gradients pass through.
 #[derive(Clone, Copy)]
 pub(super) struct Cycles {
     /// Fast passes of a cycle.
     pub(super) passes: usize,
     /// The first cycle that gradients pass through.
     pub(super) learned_from: usize,
-    /// With gradients.
+    /// True if the cycles are passed with gradients.
     pub(super) learn: bool,
 }
 

@@ -43,7 +43,8 @@ impl Probe for ConceptEffectProbe {
             return Ok(vec![]);
         }
         let (concept, rows, follows) = followed(cx, model, args)?;
-        let run = Test { model, rows: &rows, device: cx.device, readings: args.draws + 3, progress: cx.progress };
+        let run =
+            EffectReader { model, rows: &rows, device: cx.device, readings: args.draws + 3, progress: cx.progress };
         let before = run.losses(None, 0)?;
         let own = difference(&run.losses(Some(&asked.change), 1)?, &before);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
@@ -90,8 +91,8 @@ fn row_text(corpus: &Corpus, row: &FollowUp) -> String {
     format!("{} | {}", corpus.decode(&row.ids[..row.from]), corpus.decode(&row.ids[row.from..]))
 }
 
-/// The rows read as the model is, or under a change.
-struct Test<'a> {
+/// Reads the rows with the model as it is, or under a change.
+struct EffectReader<'a> {
     model: &'a dyn SynapseModel,
     rows: &'a [FollowUp],
     device: &'a Device,
@@ -100,7 +101,7 @@ struct Test<'a> {
     progress: Progress<'a>,
 }
 
-impl Test<'_> {
+impl EffectReader<'_> {
     /// Mean loss of what follows each row, nats a token. `number`: which of all readings this is.
     fn losses(&self, change: Option<&Intervention>, number: usize) -> Result<Vec<f64>> {
         let progress = self.progress.piece(number, self.readings);

@@ -7,7 +7,7 @@ use crate::{
         Class,
         labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
-    probe::prelude::*,
+    probe::{prelude::*, prompt::padded},
 };
 
 /// Every seventh sentence is tested; seven is prime to the numbers of frames and languages, so that all take part.
@@ -52,9 +52,7 @@ fn likelihoods(
 ) -> Result<Vec<f64>> {
     let from = corpus.encode(&sentence.text).len().max(1);
     let rows: Vec<Vec<u32>> = said.iter().map(|s| corpus.encode(&format!("{} {s}", sentence.text))).collect();
-    let t = rows.iter().map(Vec::len).max().unwrap_or(1);
-    let ids: Vec<u32> =
-        rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
+    let (ids, t) = padded(&rows);
     let logits = model.token_model()?.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
     let v = logits.dim(2)?;
     let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;

@@ -2,7 +2,12 @@
 //! full sigma is never formed.
 
 use super::question::ConceptSentence;
-use crate::{config::choices, models::capabilities::TextReader, probe::prelude::*, telemetry::Synapse};
+use crate::{
+    config::choices,
+    models::capabilities::TextReader,
+    probe::{prelude::*, prompt::padded},
+    telemetry::Synapse,
+};
 
 /// Values of activations (one kind, one layer) that a batch may hold.
 const AT_ONCE: usize = 1 << 22;
@@ -76,15 +81,11 @@ impl SentenceReader<'_> {
             let room = (AT_ONCE / shape.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
             let (which, after) = rest.split_at(room.min(rest.len()));
             rest = after;
-            let t = which.iter().map(|&i| items[i].ids.len()).max().unwrap_or(1);
-            let (mut ids, mut mask, mut tokens) = (vec![], vec![], vec![]);
-            for &i in which {
-                let own = &items[i].ids;
-                ids.extend(own.iter().copied().chain(std::iter::repeat_n(0, t - own.len())));
-                mask.extend((0..t).map(|s| f32::from(u8::from(s < own.len()))));
-                tokens.push(own.len() as f32);
-            }
-            // Causal: what pads the end changes nothing before it.
+            let texts: Vec<&[u32]> = which.iter().map(|&i| items[i].ids.as_slice()).collect();
+            let (ids, t) = padded(&texts);
+            let tokens: Vec<f32> = texts.iter().map(|text| text.len() as f32).collect();
+            let is_read = |text: &&[u32], s: usize| f32::from(u8::from(s < text.len()));
+            let mask: Vec<f32> = texts.iter().flat_map(|text| (0..t).map(move |s| is_read(text, s))).collect();
             let tap = reader.rows(&ids, which.len())?.tap;
             let mask = Tensor::from_slice(&mask, (which.len(), t, 1), self.device)?;
             f(&ReadBatch { which, mask, tokens, tap, neurons: shape.neurons })?;

@@ -42,9 +42,9 @@ pub(super) fn answers(
 }
 
 /// A graph at every size: the first so many of its edges by falling strength.
-struct Ranked(Vec<(u32, u32, f32)>);
+struct RankedEdges(Vec<(u32, u32, f32)>);
 
-impl Ranked {
+impl RankedEdges {
     fn new(factors: &Factors, question: &GraphQuery, most: usize) -> Result<Self> {
         let Strongest { mut edges, .. } = factors.strongest(most, question.sign, &factors.product()?.spread())?;
         edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
@@ -63,12 +63,12 @@ fn measured(
     seed: u64,
     progress: Progress<'_>,
 ) -> Result<measurements::GraphModularity> {
-    let model = Ranked::new(factors, question, most)?;
+    let model = RankedEdges::new(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
     // nothing that large: the little there is
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
-    let thin = Ranked::new(&factors.random(false, seed ^ 1), question, most)?;
-    let matched = Ranked::new(&factors.random(true, seed ^ 2), question, most)?;
+    let thin = RankedEdges::new(&factors.random(false, seed ^ 1), question, most)?;
+    let matched = RankedEdges::new(&factors.random(true, seed ^ 2), question, most)?;
     // A search takes about as long as the graph has edges.
     let (work, done) = (5 * sizes.iter().sum::<usize>(), Cell::new(0));
     let q = |edges: &[Edge]| -> Result<f64> {

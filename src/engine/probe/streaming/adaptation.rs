@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::{
     fast_weights::numbers,
-    reading::{StreamReader, TokenCosts, nats},
+    reading::{StreamReader, TokenCosts, nats, perplexity_added},
     texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::statistics::{difference, mean, t_interval},
+    analysis::statistics::mean,
     models::{
         Trainable,
         capabilities::{FastWeightRule, TextStream},
@@ -74,7 +74,7 @@ impl Probe for AdaptationProbe {
             Ok(AdaptationSetting {
                 rate: *rate,
                 adaptation: saved(&plain.foreign, &learned.foreign),
-                forgetting: added(&plain.own, &learned.own),
+                forgetting: perplexity_added(&plain.own, &learned.own),
             })
         };
         let found = Adaptation {
@@ -125,17 +125,9 @@ impl Costs {
     }
 }
 
-/// The share by which perplexity is higher with `changed` than with `plain`.
-pub(super) fn added(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
-    let differences = difference(changed, plain);
-    let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
-    let share = |nats: f64| nats.exp() - 1.0;
-    ShareWithInterval { mean: share(mean(&differences)), low: share(low), high: share(high) }
-}
-
-/// The share by which it is lower.
+/// The share by which perplexity is lower with `changed` than with `plain`.
 fn saved(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
-    let ShareWithInterval { mean, low, high } = added(plain, changed);
+    let ShareWithInterval { mean, low, high } = perplexity_added(plain, changed);
     ShareWithInterval { mean: -mean, low: -high, high: -low }
 }
 
@@ -215,10 +207,10 @@ mod tests {
     #[test]
     fn shares_are_of_perplexity() {
         let (plain, changed) = ([2.0, 3.0], [2.0 + 2f64.ln(), 3.0 + 2f64.ln()]);
-        assert!((added(&plain, &changed).mean - 1.0).abs() < 1e-12);
+        assert!((perplexity_added(&plain, &changed).mean - 1.0).abs() < 1e-12);
         let saved = saved(&changed, &plain);
         assert!((saved.mean - 0.5).abs() < 1e-12 && saved.low <= saved.mean && saved.mean <= saved.high, "{saved:?}");
-        assert!(added(&[1.0], &[1.0]).low.is_nan(), "one stream has no interval");
+        assert!(perplexity_added(&[1.0], &[1.0]).low.is_nan(), "one stream has no interval");
     }
 
     #[test]

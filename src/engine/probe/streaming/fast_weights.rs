@@ -2,8 +2,7 @@
 //! and what remains of the model without the trained weights.
 
 use super::{
-    adaptation::added,
-    reading::{StreamReader, TokenCosts},
+    reading::{StreamReader, TokenCosts, perplexity_added},
     texts::{StreamSizes, StreamTexts},
 };
 use crate::{
@@ -118,7 +117,7 @@ impl RuleSweep<'_> {
         for (text, baseline) in self.baseline.iter().enumerate() {
             let mut stream = self.model.stream_with_fast_weights(rule);
             let costs = self.reader.read_all(text, stream.as_mut(), progress.piece(text, self.baseline.len()))?;
-            let change = added(&baseline.by_stream(), &costs.by_stream());
+            let change = perplexity_added(&baseline.by_stream(), &costs.by_stream());
             found.perplexity.0.push(costs.perplexity());
             found.change.0.push(change.mean);
             found.change_low.0.push(change.low);

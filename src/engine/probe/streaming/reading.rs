@@ -6,9 +6,10 @@ use candle_core::D;
 
 use super::texts::{StreamText, StreamTexts};
 use crate::{
-    analysis::statistics::mean,
+    analysis::statistics::{difference, mean, t_interval},
     models::capabilities::TextStream,
     probe::{prelude::*, prompt::log_probs_at},
+    telemetry::measurements::ShareWithInterval,
 };
 
 /// Tokens of each stream that are read at once.
@@ -104,6 +105,14 @@ pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(D::Minus1)?;
     let log_probs = candle_nn::ops::log_softmax(&logits.reshape((targets.len(), vocab))?, D::Minus1)?;
     Ok(log_probs_at(&log_probs, targets)?.iter().map(|l| -l).collect())
+}
+
+/// The share by which perplexity is higher with `changed` than with `plain`.
+pub(super) fn perplexity_added(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
+    let differences = difference(changed, plain);
+    let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
+    let share = |nats: f64| nats.exp() - 1.0;
+    ShareWithInterval { mean: share(mean(&differences)), low: share(low), high: share(high) }
 }
 
 #[cfg(test)]

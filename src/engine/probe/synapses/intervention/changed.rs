@@ -6,7 +6,10 @@ use candle_core::{D, bail};
 use crate::{
     analysis::statistics::greatest,
     models::capabilities::{Intervention, State},
-    probe::{prelude::*, prompt::next_log_probs},
+    probe::{
+        prelude::*,
+        prompt::{next_log_probs, padded},
+    },
 };
 
 /// Tokens read at once.
@@ -117,17 +120,14 @@ pub(in crate::probe) fn continuation(
     Ok(ForwardPass::run(model, ids, None, length, device, progress)?.continuation)
 }
 
-/// Log-probabilities `(B, T, V)` of rows that begin anew, each padded at its end to the longest: what pads changes nothing
-/// before it.
+/// Log-probabilities `(B, T, V)` of rows that begin anew, each padded at its end to the longest.
 pub(in crate::probe) fn read_rows(
     model: &dyn SynapseModel,
     rows: &[&[u32]],
     change: Option<&Intervention>,
     device: &Device,
 ) -> Result<Tensor> {
-    let t = rows.iter().map(|r| r.len()).max().unwrap_or(0);
-    let ids: Vec<u32> =
-        rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
+    let (ids, t) = padded(rows);
     let mut state = State::empty(model.shape(), rows.len(), device)?;
     let logits = read(model, &Tensor::from_vec(ids, (rows.len(), t), device)?, &mut state, change)?;
     candle_nn::ops::log_softmax(&logits, D::Minus1)
