@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::settings;
+use super::{
+    checkpoint_names::{checkpoints, named_as_checkpoints},
+    settings,
+};
 use crate::{
     cli::prelude::*,
     nn::weights::Weights,
@@ -25,39 +28,14 @@ pub struct StepFile {
 const STEP_KEYS: [&str; 9] =
     ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
 
-/// The endings of files of trained weights.
-pub const CHECKPOINT_ENDINGS: [&str; 3] = ["safetensors", "pt", "pth"];
-
 /// No more are taken: each is copied into the run.
 const MAX_CHECKPOINTS: usize = 500;
-
-/// True if a folder that belongs to no run has checkpoints in it.
-pub fn is_series(folder: &Path) -> bool {
-    folder.is_dir()
-        && !folder.join("config.toml").is_file()
-        && !folder.join("run.json").is_file()
-        && checkpoints(folder).next().is_some()
-}
-
-fn checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    named_as_checkpoints(folder).filter(|path| path.is_file())
-}
 
 /// What is named as a checkpoint and can be none: a pipe, a device, a socket, a folder, a link that leads nowhere.
 fn left_out(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = named_as_checkpoints(folder).filter(|path| !path.is_file()).collect();
     paths.sort();
     paths
-}
-
-fn named_as_checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = files::entries(folder).into_iter().flatten();
-    entries.map(|e| e.path()).filter(|path| is_named_as_checkpoint(path))
-}
-
-/// True if a file is a checkpoint's by its ending.
-pub fn is_named_as_checkpoint(path: &Path) -> bool {
-    CHECKPOINT_ENDINGS.iter().any(|ending| output::has_ending(path, ending))
 }
 
 /// The step in a file's name: its last number. `ckpt_0500.pt`, `step-500-epoch.pt` and `model500.safetensors` are of step 500.
@@ -224,13 +202,6 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", path("step-4.safetensors")).unwrap();
         assert_eq!(checkpoints(dir.path()).collect::<Vec<_>>(), [path("step-1.pt")]);
         assert_eq!(left_out(dir.path()), ["step-2.pt", "step-3.pt", "step-4.safetensors"].map(path));
-    }
-
-    #[test]
-    fn a_checkpoint_alone_is_known_as_one_in_a_folder() {
-        let is_checkpoint = |name: &str| is_named_as_checkpoint(Path::new(name));
-        assert!(is_checkpoint("a.pt") && is_checkpoint("A.SAFETENSORS"));
-        assert!(!is_checkpoint("a.txt") && !is_checkpoint("pt"));
     }
 
     #[test]

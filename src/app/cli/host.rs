@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fmt::Display};
 
 use super::{
-    checkpoint_series::CHECKPOINT_ENDINGS,
+    checkpoint_names::CHECKPOINT_ENDINGS,
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},

@@ -3,6 +3,7 @@
 
 mod activations;
 mod ask;
+mod checkpoint_names;
 mod checkpoint_series;
 mod choice;
 mod claims;

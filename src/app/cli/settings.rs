@@ -1,6 +1,6 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use super::{Settings, checkpoint_series, sweep_names::is_sweep};
+use super::{Settings, checkpoint_names, sweep_names::is_sweep};
 use crate::{
     cli::prelude::*,
     experiments::permalink::{Link, Permalink},
@@ -83,7 +83,7 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
             Ok(Named::Sweep(path.to_owned()))
         } else if let Some(run) = run_of_checkpoints(path) {
             Ok(Named::Run(run))
-        } else if checkpoint_series::is_series(path) {
+        } else if checkpoint_names::is_series(path) {
             Ok(Named::Series(path.to_owned()))
         } else {
             Err(SettingsError::NoRunFolder(path.to_owned()))
@@ -96,7 +96,7 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if path.extension().is_some_and(|e| e == "toml") {
         return config_file(path);
     }
-    if checkpoint_series::is_named_as_checkpoint(path) {
+    if checkpoint_names::is_named_as_checkpoint(path) {
         let (lab, config) = with_checkpoint(path)?;
         return Ok(Named::Config(lab, config));
     }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     OpenArgs,
-    checkpoint_series::is_series,
+    checkpoint_names::is_series,
     display,
     graph_events::{GraphReading, is_certainly_graph},
     headless,

@@ -4,7 +4,7 @@
 use super::follow::{self, FollowOptions, FollowOutcome};
 use crate::{
     cli::{
-        checkpoint_series,
+        checkpoint_names, checkpoint_series,
         continuation::{self, Continuation},
         other_logs,
         prelude::*,
@@ -71,7 +71,7 @@ pub(super) fn replay(
     commands: &Receiver<Command>,
     process: Option<Process>,
 ) -> Result<(), String> {
-    let is_series = checkpoint_series::is_series(folder);
+    let is_series = checkpoint_names::is_series(folder);
     let recorded = match is_series {
         true => Some(record_series(folder, out, inbox, process.as_ref())?),
         false => other_logs::imported(folder, out).map_err(|e| e.words)?,

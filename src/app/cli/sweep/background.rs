@@ -82,7 +82,7 @@ impl Background {
     }
 }
 
-/// In a group of its own, so that a signal to the window's does not reach it and one to it reaches its runs.
+/// In a group of its own, so that a signal to the window's does not reach it.
 fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
     files::make_folder_inside(folder, LOGS)?;
     let log = files::create_inside(folder, Path::new(LOGS).join(LOG))?;

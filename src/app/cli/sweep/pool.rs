@@ -3,21 +3,27 @@
 
 use std::{
     io::{self, Write as _},
-    process::{Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use super::{
     super::interrupt::{self, INTERRUPTED},
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
-use crate::{cli::prelude::*, experiments::run_table::RowState};
+use crate::{
+    cli::{prelude::*, process::terminate},
+    experiments::run_table::RowState,
+};
 
 /// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;
+/// Time between two looks at whether a run has ended.
+const POLL: Duration = Duration::from_millis(50);
 
 /// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
 pub fn is_full(folder: &Path) -> bool {
@@ -35,7 +41,6 @@ fn is_no_room(error: &io::Error) -> bool {
 /// # Errors
 /// If the process was asked to end, or the disk is full: what was being made has a checkpoint then, as far as there was room.
 pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize, Failure> {
-    // The terminal interrupts the processes of the runs as well as this one.
     let (stopping, full) = (interrupt::asked_to_end(), AtomicBool::new(false));
     let (waiting, ended, failed) = (Mutex::new(numbers.iter()), AtomicUsize::new(0), AtomicUsize::new(0));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -47,7 +52,7 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                     next().filter(|_| !stopping.load(Ordering::SeqCst) && !full.load(Ordering::SeqCst))
                 {
                     let name = tasks.get(*number).map(|task| task_name(*task)).unwrap_or_default();
-                    let outcome = make(sweep, *number, &name);
+                    let outcome = make(sweep, *number, &name).and_then(|child| wait(child, &stopping));
                     let count = ended.fetch_add(1, Ordering::SeqCst) + 1;
                     let said = match outcome {
                         Ok(status) if status.success() => "finished".to_owned(),
@@ -88,16 +93,34 @@ fn full_disk_message(sweep: &SweepFolder) -> String {
     )
 }
 
-fn make(sweep: &SweepFolder, number: usize, name: &str) -> std::io::Result<ExitStatus> {
+/// Waits for a run to end; once the sweep is asked to end it is asked too, and ends with a checkpoint. Without signals the
+/// console has asked it already.
+fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
+    let mut is_asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stopping.load(Ordering::SeqCst) && !is_asked {
+            is_asked = true;
+            if cfg!(unix) {
+                terminate(&mut child, true);
+            }
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Begins a run. Its process leads a group of its own: a signal from a terminal or to the group of the sweep reaches the
+/// sweep alone, which asks each run once. Asked twice, a run would end without a checkpoint.
+fn make(sweep: &SweepFolder, number: usize, name: &str) -> io::Result<Child> {
     files::make_folder_inside(&sweep.path, LOGS)?;
     let log = files::create_inside(&sweep.path, Path::new(LOGS).join(format!("{name}.txt")))?;
     let said = log.try_clone()?;
-    Command::new(std::env::current_exe()?)
-        .arg("sweep")
-        .arg(&sweep.path)
-        .args(["--task", &number.to_string()])
-        .stdin(Stdio::null())
-        .stdout(log)
-        .stderr(said)
-        .status()
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("sweep").arg(&sweep.path).args(["--task", &number.to_string()]);
+    command.stdin(Stdio::null()).stdout(log).stderr(said);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn()
 }

@@ -1,0 +1,45 @@
+//! The names by which files of trained weights, and folders of them, are recognised.
+
+use std::path::{Path, PathBuf};
+
+use super::output;
+use crate::files;
+
+/// The endings of files of trained weights.
+pub const CHECKPOINT_ENDINGS: [&str; 3] = ["safetensors", "pt", "pth"];
+
+/// True if a file is a checkpoint's by its ending.
+pub fn is_named_as_checkpoint(path: &Path) -> bool {
+    CHECKPOINT_ENDINGS.iter().any(|ending| output::has_ending(path, ending))
+}
+
+/// True if a folder that belongs to no run has checkpoints in it.
+pub fn is_series(folder: &Path) -> bool {
+    folder.is_dir()
+        && !folder.join("config.toml").is_file()
+        && !folder.join("run.json").is_file()
+        && checkpoints(folder).next().is_some()
+}
+
+/// The files of a folder that are checkpoints by their ending.
+pub fn checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    named_as_checkpoints(folder).filter(|path| path.is_file())
+}
+
+/// All in a folder that has the ending of a checkpoint, also what can be none: a pipe, a folder, a link that leads nowhere.
+pub fn named_as_checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = files::entries(folder).into_iter().flatten();
+    entries.map(|e| e.path()).filter(|path| is_named_as_checkpoint(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_alone_is_known_as_one_in_a_folder() {
+        let is_checkpoint = |name: &str| is_named_as_checkpoint(Path::new(name));
+        assert!(is_checkpoint("a.pt") && is_checkpoint("A.SAFETENSORS"));
+        assert!(!is_checkpoint("a.txt") && !is_checkpoint("pt"));
+    }
+}
