@@ -66,8 +66,10 @@ impl AlibiGptSpec {
         let past = (window as f64).min(every.saturating_sub(1) as f64 * step.tokens);
         let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
         let scores = step.positions() * self.heads as f64 * (step.tokens + past);
-        // each layer keeps its scores; all share their bias, which is that of one row; going back holds some of one layer besides
-        let kept = layers * (block + 6.0 * scores) + scores / step.rows;
+        // each layer keeps its scores; all share their bias, which is that of one row, and their mask, that of one head; going
+        // back holds some of one layer besides
+        let bias = scores / step.rows * (1.0 + 1.0 / self.heads as f64);
+        let kept = layers * (block + 6.0 * scores) + bias;
         let activations = memory.activations + kept + 4.0 * scores + 2.0 * carried;
         StepMemory { weights: memory.weights + carried, activations, ..memory }
     }

@@ -13,11 +13,12 @@ use crate::{
 };
 
 /// Another model of the same weights and runtime parameters, which may be changed while the one that is asked stays as it is.
+/// The seed is that of its dropout.
 ///
 /// # Errors
 /// If the device has no memory for it.
-pub(super) fn copy_of(model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
-    let mut copy = model.spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
+pub(super) fn copy_of(model: &dyn Trainable, seed: u64, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
+    let mut copy = model.spec().build(cx.corpus.vocab(), seed, cx.device)?;
     for (name, weight) in model.params().iter() {
         copy.params().load(name, weight.as_tensor())?;
     }
@@ -94,7 +95,7 @@ mod tests {
         assert!(model.set_runtime_param("u0", 0.7) && !model.set_runtime_param("u4", 0.7));
         let progress = Progress::none();
         let cx = ProbeInputs { step: 0, corpus: &corpus, texts: &[], device: &device, seed: 8, progress };
-        let copy = copy_of(model.as_ref(), &cx)?;
+        let copy = copy_of(model.as_ref(), cx.seed, &cx)?;
         assert_eq!(logits(copy.as_ref())?, logits(model.as_ref())?);
         assert_ne!(logits(copy.as_ref())?, uncontrolled);
         Ok(())

@@ -170,7 +170,8 @@ pub fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
 }
 
-/// ALiBi's bias and the causal mask of the scores of the last T of S tokens; every layer of a model has the same.
+/// ALiBi's bias and the causal mask of the scores of the last T of S tokens: that of all layers with
+/// the same heads, window and past.
 #[derive(Debug, Clone)]
 pub struct ScoreBias {
     alibi: Option<Tensor>, // (H, T, S)

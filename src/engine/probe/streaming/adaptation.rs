@@ -165,7 +165,7 @@ impl Learner<'_> {
 
     /// By a copy of the model, window by window; every window of the foreign text is read and then learned from at this rate.
     fn fine_tuned(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
-        let mut copy = copy_of(self.model, self.cx)?;
+        let mut copy = copy_of(self.model, 0, self.cx)?;
         let Phases { foreign, after, .. } = self.phases.clone();
         let foreign = self.windows(copy.as_mut(), FOREIGN, foreign, rate, progress.piece(0, 2))?;
         let own = self.windows(copy.as_mut(), OWN, after, None, progress.piece(1, 2))?;

@@ -79,8 +79,10 @@ mod tests {
             let args = [("text", Value::Text(text.to_owned()))];
             Ok(testing::measured::<LogitLens>(&LogitLensProbe, model, &corpus, &args)?.loss.0)
         };
-        assert!(losses(model.as_mut(), "a")?.iter().all(|loss| loss.is_nan()));
-        assert!(losses(model.as_mut(), "ab")?.iter().all(|loss| *loss > 0.0));
+        // after each of two layers, and at the end
+        let (one, two) = (losses(model.as_mut(), "a")?, losses(model.as_mut(), "ab")?);
+        assert!(one.len() == 3 && one.iter().all(|loss| loss.is_nan()), "{one:?}");
+        assert!(two.len() == 3 && two.iter().all(|loss| *loss > 0.0), "{two:?}");
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ pub fn keep(question: u64, model: FrozenModel) {
 
 /// The model as it is now, weights and runtime parameters.
 pub fn copy(model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
-    Ok(FrozenModel { step: cx.step, weights: copy_of(model, cx)? })
+    Ok(FrozenModel { step: cx.step, weights: copy_of(model, cx.seed, cx)? })
 }
 
 /// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by
