@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use eframe::egui::{self, Vec2, vec2};
-use egui_tiles::{Container, Tile, TileId, Tiles, Tree};
+use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tiles, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -71,6 +71,8 @@ pub struct Tiling {
     /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty where nothing is
     /// known of them.
     panes: Vec<LabPane>,
+    /// The area that the tiles had in the last frame, points.
+    room: Option<Vec2>,
     /// One view a tile, made when first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
@@ -86,29 +88,92 @@ impl Tiling {
     }
 
     pub fn from_layout(tree: Layout) -> Self {
-        Self { tree, panes: vec![], views: HashMap::new(), selected: None, maximised: None, numbers: HashMap::new() }
+        let (views, numbers) = (HashMap::new(), HashMap::new());
+        Self { tree, panes: vec![], room: None, views, selected: None, maximised: None, numbers }
     }
 
     /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read, fewer
-    /// stand side by side and the rest are tabs. What is in front stays so. An arrangement that the user has made is
-    /// left as it is. True if something changed.
+    /// stand side by side and the rest are tabs. What is in front stays so, above all what is selected, and views that were
+    /// opened as tabs stay tabs of their tiles. An arrangement that the user has made is left as it is. True if something
+    /// changed.
     pub fn fit(&mut self, lab: &str, room: Vec2) -> bool {
-        let wanted = Arrangement::for_room(&self.panes, room);
-        let is = |arrangement| is_arranged_as(&self.tree, &initial(lab, &self.panes, arrangement));
-        if self.panes.is_empty() || is(wanted) || !Arrangement::ALL.into_iter().any(is) {
+        self.room = Some(room);
+        if self.panes.is_empty() {
             return false;
         }
-        let mut layout = initial(lab, &self.panes, wanted);
-        let opening = initial(lab, &self.panes, Arrangement::Whole).active_tiles();
+        let as_arranged = |arrangement| initial(lab, &self.panes, arrangement);
+        let is = |tree: &Layout, arrangement| is_arranged_as(tree, &as_arranged(arrangement));
+        let wanted = Arrangement::for_room(&self.panes, room);
+        if is(&self.tree, wanted) {
+            return false;
+        }
+        let mut layout = as_arranged(wanted);
+        let Some((own, added)) = self.without_added(&layout) else { return false };
+        if is(&own, wanted) || !Arrangement::ALL.into_iter().any(|arrangement| is(&own, arrangement)) {
+            return false;
+        }
+        // an added tab gets another id, because a container may have its former one now
+        let (mut renamed, mut views) = (HashMap::new(), vec![]);
+        for tab in added {
+            let id = layout.tiles.insert_pane(Pane { view: tab.view });
+            stack(&mut layout, id, tab.host);
+            views.extend(self.views.remove(&tab.id).map(|view| (id, view)));
+            renamed.insert(tab.id, id);
+        }
+        let renamed = |id: TileId| renamed.get(&id).copied().unwrap_or(id);
+        let (selected, maximised) = (self.selected.map(renamed), self.maximised.map(renamed));
+        let opening = as_arranged(Arrangement::Whole).active_tiles();
         let mut front = self.tree.active_tiles();
         front.retain(|id| self.tree.tiles.get_pane(id).is_some());
-        // of two that become tabs of one tile, one that was brought to the front stays there, else the first
-        front.sort_by_key(|id| (!opening.contains(id), std::cmp::Reverse(id.0)));
+        let mut front: Vec<TileId> = front.into_iter().map(renamed).collect();
+        // of two that become tabs of one tile, the one that was brought to the front stays there, else the first
+        front.sort_by_key(|id| (selected == Some(*id), !opening.contains(id), std::cmp::Reverse(id.0)));
         for id in front {
             layout.make_active(|tile, _| tile == id);
         }
         self.replace(layout);
+        self.views.extend(views);
+        self.numbers = self.numbers.drain().map(|(id, number)| (renamed(id), number)).collect();
+        (self.selected, self.maximised) = (selected, maximised);
         true
+    }
+
+    /// Fits a layout that was put in place for the area of the last frame.
+    pub fn fit_again(&mut self, lab: &str) {
+        if let Some(room) = self.room {
+            self.fit(lab, room);
+        }
+    }
+
+    /// The layout without the tabs that were added to the lab's own tiles, and these; `None` if one stands elsewhere.
+    fn without_added(&self, own: &Layout) -> Option<(Layout, Vec<AddedTab>)> {
+        let is_own =
+            |id: &TileId| own.tiles.get_pane(id).is_some_and(|pane| self.tree.tiles.get_pane(id) == Some(pane));
+        let (mut layout, mut added) = (self.tree.clone(), vec![]);
+        let panes = self.tree.tiles.iter().filter_map(|(id, tile)| match tile {
+            Tile::Pane(pane) if !is_own(id) => Some((*id, pane.view.clone())),
+            _ => None,
+        });
+        let mut others: Vec<(TileId, String)> = panes.collect();
+        others.sort_by_key(|(id, _)| id.0);
+        for (id, view) in others {
+            if self.tree.tiles.is_visible(id) {
+                let host = self.tabs_with(id).into_iter().find(is_own)?;
+                added.push(AddedTab { id, view, host });
+            }
+            layout.set_visible(id, true);
+            layout.remove_recursively(id);
+        }
+        layout.simplify(&simplification());
+        Some((layout, added))
+    }
+
+    /// The views that are in front where the page has room for all tiles, in reading order.
+    pub fn in_front_of_large_page(&self, lab: &str) -> Vec<String> {
+        let mut large = Self::from_layout(self.tree.clone());
+        large.panes.clone_from(&self.panes);
+        large.fit(lab, Vec2::INFINITY);
+        large.in_front()
     }
 
     /// Puts another layout in place, as undo does; views whose tiles stay keep what they show. Returns the one before.
@@ -239,7 +304,7 @@ impl Tiling {
     fn open(&mut self, view: &str, host: Option<TileId>) -> TileId {
         let id = self.tree.tiles.insert_pane(Pane { view: view.to_owned() });
         match (host, self.tree.root) {
-            (Some(host), _) => self.stack(id, host),
+            (Some(host), _) => stack(&mut self.tree, id, host),
             (None, Some(root)) if self.tree.tiles.get_container(root).is_some() => {
                 self.tree.move_tile_to_container(id, root, usize::MAX, true);
             }
@@ -247,22 +312,6 @@ impl Tiling {
             (None, None) => self.tree.root = Some(id),
         }
         id
-    }
-
-    /// Makes a new tile a tab of the tile `host`.
-    fn stack(&mut self, id: TileId, host: TileId) {
-        let tiles = &mut self.tree.tiles;
-        let parent = tiles.parent_of(host);
-        match parent.and_then(|parent| tiles.get_mut(parent)) {
-            Some(Tile::Container(Container::Tabs(tabs))) => tabs.add_child(id),
-            _ => {
-                let tabs = tiles.insert_tab_tile(vec![host, id]);
-                match parent.and_then(|parent| tiles.get_mut(parent)) {
-                    Some(Tile::Container(container)) => _ = container.replace_child(host, tabs),
-                    _ => self.tree.root = Some(tabs),
-                }
-            }
-        }
     }
 
     /// The tiles that stand in tabs with this one, itself among them.
@@ -342,6 +391,34 @@ impl Tiling {
         self.views.remove(&tile);
         self.selected = self.selected.filter(|t| *t != tile);
         self.maximised = self.maximised.filter(|t| *t != tile);
+    }
+}
+
+/// A view that was opened as a tab of one of the lab's own tiles.
+struct AddedTab {
+    id: TileId,
+    view: String,
+    host: TileId,
+}
+
+/// A container of one tile is replaced by that; a pane needs no tabs.
+pub fn simplification() -> SimplificationOptions {
+    SimplificationOptions { all_panes_must_have_tabs: false, ..SimplificationOptions::default() }
+}
+
+/// Makes a new tile a tab of the tile `host`.
+fn stack(tree: &mut Layout, id: TileId, host: TileId) {
+    let tiles = &mut tree.tiles;
+    let parent = tiles.parent_of(host);
+    match parent.and_then(|parent| tiles.get_mut(parent)) {
+        Some(Tile::Container(Container::Tabs(tabs))) => tabs.add_child(id),
+        _ => {
+            let tabs = tiles.insert_tab_tile(vec![host, id]);
+            match parent.and_then(|parent| tiles.get_mut(parent)) {
+                Some(Tile::Container(container)) => _ = container.replace_child(host, tabs),
+                _ => tree.root = Some(tabs),
+            }
+        }
     }
 }
 

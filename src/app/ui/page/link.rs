@@ -17,7 +17,7 @@ pub fn link(page: &Page) -> Permalink {
         config: page.config.clone(),
         restrictions: page.restrictions.clone(),
         step: is_of_run.then(|| page.shown_step()),
-        views: page.tiling.in_front(),
+        views: page.tiling.in_front_of_large_page(page.lab.id),
         selection: LinkSelection {
             variant: variants.get(selection.variant).filter(|_| selection.variant > 0).map(|v| v.id.clone()),
             layer: selection.layer.clone(),

@@ -192,3 +192,42 @@ impl Tiling {
         self.in_order().into_iter().find(|(_, v)| v == view).expect("it is open").0
     }
 }
+
+/// A view from the list *More views* is a tab; the page still fits, and what is in front or selected stays.
+#[test]
+fn tabs_that_were_added_move_with_their_tile() {
+    let (large, low, tiny) = (egui::vec2(720.0, 640.0), egui::vec2(720.0, 500.0), egui::vec2(500.0, 400.0));
+    for first in [large, low, tiny] {
+        let mut t = Tiling::new("x", &panes());
+        t.fit("x", first);
+        t.number();
+        t.show("e");
+        t.number();
+        assert!(!t.fit("x", first), "it fits as it is");
+        for room in [large, low, tiny, low, large] {
+            t.fit("x", room);
+            t.number();
+            let mut open: Vec<String> = t.in_order().into_iter().map(|(_, view)| view).collect();
+            open.sort();
+            assert_eq!(open, ["a", "b", "c", "e"], "{first} {room}");
+            assert_eq!(t.selected, Some(t.by_view("e")), "{first} {room}");
+            assert!(t.in_front().contains(&"e".to_owned()), "{first} {room}");
+            assert_eq!(t.by_number().last().map(|(number, _, view)| (*number, view.as_str())), Some((4, "e")));
+        }
+        assert_eq!(t.in_front().len(), 3, "{first}");
+        t.close(t.by_view("e"));
+        assert!(t.fit("x", tiny), "what was closed is in no one's way");
+        assert_eq!(t.in_order().len(), 3);
+    }
+}
+
+/// A link names what is in front where there is room, so that it closes nothing on a large page.
+#[test]
+fn a_small_page_knows_what_a_large_one_shows() {
+    let mut t = Tiling::new("x", &panes());
+    t.fit("x", egui::vec2(500.0, 400.0));
+    assert_eq!(t.in_front(), ["a"]);
+    assert_eq!(t.in_front_of_large_page("x"), ["a", "b", "c"]);
+    t.close(t.by_view("b"));
+    assert_eq!(t.in_front_of_large_page("x"), ["a"], "the user has closed a tile");
+}

@@ -31,6 +31,7 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
         PageAction::ShowView(id) => page.tiling.show(id),
         PageAction::ResetLayout => {
             page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
+            page.tiling.fit_again(page.lab.id);
             page.tiling.forget_numbers();
         }
         PageAction::PinRun => {

@@ -6,7 +6,7 @@ use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, T
 use super::Stage;
 use crate::ui::{
     panels::prelude::*,
-    tiling::{GAP, Pane},
+    tiling::{GAP, Pane, simplification},
 };
 
 impl Behavior<Pane> for Stage<'_> {
@@ -77,7 +77,7 @@ impl Behavior<Pane> for Stage<'_> {
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
-        SimplificationOptions { all_panes_must_have_tabs: false, ..Default::default() }
+        simplification()
     }
 
     fn close_button_outer_size(&self) -> f32 {

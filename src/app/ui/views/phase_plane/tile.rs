@@ -99,7 +99,9 @@ impl PhasePlane {
         }
         let room = ui.available_size();
         let is_beside = room.x > 1.3 * room.y || room.y < MIN_ABOVE_NUMBERS;
-        let high = numbers::height(is_beside, self.has_details);
+        // without the button that opens them, the details are there; a picture has none
+        let has_details = self.has_details || cx.has_controls && !cx.shows_controls();
+        let high = numbers::height(is_beside, has_details);
         let size = match is_beside {
             true => vec2((room.x - STACKED_WIDTH - 10.0).max(140.0), room.y.max(high + 22.0)),
             false => room,
@@ -118,7 +120,7 @@ impl PhasePlane {
         let mut side = child(ui, words);
         let details = cx.shows_controls().then_some(&mut self.has_details);
         own_numbers_ui(&mut side, cx.theme, shown, is_beside, details);
-        if self.has_details {
+        if has_details {
             numbers_ui(&mut side, cx.theme, shown, of_model, is_beside);
         }
         if is_beside {

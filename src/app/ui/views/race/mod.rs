@@ -208,7 +208,7 @@ impl PanelView for Race {
     }
 
     fn has_foot(&self, is_empty: bool) -> bool {
-        !is_empty
+        !is_empty || self.over != RaceAxis::Tokens
     }
 
     fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -217,9 +217,11 @@ impl PanelView for Race {
         self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, is_empty: bool) -> f32 {
-        let rows = HEAD + ROW * self.racers(cx).len() as f32;
-        if is_empty { 0.0 } else { rows.min(0.45 * room.y) }
+    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+        let racers = self.racers(cx);
+        // an axis that no racer has leaves the chart empty, and the table as it is
+        let has_rows = racers.iter().any(|racer| !racer.marks.is_empty());
+        if has_rows { (HEAD + ROW * racers.len() as f32).min(0.45 * room.y) } else { 0.0 }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {

@@ -70,7 +70,7 @@ impl View for Merging {
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| stages::stages_ui(ui, cx));
             return;
         }
-        Self::ask_ui(ui, cx);
+        cx.dials_ui(ui, Self::ask_ui);
         let Some(measured) = cx.answered::<measurements::Merging>() else {
             let words = "Two models with the same width, heads and layers become one with the neurons of both. Nothing has been merged yet.";
             ui.label(RichText::new(words).color(cx.theme.secondary));

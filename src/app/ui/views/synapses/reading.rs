@@ -169,7 +169,7 @@ impl ReadingView {
     /// replace one another.
     fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &ShownReading<'_>) {
         let request = shown.measured.sample.request;
-        if request == self.played || !cx.has_controls {
+        if request == self.played || !cx.shows_controls() {
             return;
         }
         self.played = request;

@@ -81,7 +81,7 @@ impl PanelView for WordSwap {
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Self::words_ui(ui, cx);
+        cx.dials_ui(ui, Self::words_ui);
     }
 
     fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {

@@ -213,7 +213,9 @@ impl View for Card {
             if is_warning {
                 ui.label(RichText::new(&words).color(cx.theme.warm));
             }
-            cx.controls_ui(ui, |ui, cx| fold_ui(ui, cx.theme, "Details", &mut self.has_details));
+            if cx.shows_controls() {
+                fold_ui(ui, cx.theme, "Details", &mut self.has_details);
+            }
             // a picture has nothing to open
             if self.has_details || !cx.shows_controls() {
                 details_ui(ui, cx, m.value);

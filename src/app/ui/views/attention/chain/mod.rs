@@ -170,8 +170,8 @@ impl View for AttentionChainView {
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, m));
         let figures = facts::large_figures(m.value, self.quantity);
         large_figures_ui(ui, cx.theme, &figures, Sense::hover());
-        if facts::is_usual(m.value) {
-            cx.controls_ui(ui, |ui, cx| fold_ui(ui, cx.theme, "Details", &mut self.has_details));
+        if facts::is_usual(m.value) && cx.shows_controls() {
+            fold_ui(ui, cx.theme, "Details", &mut self.has_details);
         }
         // a picture has nothing to open, and what is unusual about a chain is always said
         if self.has_details || !cx.shows_controls() || !facts::is_usual(m.value) {
