@@ -134,21 +134,21 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
     assert!(said(&again).contains("every run of"), "{}", said(&again));
 }
 
-/// As `kill`, systemd and `timeout` do it: only the sweep itself has the signal.
+/// As `kill` does it: only the sweep itself has the signal.
 #[cfg(unix)]
 #[test]
 fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
     let here = with_spec(&SPEC.replace("\"train.steps\" = 12", "\"train.steps\" = 1000000"));
     let here = here.path();
     let sweep = command(here, &["sweep", "rates.toml", "--jobs", "2"]).stderr(Stdio::piped()).spawn().unwrap();
+    let ask = Asked(sweep.id().to_string());
     let begun = Instant::now();
     let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
     while !(here.join("sweeps/rates/runs").is_dir() && runs(here).len() == 2 && runs(here).iter().all(has_checkpoint)) {
         assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint came");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let sent = Command::new("kill").arg(sweep.id().to_string()).status().unwrap();
-    assert!(sent.success());
+    drop(ask);
     let output = sweep.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));
     assert!(said(&output).contains("--missing"), "{}", said(&output));
@@ -156,6 +156,15 @@ fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
     for run in runs(here) {
         let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
         assert!(events.lines().last().unwrap().contains("stopped"), "{events}");
+    }
+}
+
+/// The process of this number is asked to end, also if the test fails before.
+struct Asked(String);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(&self.0).status();
     }
 }
 

@@ -1,18 +1,22 @@
 //! Ctrl-C and the system's requests to end (SIGINT, SIGTERM, SIGHUP): whoever is at work is asked to stop, which ends a
-//! run with a checkpoint. Asked a second time, the process ends at once.
+//! run with a checkpoint. Asked a second time, a second later or more, the process ends at once.
 
 use std::{
     process,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use super::terminal::notice;
 
 /// The exit code that a shell reports for a command ended by Ctrl-C (128 + SIGINT).
 pub const INTERRUPTED: u8 = 130;
+
+/// Requests to end that come within this time are one.
+const ONE_WISH: Duration = Duration::from_secs(1);
 
 type StopHandler = Box<dyn Fn() + Send>;
 
@@ -50,7 +54,13 @@ pub fn is_impatient() -> bool {
 }
 
 fn interrupted() {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let first = *FIRST.get_or_init(Instant::now);
     if ASKED.swap(true, Ordering::SeqCst) {
+        // one wish may come twice: by a terminal that closes, or by systemd and by the sweep that a run belongs to
+        if first.elapsed() < ONE_WISH {
+            return;
+        }
         IMPATIENT.store(true, Ordering::SeqCst);
         process::exit(i32::from(INTERRUPTED));
     }

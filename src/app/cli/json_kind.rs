@@ -14,6 +14,11 @@ use crate::{cli::prelude::*, files::check_memory, ui::host::FileContent};
 /// Keys that tell one kind from another.
 const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
 
+/// True if a file is longer than a graph may be, or than there is memory for one of its keys.
+pub fn is_too_large(path: &Path) -> bool {
+    path.metadata().is_ok_and(|of| of.len() > MAX_BYTES || check_memory(of.len()).is_err())
+}
+
 /// # Errors
 /// In words, if the file cannot be read or is no JSON.
 pub fn kind_of(path: &Path) -> Result<FileContent, String> {

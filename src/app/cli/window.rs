@@ -88,9 +88,12 @@ fn outcome(end: WindowEnd) -> Result<(), Failure> {
     }
 }
 
-/// JSON with nodes and links; any other is something else.
+/// JSON with nodes and links; any other is something else. What is too large to be looked at is refused by the reader of
+/// graphs.
 fn is_graph_json(path: &Path) -> bool {
-    path.is_file() && output::has_ending(path, "json") && json_kind::kind_of(path) == Ok(FileContent::Graph)
+    path.is_file()
+        && output::has_ending(path, "json")
+        && (json_kind::is_too_large(path) || json_kind::kind_of(path) == Ok(FileContent::Graph))
 }
 
 /// The window, until it closes and every run in it has ended its record: also when the display goes away.

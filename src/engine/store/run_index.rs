@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs,
     io::{BufWriter, Write},
     path::Path,
@@ -105,14 +106,14 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
 ///
 /// # Errors
 /// If the system refuses to list it.
-pub fn run_folders(runs: &Path) -> Result<Vec<String>, StoreError> {
+pub fn run_folders(runs: &Path) -> Result<Vec<OsString>, StoreError> {
     if !runs.exists() {
         return Ok(vec![]);
     }
     let entries = files::entries(runs).at("list the runs in", runs)?;
-    let mut names: Vec<String> = entries
+    let mut names: Vec<OsString> = entries
         .filter(|e| !e.file_name().to_string_lossy().starts_with('.') && is_run(&e.path()))
-        .filter_map(|e| e.file_name().into_string().ok())
+        .map(|e| e.file_name())
         .collect();
     names.sort();
     Ok(names)

@@ -59,7 +59,8 @@ pub fn list_with_progress(
     told: impl FnOnce(&[RunRow]),
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Listing, StoreError> {
-    let names = run_index::run_folders(runs)?;
+    let names = run_index::run_folders(runs)?.into_iter().filter_map(|name| name.into_string().ok());
+    let names: Vec<String> = names.collect();
     let mut index = RunIndex::<RunRow>::open(runs, &version());
     let (mut rows, mut stale) = (vec![], vec![]);
     for name in &names {

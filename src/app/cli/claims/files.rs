@@ -129,7 +129,8 @@ pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failur
 pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>, Failure> {
     rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let meant = did_you_mean(id, rows.iter().map(|row| row.claim.id.as_str()));
-        Failure::usage(format!("there is no claim `{id}`{meant} `orrery claims` lists them"))
+        let stop = if meant.is_empty() { ";" } else { "" };
+        Failure::usage(format!("there is no claim `{id}`{meant}{stop} `orrery claims` lists them"))
     })
 }
 

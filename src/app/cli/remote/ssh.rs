@@ -18,7 +18,7 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, bounded};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
-use super::{Address, POLL};
+use super::{super::stream::BEAT, Address, POLL};
 use crate::cli::{
     failure::Failure,
     process::{spawn, terminate},
@@ -217,15 +217,15 @@ impl Ssh {
     /// `max_silence` is an error of the frames.
     pub fn connect(&self, mut command: Command, input: &[u8], max_silence: Duration) -> Result<Option<Frames>, String> {
         let connecting = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
+        // held while it starts, so that whoever ends this finds the child or keeps it from being started
+        let mut held = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_over() {
             return Ok(None);
         }
         let mut child = command.spawn().map_err(|e| format!("`ssh` cannot be run: {e}"))?;
         let (to_shell, out) = (child.stdin.take(), child.stdout.take());
-        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
-        if self.is_over() {
-            self.end();
-        }
+        *held = Some(child);
+        drop(held);
         if let Some(mut to_shell) = to_shell {
             // an `ssh` that does not take it says why itself
             let _ = to_shell.write_all(input);
@@ -298,7 +298,11 @@ impl Read for Output {
             return Ok(read);
         }
         let next = match self.has_begun {
-            true => self.chunks.recv_timeout(self.max_silence),
+            true => match self.chunks.recv_timeout(self.max_silence) {
+                // this process and its `ssh` may have been stopped meanwhile, and what came in waits to be read
+                Err(RecvTimeoutError::Timeout) => self.chunks.recv_timeout(2 * BEAT),
+                next => next,
+            },
             false => self.chunks.recv().map_err(RecvTimeoutError::from),
         };
         match next {

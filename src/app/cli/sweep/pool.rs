@@ -57,6 +57,10 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                     let said = match outcome {
                         Ok(status) if status.success() => "finished".to_owned(),
                         Ok(status) if status.code() == Some(i32::from(INTERRUPTED)) => "stopped".to_owned(),
+                        // before it could listen
+                        Ok(status) if status.code().is_none() && stopping.load(Ordering::SeqCst) => {
+                            "stopped".to_owned()
+                        }
                         outcome => {
                             failed.fetch_add(1, Ordering::SeqCst);
                             full.fetch_or(is_full(&sweep.path), Ordering::SeqCst);
