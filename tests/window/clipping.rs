@@ -92,7 +92,7 @@ impl Desk {
         let begun = Instant::now();
         while !holds(self.harness.state()) {
             let problem = self.harness.state().page().and_then(|p| p.problem.as_ref());
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}; {problem:?}");
+            assert!(begun.elapsed() < Duration::from_secs(300), "waited in vain: {what}; {problem:?}");
             self.harness.step();
             std::thread::sleep(Duration::from_millis(3));
         }

@@ -242,6 +242,7 @@ fn the_tab_in_front_stays_in_sight() {
     for width in [1280.0, 1024.0, 1180.0, 900.0] {
         d.harness.set_size(vec2(width, 800.0));
         d.steps(30);
+        let selected = d.page().tiling.selected.expect("it stays selected");
         let tiles = &d.page().tiling.tree.tiles;
         let bar = tiles.parent_of(selected).and_then(|bar| tiles.rect(bar)).expect("it is a tab");
         let tabs = d.harness.query_all_by_role(Role::Button).filter(|node| {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use eframe::egui::{self, Vec2, vec2};
+use eframe::egui::{self, Vec2};
 use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tiles, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -29,39 +29,38 @@ pub const GAP: f32 = 8.0;
 enum Arrangement {
     /// As the lab says.
     Whole,
-    /// The first tile, and beside it the others as tabs of the second.
-    Beside,
-    /// The first tile, and below it the others as tabs of the second.
-    Below,
-    /// Every view a tab of one tile.
-    Single,
+    /// The first tiles row by row, and the others as tabs of the last place.
+    Grid { columns: usize, rows: usize },
 }
 
 impl Arrangement {
-    const ALL: [Self; 4] = [Self::Whole, Self::Beside, Self::Below, Self::Single];
+    /// No grid has more columns or more rows.
+    const MOST: usize = 3;
 
     /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::LEAST_TILE`]). A lab
     /// that has none side by side needs the whole width for each.
     fn for_room(panes: &[LabPane], room: Vec2) -> Self {
         let tall = panes.iter().filter(|pane| pane.place == Place::Tall).count();
-        let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut of_row: BTreeMap<usize, usize> = BTreeMap::new();
         for pane in panes {
             if let Place::Tile { row } = pane.place {
-                *rows.entry(row).or_default() += 1;
+                *of_row.entry(row).or_default() += 1;
             }
         }
-        let (wide, high) = (tall + rows.values().max().unwrap_or(&0), rows.len().max(1));
-        let holds = |wide: usize, high: usize| {
-            let count = vec2(wide as f32, high as f32);
-            let needed = count * plot::LEAST_TILE + (count - Vec2::splat(1.0)) * GAP;
-            room.x >= needed.x && room.y >= needed.y
-        };
-        match () {
-            () if holds(wide, high) => Self::Whole,
-            () if wide > 1 && holds(2, 1) => Self::Beside,
-            () if holds(1, 2) => Self::Below,
-            () => Self::Single,
+        let (wide, high) = (tall + of_row.values().max().unwrap_or(&0), of_row.len().max(1));
+        let fitting = |room: f32, least: f32| ((room + GAP) / (least + GAP)) as usize;
+        let columns = fitting(room.x, plot::LEAST_TILE.x);
+        let rows = fitting(room.y, plot::LEAST_TILE.y);
+        if columns >= wide && rows >= high {
+            return Self::Whole;
         }
+        let columns = columns.clamp(1, Self::MOST);
+        Self::Grid { columns: if wide > 1 { columns } else { 1 }, rows: rows.clamp(1, Self::MOST) }
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        let grids = (1..=Self::MOST).flat_map(|columns| (1..=Self::MOST).map(move |rows| Self::Grid { columns, rows }));
+        std::iter::once(Self::Whole).chain(grids)
     }
 }
 
@@ -93,7 +92,7 @@ impl Tiling {
     }
 
     /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read, fewer
-    /// stand side by side and the rest are tabs. What is in front stays so, above all what is selected, and views that were
+    /// stand on the page and the rest are tabs. What is in front stays so, above all what is selected, and views that were
     /// opened as tabs stay tabs of their tiles. An arrangement that the user has made is left as it is. True if something
     /// changed.
     pub fn fit(&mut self, lab: &str, room: Vec2) -> bool {
@@ -109,7 +108,7 @@ impl Tiling {
         }
         let mut layout = as_arranged(wanted);
         let Some((own, added)) = self.without_added(&layout) else { return false };
-        if is(&own, wanted) || !Arrangement::ALL.into_iter().any(|arrangement| is(&own, arrangement)) {
+        if is(&own, wanted) || !Arrangement::all().any(|arrangement| is(&own, arrangement)) {
             return false;
         }
         // an added tab gets another id, because a container may have its former one now
@@ -463,26 +462,28 @@ fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout {
     if places.is_empty() {
         return Tree::empty(id);
     }
-    let root = if arrangement == Arrangement::Whole {
-        let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
-        let rows = places.into_values().map(|beside| {
-            let beside = tabbed(beside, &mut tiles);
-            joined(&mut tiles, beside, Tiles::insert_horizontal_tile)
-        });
-        let rows: Vec<TileId> = rows.collect();
-        if !rows.is_empty() {
-            columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
+    let root = match arrangement {
+        Arrangement::Whole => {
+            let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
+            let rows = places.into_values().map(|beside| {
+                let beside = tabbed(beside, &mut tiles);
+                joined(&mut tiles, beside, Tiles::insert_horizontal_tile)
+            });
+            let rows: Vec<TileId> = rows.collect();
+            if !rows.is_empty() {
+                columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
+            }
+            joined(&mut tiles, columns, Tiles::insert_horizontal_tile)
         }
-        joined(&mut tiles, columns, Tiles::insert_horizontal_tile)
-    } else {
-        let mut few: Vec<Vec<TileId>> = places.into_values().flatten().collect();
-        let rest = few.split_off(few.len().min(usize::from(arrangement != Arrangement::Single)));
-        few.push(rest.concat());
-        few.retain(|tabs| !tabs.is_empty());
-        let few = tabbed(few, &mut tiles);
-        match arrangement {
-            Arrangement::Below => joined(&mut tiles, few, Tiles::insert_vertical_tile),
-            _ => joined(&mut tiles, few, Tiles::insert_horizontal_tile),
+        Arrangement::Grid { columns, rows } => {
+            let mut few: Vec<Vec<TileId>> = places.into_values().flatten().collect();
+            let rest = few.split_off(few.len().min(columns * rows - 1)).concat();
+            few.extend((!rest.is_empty()).then_some(rest));
+            let few = tabbed(few, &mut tiles);
+            let rows =
+                few.chunks(columns).map(|beside| joined(&mut tiles, beside.to_vec(), Tiles::insert_horizontal_tile));
+            let rows: Vec<TileId> = rows.collect();
+            joined(&mut tiles, rows, Tiles::insert_vertical_tile)
         }
     };
     Tree::new(id, root, tiles)

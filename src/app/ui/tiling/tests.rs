@@ -231,3 +231,17 @@ fn a_small_page_knows_what_a_large_one_shows() {
     t.close(t.by_view("b"));
     assert_eq!(t.in_front_of_large_page("x"), ["a"], "the user has closed a tile");
 }
+
+/// Five tiles in rows of three, as a run of another program has them: four stand where there is room for two by two.
+#[test]
+fn many_tiles_stand_in_a_grid() {
+    let panes: Vec<LabPane> =
+        ["a", "b", "c", "d", "e"].iter().enumerate().map(|(i, v)| LabPane::tile(v, i / 3)).collect();
+    let mut t = Tiling::new("x", &panes);
+    assert!(t.fit("x", egui::vec2(720.0, 640.0)));
+    assert_eq!(t.in_front(), ["a", "b", "c", "d"]);
+    assert!(t.fit("x", egui::vec2(1100.0, 400.0)));
+    assert_eq!(t.in_front(), ["a", "b", "c"], "three beside one another");
+    assert!(t.fit("x", egui::vec2(1100.0, 640.0)));
+    assert_eq!(t.in_front().len(), 5);
+}

@@ -159,8 +159,10 @@ impl View for GeneratorView {
             (pictures, vec2(room.x - 2.0 * (pictures.x + GAP), room.y))
         } else {
             let wide = ((room.x - GAP) / 2.0).floor();
-            // they are square, with their labels
-            let pictures = vec2(wide, (0.62 * room.y).floor().min(wide + LABELS).max(60.0));
+            // they are square, with their labels, and leave its least height to the chart
+            let chart = GAP + plot::least_height(ui.ctx());
+            let high = (0.62 * room.y).min(wide + LABELS).min(room.y - chart).max(0.4 * room.y).floor();
+            let pictures = vec2(wide, high.max(60.0));
             (pictures, vec2(room.x, (room.y - pictures.y - GAP).max(40.0)))
         };
         let chart = Self::chart(cx, state);
