@@ -153,7 +153,7 @@ impl SolveSummary {
             let x = x.clamp(rect.left() + 18.0, rect.right() - 18.0);
             painter.text(pos2(x, foot + 3.0), Align2::CENTER_TOP, words, theme::numbers(), theme.secondary);
         }
-        let head = "fewest evaluations by the ladder, over the first step h_init (log)";
+        let head = "fewest evaluations by the ladder, over h_init (log)";
         painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, theme::small(), theme.secondary);
         let x = across(self.h_init);
         painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
