@@ -1,16 +1,16 @@
 //! The arrangement of views: the saved layout and the living views in it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use eframe::egui::{self, Vec2};
-use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tiles, Tree};
+use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    plot,
-    view::{View, ViewEntry},
-};
-use crate::labs::{Pane as LabPane, Place};
+use self::arrangement::{Arrangement, initial, is_arranged_as};
+use super::view::{View, ViewEntry};
+use crate::labs::Pane as LabPane;
+
+mod arrangement;
 
 /// A tile's content, by the id of its view.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,54 +24,14 @@ pub type Layout = Tree<Pane>;
 /// The gap between two tiles, points.
 pub const GAP: f32 = 8.0;
 
-/// The arrangement of a lab's tiles that the page has room for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Arrangement {
-    /// As the lab says.
-    Whole,
-    /// The first tiles row by row, and the others as tabs of the last place.
-    Grid { columns: usize, rows: usize },
-}
-
-impl Arrangement {
-    /// No grid has more columns or more rows.
-    const MOST: usize = 3;
-
-    /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::LEAST_TILE`]). A lab
-    /// that has none side by side needs the whole width for each.
-    fn for_room(panes: &[LabPane], room: Vec2) -> Self {
-        let tall = panes.iter().filter(|pane| pane.place == Place::Tall).count();
-        let mut of_row: BTreeMap<usize, usize> = BTreeMap::new();
-        for pane in panes {
-            if let Place::Tile { row } = pane.place {
-                *of_row.entry(row).or_default() += 1;
-            }
-        }
-        let (wide, high) = (tall + of_row.values().max().unwrap_or(&0), of_row.len().max(1));
-        let fitting = |room: f32, least: f32| ((room + GAP) / (least + GAP)) as usize;
-        let columns = fitting(room.x, plot::LEAST_TILE.x);
-        let rows = fitting(room.y, plot::LEAST_TILE.y);
-        if columns >= wide && rows >= high {
-            return Self::Whole;
-        }
-        let columns = columns.clamp(1, Self::MOST);
-        Self::Grid { columns: if wide > 1 { columns } else { 1 }, rows: rows.clamp(1, Self::MOST) }
-    }
-
-    fn all() -> impl Iterator<Item = Self> {
-        let grids = (1..=Self::MOST).flat_map(|columns| (1..=Self::MOST).map(move |rows| Self::Grid { columns, rows }));
-        std::iter::once(Self::Whole).chain(grids)
-    }
-}
-
 /// The tiles of a lab's page.
 pub struct Tiling {
     pub tree: Layout,
     /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty where nothing is
     /// known of them.
     panes: Vec<LabPane>,
-    /// The area that the tiles had in the last frame, points.
-    room: Option<Vec2>,
+    /// The area that the tiles had in the last frame, points, and their layout for it.
+    fitted: Option<(Vec2, Layout)>,
     /// One view a tile, made when first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
@@ -88,7 +48,7 @@ impl Tiling {
 
     pub fn from_layout(tree: Layout) -> Self {
         let (views, numbers) = (HashMap::new(), HashMap::new());
-        Self { tree, panes: vec![], room: None, views, selected: None, maximised: None, numbers }
+        Self { tree, panes: vec![], fitted: None, views, selected: None, maximised: None, numbers }
     }
 
     /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read, fewer
@@ -96,7 +56,17 @@ impl Tiling {
     /// opened as tabs stay tabs of their tiles. An arrangement that the user has made is left as it is. True if something
     /// changed.
     pub fn fit(&mut self, lab: &str, room: Vec2) -> bool {
-        self.room = Some(room);
+        let is_fitted = |(area, layout): &(Vec2, Layout)| *area == room && *layout == self.tree;
+        if self.fitted.as_ref().is_some_and(is_fitted) {
+            return false;
+        }
+        let is_changed = self.arrange(lab, room);
+        self.fitted = Some((room, self.tree.clone()));
+        is_changed
+    }
+
+    /// See [`Tiling::fit`].
+    fn arrange(&mut self, lab: &str, room: Vec2) -> bool {
         if self.panes.is_empty() {
             return false;
         }
@@ -139,7 +109,7 @@ impl Tiling {
 
     /// Fits a layout that was put in place for the area of the last frame.
     pub fn fit_again(&mut self, lab: &str) {
-        if let Some(room) = self.room {
+        if let Some((room, _)) = self.fitted {
             self.fit(lab, room);
         }
     }
@@ -418,86 +388,6 @@ fn stack(tree: &mut Layout, id: TileId, host: TileId) {
                 _ => tree.root = Some(tabs),
             }
         }
-    }
-}
-
-/// True if both hold the same tiles in the same places, whatever tab is in front.
-fn is_arranged_as(a: &Layout, b: &Layout) -> bool {
-    let without_fronts = |layout: &Layout| {
-        let mut tiles = layout.tiles.clone();
-        for tile in tiles.tiles_mut() {
-            if let Tile::Container(Container::Tabs(tabs)) = tile {
-                tabs.active = None;
-            }
-        }
-        tiles
-    };
-    a.root == b.root && without_fronts(a) == without_fronts(b)
-}
-
-/// Tall tiles from the left, then rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind
-/// its first view.
-fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout {
-    let mut tiles = Tiles::default();
-    let mut places: BTreeMap<Option<usize>, Vec<Vec<TileId>>> = BTreeMap::new();
-    let mut row = None;
-    for pane in panes {
-        match pane.place {
-            Place::Tall => row = None,
-            Place::Tile { row: of_tile } => row = Some(of_tile),
-            Place::Tab => {}
-            Place::More => continue,
-        }
-        let id = tiles.insert_pane(Pane { view: pane.view.to_owned() });
-        let beside = places.entry(row).or_default();
-        match beside.last_mut() {
-            Some(tabs) if pane.place == Place::Tab => tabs.push(id),
-            _ => beside.push(vec![id]),
-        }
-    }
-    let tabbed = |beside: Vec<Vec<TileId>>, tiles: &mut Tiles<Pane>| -> Vec<TileId> {
-        beside.into_iter().map(|tabs| joined(tiles, tabs, Tiles::insert_tab_tile)).collect()
-    };
-    let id = egui::Id::unique(("tiles", lab));
-    if places.is_empty() {
-        return Tree::empty(id);
-    }
-    let root = match arrangement {
-        Arrangement::Whole => {
-            let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
-            let rows = places.into_values().map(|beside| {
-                let beside = tabbed(beside, &mut tiles);
-                joined(&mut tiles, beside, Tiles::insert_horizontal_tile)
-            });
-            let rows: Vec<TileId> = rows.collect();
-            if !rows.is_empty() {
-                columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
-            }
-            joined(&mut tiles, columns, Tiles::insert_horizontal_tile)
-        }
-        Arrangement::Grid { columns, rows } => {
-            let mut few: Vec<Vec<TileId>> = places.into_values().flatten().collect();
-            let rest = few.split_off(few.len().min(columns * rows - 1)).concat();
-            few.extend((!rest.is_empty()).then_some(rest));
-            let few = tabbed(few, &mut tiles);
-            let rows =
-                few.chunks(columns).map(|beside| joined(&mut tiles, beside.to_vec(), Tiles::insert_horizontal_tile));
-            let rows: Vec<TileId> = rows.collect();
-            joined(&mut tiles, rows, Tiles::insert_vertical_tile)
-        }
-    };
-    Tree::new(id, root, tiles)
-}
-
-/// The only one of these tiles, or a container of them.
-fn joined(
-    tiles: &mut Tiles<Pane>,
-    children: Vec<TileId>,
-    join: impl Fn(&mut Tiles<Pane>, Vec<TileId>) -> TileId,
-) -> TileId {
-    match children.as_slice() {
-        [one] => *one,
-        _ => join(tiles, children),
     }
 }
 

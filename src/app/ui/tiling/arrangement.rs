@@ -1,0 +1,137 @@
+//! The arrangements of a lab's own tiles: as the lab says, or as many of them as a small page has room for.
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{self, Vec2};
+use egui_tiles::{Container, Tile, TileId, Tiles, Tree};
+
+use super::{GAP, Layout, Pane};
+use crate::{
+    labs::{Pane as LabPane, Place},
+    ui::plot,
+};
+
+/// The arrangement of a lab's tiles that the page has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrangement {
+    /// As the lab says.
+    Whole,
+    /// The first tiles row by row, and the others as tabs of the last place.
+    Grid { columns: usize, rows: usize },
+}
+
+impl Arrangement {
+    /// No grid has more columns or more rows.
+    const MOST: usize = 3;
+
+    /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::LEAST_TILE`]). A lab
+    /// that has none side by side needs the whole width for each.
+    pub fn for_room(panes: &[LabPane], room: Vec2) -> Self {
+        let mut places = places(panes);
+        let tall = places.remove(&None).map_or(0, |tall| tall.len());
+        let (wide, high) = (tall + places.values().map(Vec::len).max().unwrap_or(0), places.len().max(1));
+        let fitting = |room: f32, least: f32| ((room + GAP) / (least + GAP)) as usize;
+        let columns = fitting(room.x, plot::LEAST_TILE.x);
+        let rows = fitting(room.y, plot::LEAST_TILE.y);
+        if columns >= wide && rows >= high {
+            return Self::Whole;
+        }
+        let columns = columns.clamp(1, Self::MOST);
+        Self::Grid { columns: if wide > 1 { columns } else { 1 }, rows: rows.clamp(1, Self::MOST) }
+    }
+
+    pub fn all() -> impl Iterator<Item = Self> {
+        let grids = (1..=Self::MOST).flat_map(|columns| (1..=Self::MOST).map(move |rows| Self::Grid { columns, rows }));
+        std::iter::once(Self::Whole).chain(grids)
+    }
+}
+
+/// True if both hold the same tiles in the same places, whatever tab is in front.
+pub fn is_arranged_as(a: &Layout, b: &Layout) -> bool {
+    let without_fronts = |layout: &Layout| {
+        let mut tiles = layout.tiles.clone();
+        for tile in tiles.tiles_mut() {
+            if let Tile::Container(Container::Tabs(tabs)) = tile {
+                tabs.active = None;
+            }
+        }
+        tiles
+    };
+    a.root == b.root && without_fronts(a) == without_fronts(b)
+}
+
+/// The views of the tiles by their row, the tall ones first, at `None`; the tabs of a tile stand behind its first view.
+fn places(panes: &[LabPane]) -> BTreeMap<Option<usize>, Vec<Vec<&'static str>>> {
+    let mut places: BTreeMap<Option<usize>, Vec<Vec<&'static str>>> = BTreeMap::new();
+    let mut row = None;
+    for pane in panes {
+        match pane.place {
+            Place::Tall => row = None,
+            Place::Tile { row: of_tile } => row = Some(of_tile),
+            Place::Tab => {}
+            Place::More => continue,
+        }
+        let beside = places.entry(row).or_default();
+        match beside.last_mut() {
+            Some(tabs) if pane.place == Place::Tab => tabs.push(pane.view),
+            _ => beside.push(vec![pane.view]),
+        }
+    }
+    places
+}
+
+/// Tall tiles from the left, then rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind
+/// its first view.
+pub fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout {
+    let mut tiles = Tiles::default();
+    let mut insert = |view: &str| tiles.insert_pane(Pane { view: view.to_owned() });
+    let mut places: BTreeMap<Option<usize>, Vec<Vec<TileId>>> = BTreeMap::new();
+    for (row, beside) in self::places(panes) {
+        let inserted = beside.into_iter().map(|tabs| tabs.into_iter().map(&mut insert).collect());
+        places.insert(row, inserted.collect());
+    }
+    let tabbed = |beside: Vec<Vec<TileId>>, tiles: &mut Tiles<Pane>| -> Vec<TileId> {
+        beside.into_iter().map(|tabs| joined(tiles, tabs, Tiles::insert_tab_tile)).collect()
+    };
+    let id = egui::Id::unique(("tiles", lab));
+    if places.is_empty() {
+        return Tree::empty(id);
+    }
+    let root = match arrangement {
+        Arrangement::Whole => {
+            let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
+            let rows = places.into_values().map(|beside| {
+                let beside = tabbed(beside, &mut tiles);
+                joined(&mut tiles, beside, Tiles::insert_horizontal_tile)
+            });
+            let rows: Vec<TileId> = rows.collect();
+            if !rows.is_empty() {
+                columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
+            }
+            joined(&mut tiles, columns, Tiles::insert_horizontal_tile)
+        }
+        Arrangement::Grid { columns, rows } => {
+            let mut groups: Vec<Vec<TileId>> = places.into_values().flatten().collect();
+            let rest = groups.split_off(groups.len().min(columns * rows - 1)).concat();
+            groups.extend((!rest.is_empty()).then_some(rest));
+            let groups = tabbed(groups, &mut tiles);
+            let rows =
+                groups.chunks(columns).map(|beside| joined(&mut tiles, beside.to_vec(), Tiles::insert_horizontal_tile));
+            let rows: Vec<TileId> = rows.collect();
+            joined(&mut tiles, rows, Tiles::insert_vertical_tile)
+        }
+    };
+    Tree::new(id, root, tiles)
+}
+
+/// The only one of these tiles, or a container of them.
+fn joined(
+    tiles: &mut Tiles<Pane>,
+    children: Vec<TileId>,
+    join: impl Fn(&mut Tiles<Pane>, Vec<TileId>) -> TileId,
+) -> TileId {
+    match children.as_slice() {
+        [one] => *one,
+        _ => join(tiles, children),
+    }
+}
