@@ -134,14 +134,14 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
     assert!(said(&again).contains("every run of"), "{}", said(&again));
 }
 
-/// As `kill` does it: only the sweep itself has the signal.
+/// Only the sweep itself has the signal, as `kill` sends it.
 #[cfg(unix)]
 #[test]
 fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
     let here = with_spec(&SPEC.replace("\"train.steps\" = 12", "\"train.steps\" = 1000000"));
     let here = here.path();
     let sweep = command(here, &["sweep", "rates.toml", "--jobs", "2"]).stderr(Stdio::piped()).spawn().unwrap();
-    let ask = Asked(sweep.id().to_string());
+    let ask = TerminatedOnDrop(sweep.id().to_string());
     let begun = Instant::now();
     let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
     while !(here.join("sweeps/rates/runs").is_dir() && runs(here).len() == 2 && runs(here).iter().all(has_checkpoint)) {
@@ -160,9 +160,9 @@ fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
 }
 
 /// The process of this number is asked to end, also if the test fails before.
-struct Asked(String);
+struct TerminatedOnDrop(String);
 
-impl Drop for Asked {
+impl Drop for TerminatedOnDrop {
     fn drop(&mut self) {
         let _ = Command::new("kill").arg(&self.0).status();
     }

@@ -16,7 +16,7 @@ use super::terminal::notice;
 pub const INTERRUPTED: u8 = 130;
 
 /// Requests to end that come within this time are one.
-const ONE_WISH: Duration = Duration::from_secs(1);
+const DEBOUNCE: Duration = Duration::from_secs(1);
 
 type StopHandler = Box<dyn Fn() + Send>;
 
@@ -57,8 +57,8 @@ fn interrupted() {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = *FIRST.get_or_init(Instant::now);
     if ASKED.swap(true, Ordering::SeqCst) {
-        // one wish may come twice: by a terminal that closes, or by systemd and by the sweep that a run belongs to
-        if first.elapsed() < ONE_WISH {
+        // one request may come twice: by a terminal that closes, or by systemd and by the sweep that a run belongs to
+        if first.elapsed() < DEBOUNCE {
             return;
         }
         IMPATIENT.store(true, Ordering::SeqCst);

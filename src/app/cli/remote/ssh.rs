@@ -136,7 +136,7 @@ impl Configuration {
     }
 }
 
-/// How a connection is made, and how long it may be silent.
+/// The options of a connection, and the silence that ends it.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionOptions {
     words: Vec<String>,

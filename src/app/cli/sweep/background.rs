@@ -3,15 +3,14 @@
 
 use std::{
     collections::HashMap,
-    io,
-    process::{Child, Command, Stdio},
+    process::Child,
     sync::{Mutex, PoisonError},
 };
 
 use super::{
     super::terminal::printable,
     folder::{LOGS, MAX_OUTPUT},
-    lock,
+    lock, pool,
 };
 use crate::cli::{prelude::*, process::terminate};
 
@@ -42,7 +41,7 @@ impl Background {
         }
         lock::check_free(folder)?;
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
-        let spawned = program.and_then(|program| spawn(&program, folder));
+        let spawned = program.and_then(|program| pool::spawn(&program, folder, &["--missing"], LOG));
         let child =
             spawned.map_err(|e| Failure::run(format!("the runs of {} could not be started: {e}", folder.display())))?;
         self.children.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), child);
@@ -80,18 +79,6 @@ impl Background {
             terminate(child, true);
         }
     }
-}
-
-/// In a group of its own, so that a signal to the window's does not reach it.
-fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
-    files::make_folder_inside(folder, LOGS)?;
-    let log = files::create_inside(folder, Path::new(LOGS).join(LOG))?;
-    let mut command = Command::new(program);
-    command.arg("sweep").arg(folder).arg("--missing").stdin(Stdio::null());
-    command.stdout(log.try_clone()?).stderr(log);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn()
 }
 
 #[cfg(test)]

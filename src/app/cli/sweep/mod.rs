@@ -66,7 +66,7 @@ enum RunPlace {
     Print,
 }
 
-/// How the runs of a sweep are made.
+/// The options of making the runs of a sweep.
 #[derive(Args)]
 pub struct MakeArgs {
     /// Where the runs are made; elsewhere than here they are not waited for

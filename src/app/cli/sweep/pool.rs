@@ -115,15 +115,20 @@ fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
     }
 }
 
-/// Begins a run. Its process leads a group of its own: a signal from a terminal or to the group of the sweep reaches the
-/// sweep alone, which asks each run once. Asked twice, a run would end without a checkpoint.
+/// Begins a run. A signal from a terminal or to the group of the sweep reaches the sweep alone, which asks each run once:
+/// asked twice, a run would end without a checkpoint.
 fn make(sweep: &SweepFolder, number: usize, name: &str) -> io::Result<Child> {
-    files::make_folder_inside(&sweep.path, LOGS)?;
-    let log = files::create_inside(&sweep.path, Path::new(LOGS).join(format!("{name}.txt")))?;
-    let said = log.try_clone()?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("sweep").arg(&sweep.path).args(["--task", &number.to_string()]);
-    command.stdin(Stdio::null()).stdout(log).stderr(said);
+    spawn(&std::env::current_exe()?, &sweep.path, &["--task", &number.to_string()], &format!("{name}.txt"))
+}
+
+/// Runs `orrery sweep FOLDER` with these arguments as a process that leads a group of its own; what it prints is in this file
+/// among the folder's logs.
+pub fn spawn(program: &Path, folder: &Path, arguments: &[&str], log: &str) -> io::Result<Child> {
+    files::make_folder_inside(folder, LOGS)?;
+    let log = files::create_inside(folder, Path::new(LOGS).join(log))?;
+    let mut command = Command::new(program);
+    command.arg("sweep").arg(folder).args(arguments);
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn()
