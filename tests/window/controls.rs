@@ -300,7 +300,7 @@ fn a_locked_setting_is_not_changed_in_a_tile() {
     assert!(d.shows(LOCKED), "the panel says why");
 }
 
-/// Whether the first dial of *Steering* is disabled; `None` where it is not shown.
+/// True if the first dial of *Steering* is disabled; `None` where it is not shown.
 fn dial(d: &Desktop) -> Option<bool> {
     let mut all = d.harness.query_all_by_role_and_label(Role::Slider, "u\u{2080}");
     all.next().map(|node| node.accesskit_node().is_disabled())

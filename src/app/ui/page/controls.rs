@@ -77,7 +77,7 @@ pub struct Restricted {
     pub locked: usize,
     /// Not shown.
     pub hidden: usize,
-    /// What becomes of the controls that views have of their own, if they are restricted: "locks", "hides".
+    /// The verb for the controls that views have of their own, if they are restricted: "locks", "hides".
     views: Option<&'static str>,
 }
 

@@ -179,8 +179,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
     let theme = shell.theme.clone();
     let small = |text: String| small_text(text, theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
-        let said: Vec<String> =
-            step.does.check.iter().filter_map(|c| Some((c, c.gives?))).map(describe_outcome).collect();
+        let said: Vec<String> = step.does.check.iter().filter_map(describe_outcome).collect();
         let words =
             if said.is_empty() { "Made again by".to_owned() } else { format!("In our run: {}. By", said.join("; ")) };
         ui.add(Label::new(small(words)).wrap());
@@ -207,8 +206,9 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
     });
 }
 
-fn describe_outcome((check, gives): (&crate::labs::lesson::Check, crate::labs::lesson::CommandResult)) -> String {
+fn describe_outcome(check: &crate::labs::lesson::Check) -> Option<String> {
+    let gives = check.gives?;
     let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
     let value = gives.value.map(|value| format!(" ({value})")).unwrap_or_default();
-    format!("{}{step}{value}", check.says)
+    Some(format!("{}{step}{value}", check.says))
 }

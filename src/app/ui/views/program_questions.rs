@@ -226,14 +226,14 @@ fn words_of(sample: &Sample) -> Option<&str> {
     }
 }
 
-/// What may keep the program from an answer.
+/// The reasons that may keep the program from an answer.
 fn impatience(cx: &ViewCx<'_>) -> String {
     let name = cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str());
     let who = if name.is_empty() { "the program that trains this run" } else { name };
     format!(", and {who} has not answered: it looks once a step, so that its steps are long or it runs no more")
 }
 
-/// What became of a question, in a sentence. `impatience` is added where an answer is long in coming.
+/// The outcome of a question, in a sentence. `impatience` is added where an answer is long in coming.
 fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, impatience: &str) {
     let mut colour = cx.theme.secondary;
     let words = match cx.mirror.question(put.request) {

@@ -70,7 +70,7 @@ pub struct LossDifference {
 }
 
 impl LossDifference {
-    /// Of the newest losses up to `step` that both have; `None` while there is no pair.
+    /// The difference of the newest losses up to `step` that both have; `None` while there is no pair.
     pub fn new(mirror: &Mirror, from: &SeedGroup, of: &SeedGroup, step: u64) -> Option<Self> {
         let newest = |v: usize| held_out_curve(mirror, v)?.point_at(step);
         let pairs = from.pairs_by_seed(of, mirror).into_iter().filter_map(|(a, b)| newest(a).zip(newest(b)));
@@ -79,7 +79,7 @@ impl LossDifference {
         Some(Self { mean, interval })
     }
 
-    /// Whether the seeds tell the two apart.
+    /// The verdict of the seeds on the two, in words.
     pub fn verdict(&self) -> &'static str {
         match self.interval {
             None => "one seed cannot tell",
