@@ -70,21 +70,33 @@ use crate::nn::kernels::arch;
 pub use failure::Failure;
 pub use process::{exit_code, prepare_process};
 
-const AFTER: &str =
-    "Exit codes: 0 done and recorded whole, 1 the run, the window or a connection failed, or a result could not be
-written whole, 2 wrong arguments, settings or files, 130 stopped by Ctrl-C or the system, with a checkpoint,
-141 the reader of the output left.
-Without a command Orrery opens its window; on a machine without a display it says so and runs the
-default lab into a folder instead.
-The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine
-can give the numbers of another.";
+const EXIT_CODES: [(u8, &str); 5] = [
+    (0, "done and recorded whole"),
+    (1, "the run, the window or a connection failed, or a result could not be written whole"),
+    (2, "wrong arguments, settings or files"),
+    (130, "stopped by Ctrl-C or the system, with a checkpoint"),
+    (141, "the reader of the output left"),
+];
+
+/// What else a user of the commands should know, a line a paragraph: the terminal's width breaks them.
+const REMARKS: [&str; 2] = [
+    "Without a command Orrery opens its window; on a machine without a display it says so and runs the default lab into \
+     a folder instead.",
+    "The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine can give \
+     the numbers of another.",
+];
+
+fn after_help() -> String {
+    let codes = EXIT_CODES.map(|(code, meaning)| format!("  {code:<3}  {meaning}")).join("\n");
+    format!("Exit codes:\n{codes}\n\n{}", REMARKS.join("\n\n"))
+}
 
 /// The folder in which run folders are made by default.
 const RUNS: &str = "runs";
 
 /// A desktop laboratory for the dynamics of small sequence models.
 #[derive(Parser)]
-#[command(name = "orrery", version, after_help = AFTER, args_conflicts_with_subcommands = true)]
+#[command(name = "orrery", version, after_help = after_help(), args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

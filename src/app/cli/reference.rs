@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory, Parser};
 
-use super::Cli;
+use super::{Cli, EXIT_CODES, REMARKS};
 
 const HEAD: &str = "# Commands
 
@@ -18,9 +18,9 @@ pub fn markdown() -> String {
     program.build();
     let mut text = HEAD.to_owned();
     section(&mut text, &program, 2);
-    let after = program.get_after_help().map_or_else(String::new, ToString::to_string);
+    let codes = EXIT_CODES.map(|(code, meaning)| format!("- `{code}`: {meaning}")).join("\n");
     // Writing to a string does not fail.
-    let _ = writeln!(text, "\n## Exit codes\n\n{}", after.trim_start_matches("Exit codes: "));
+    let _ = writeln!(text, "\n## Exit codes\n\n{codes}\n\n{}", REMARKS.join("\n\n"));
     text
 }
 

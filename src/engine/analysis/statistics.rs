@@ -89,25 +89,6 @@ pub fn mean_sd(values: &[f64]) -> (f64, f64) {
     (mean, (sum / (n - 1.0)).sqrt())
 }
 
-/// Quantiles 0.975 of Student's t distribution with 1, 2, 3, ... degrees of freedom.
-const T_975: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
-
-/// The 95% interval of the mean of normally distributed values by Student's t: (low, high); `None` for fewer than two,
-/// which tell nothing of their spread. For paired samples, of their differences.
-pub fn t_interval(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len();
-    if n < 2 {
-        return None;
-    }
-    let (mean, sd) = mean_sd(values);
-    let t = T_975.get(n - 2).copied().unwrap_or(1.96);
-    let half = t * sd / (n as f64).sqrt();
-    Some((mean - half, mean + half))
-}
-
 /// The slope of the least-squares line of `y` over `x`; NaN where `x` does not vary.
 pub fn least_squares_slope(x: &[f64], y: &[f64]) -> f64 {
     let (mean_x, mean_y) = (mean_sd(x).0, mean_sd(y).0);
@@ -158,14 +139,6 @@ mod tests {
         assert!((correlation(&a, &a.map(|v| -v)) + 1.0).abs() < 1e-12);
         assert!((correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, -1.0, -1.0, 1.0])).abs() < 1e-12);
         assert!(correlation(&a, &[2.0; 4]).is_nan());
-    }
-
-    /// The reference is scipy.stats.t.interval(0.95, 2, loc=2, scale=scipy.stats.sem([1, 2, 3])).
-    #[test]
-    fn the_interval_of_a_mean_is_students() {
-        assert_eq!(t_interval(&[1.0]), None);
-        let (low, high) = t_interval(&[1.0, 2.0, 3.0]).unwrap();
-        assert!((low + 0.484).abs() < 1e-3 && (high - 4.484).abs() < 1e-3, "{low} {high}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::statistics::mean_sd;
 
 /// Terms of the continued fraction; it ends after a few dozen.
 const MAX_TERMS: usize = 500;
-/// Halvings of an interval: below the resolution of a number.
+/// Halvings of an interval, of which an end at 0 may need many: below the resolution of a number.
 const HALVINGS: usize = 200;
 
 /// The regularised incomplete beta function I_x(a, b), for a, b > 0 and x in 0..1, by Lentz's continued fraction
@@ -62,14 +62,23 @@ pub fn t_exceeded(tail: f64, degrees: f64) -> f64 {
     bisected(0.0, high, |t| t_tail(t, degrees) > tail)
 }
 
-/// The interval of the mean of normally distributed values at this confidence; `None` for fewer than two.
+/// The confidence of an interval where nothing else is said.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// How many standard errors the interval of a mean of so many values, two or more, reaches to either side.
+pub fn standard_errors(values: usize, confidence: f64) -> f64 {
+    t_exceeded((1.0 - confidence) / 2.0, values as f64 - 1.0)
+}
+
+/// The interval of the mean of normally distributed values at this confidence by Student's t: (low, high); `None` for fewer
+/// than two, which tell nothing of their spread. For paired samples, of their differences.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     if values.len() < 2 {
         return None;
     }
     let (mean, sd) = mean_sd(values);
-    let half = t_exceeded((1.0 - confidence) / 2.0, n - 1.0) * sd / n.sqrt();
+    let half = standard_errors(values.len(), confidence) * sd / n.sqrt();
     Some((mean - half, mean + half))
 }
 
@@ -104,6 +113,9 @@ pub fn share_interval(hits: usize, n: usize, confidence: f64) -> (f64, f64) {
 fn bisected(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS {
         let middle = (low + high) / 2.0;
+        if middle == low || middle == high {
+            break; // neighbours
+        }
         if holds(middle) { low = middle } else { high = middle }
     }
     (low + high) / 2.0
@@ -145,7 +157,8 @@ mod tests {
         }
     }
 
-    /// By hand: mean 2, sd 1, n 3; t = 2 sqrt(3) has the tail 1/2 - t / (2 sqrt(2 + t²)).
+    /// By hand: mean 2, sd 1, n 3; t = 2 sqrt(3) has the tail 1/2 - t / (2 sqrt(2 + t²)). The interval is
+    /// scipy.stats.t.interval(0.95, 2, loc=2, scale=scipy.stats.sem([1, 2, 3])).
     #[test]
     fn a_mean_has_an_interval_and_a_p_value() {
         let values = [1.0, 2.0, 3.0];

@@ -62,12 +62,14 @@ impl Probe for PositionLosses {
         }
         let of_bin = |bin: usize| mean_sd(&by_text.iter().map(|text| text[bin]).collect::<Vec<_>>());
         let means: Vec<(f64, f64)> = (0..edges.len() - 1).map(of_bin).collect();
+        // a single text says nothing of a spread
+        let spread_of = if by_text.len() > 1 { by_text.len() as f64 } else { f64::NAN };
         let measured = Measured {
             window,
             texts: by_text.len(),
             edges,
             loss: means.iter().map(|(mean, _)| *mean).collect(),
-            error: means.iter().map(|(_, sd)| sd / (by_text.len() as f64).sqrt()).collect(),
+            error: means.iter().map(|(_, sd)| sd / spread_of.sqrt()).collect(),
         };
         let about = format!("{} held-out texts of {len} tokens", held_out.rows);
         Ok(vec![Answer::new(measured, about, vec![])])

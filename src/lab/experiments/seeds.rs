@@ -1,7 +1,10 @@
 //! The one definition of a mean and a spread over seeds: the mean, the sample standard deviation (n - 1) and the 95%
 //! interval of the mean by Student's t, over the seeds that have a value.
 
-use crate::analysis::statistics::{mean_sd, t_interval};
+use crate::analysis::{
+    statistics::mean_sd,
+    student::{CONFIDENCE, mean_interval},
+};
 
 /// A number over all seeds of a variant.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +21,8 @@ impl SeedSummary {
     /// `None` without a value.
     pub fn new(values: &[f64]) -> Option<Self> {
         let (mean, sd) = mean_sd(values);
-        (!values.is_empty()).then(|| Self { mean, sd, interval: t_interval(values), seeds: values.len() })
+        let interval = mean_interval(values, CONFIDENCE);
+        (!values.is_empty()).then(|| Self { mean, sd, interval, seeds: values.len() })
     }
 }
 

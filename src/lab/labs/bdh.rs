@@ -20,7 +20,7 @@ settings! {
         /// Channels between two layers of neurons. It bounds the rank of the graph between neurons.
         #[knob("Width", range(4..=4096), symbol("D"), unit("channels"))]
         d_model: usize = 64,
-        /// The neurons are split evenly among them; a synapse joins neurons of one head. Must divide the neurons.
+        /// The neurons are split evenly among them; a synapse ends in one of them and may begin in any. Must divide the neurons.
         #[knob("Heads", range(1..=64), symbol("H"))]
         heads: usize = 4,
         /// How often a token passes through. All layers share one set of weights, so this costs time and no memory.
@@ -81,7 +81,7 @@ impl BdhSettings {
 settings! {
     /// Carrying a state over batches; the settings stand among those of training.
     pub struct CarrySettings in "train" {
-        /// Each batch goes on where the one before ended, and the state of every row with it, for so many updates; then both begin anew. Gradients stay within a batch. 0 reads every window by itself. A step takes longer with it.
+        /// Each batch goes on where the one before ended, and the state of every row with it, for so many updates; then both begin anew. Gradients stay within a batch. 0 reads every window by itself. Held-out windows always begin without a past. A step takes longer with it.
         #[knob("Carry the state", range(0..=4096), unit("updates"))]
         carry: u64 = 0,
     }
@@ -93,7 +93,7 @@ settings! {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
-        /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
+        /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
         #[knob("Keys and values it carries", range(0..=8192), unit("tokens"))]
         cache: usize = 0,
         /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
@@ -102,7 +102,7 @@ settings! {
         /// The same BDH with gates (BDH-GPU'): the form that the paper finds level with a transformer, in our reading of its one sentence.
         #[knob("With gates beside it")]
         gated: bool = false,
-        /// The same BDH without any norm (BDH-Normfree, equation 7), from the same initial weights. The paper says that it generally does not train.
+        /// The same BDH without any norm (BDH-Normfree, equation 7), from the same initial weights. The paper says that it generally does not train. x adds up from layer to layer as with `model.form` = paper, whose model differs from this one in nothing but the norms.
         #[knob("Without norms beside it")]
         normfree: bool = false,
         /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.

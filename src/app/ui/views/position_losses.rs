@@ -1,7 +1,10 @@
 //! The loss of every variant against how much of a long text it has read.
 
 use crate::{
-    analysis::statistics::mean_sd,
+    analysis::{
+        statistics::mean_sd,
+        student::{CONFIDENCE, standard_errors},
+    },
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
     ui::views::prelude::*,
 };
@@ -31,6 +34,7 @@ impl PositionLosses {
             window = Some(first.window);
             let fitting: Vec<&&Measured> = seeds.iter().filter(|m| m.edges == first.edges).collect();
             let (mut means, mut low, mut high) = (vec![], vec![], vec![]);
+            let reach = standard_errors(first.texts, CONFIDENCE);
             for (bin, edge) in first.edges.windows(2).enumerate() {
                 // The geometric middle of a bin whose first place has no token before it.
                 let x = ((edge[0] as f64 + 1.0) * edge[1] as f64).sqrt();
@@ -40,11 +44,12 @@ impl PositionLosses {
                 let (mean, _) = mean_sd(&of(|m| &m.loss));
                 let (error, _) = mean_sd(&of(|m| &m.error));
                 means.push([x, shown(mean)]);
-                low.push([x, shown(mean - 1.96 * error)]);
-                high.push([x, shown(mean + 1.96 * error)]);
+                low.push([x, shown(mean - reach * error)]);
+                high.push([x, shown(mean + reach * error)]);
             }
-            let label = format!("{}, 95% over texts", group.label);
-            chart.band(label, colour, low, high);
+            if first.texts > 1 {
+                chart.band(format!("{}, 95% over texts", group.label), colour, low, high);
+            }
             chart.add(Line::new(group.label.clone(), colour, means).dots());
         }
         if let Some(window) = window {

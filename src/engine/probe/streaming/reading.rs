@@ -6,7 +6,10 @@ use candle_core::D;
 
 use super::texts::{StreamText, StreamTexts};
 use crate::{
-    analysis::statistics::{difference, mean, t_interval},
+    analysis::{
+        statistics::{difference, mean},
+        student::{CONFIDENCE, mean_interval},
+    },
     models::capabilities::TextStream,
     probe::{prelude::*, prompt::log_probs_at},
     telemetry::measurements::ShareWithInterval,
@@ -110,7 +113,7 @@ pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
 /// The share by which perplexity is higher with `changed` than with `plain`.
 pub(super) fn perplexity_added(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
     let differences = difference(changed, plain);
-    let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
+    let (low, high) = mean_interval(&differences, CONFIDENCE).unwrap_or((f64::NAN, f64::NAN));
     let share = |nats: f64| nats.exp() - 1.0;
     ShareWithInterval { mean: share(mean(&differences)), low: share(low), high: share(high) }
 }

@@ -6,7 +6,10 @@ use super::{
     texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::statistics::{mean, t_interval},
+    analysis::{
+        statistics::mean,
+        student::{CONFIDENCE, mean_interval},
+    },
     models::capabilities::StreamingModel,
     probe::prelude::*,
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
@@ -91,7 +94,7 @@ fn compare(name: String, window: usize, streamed: &TokenCosts, reset: &TokenCost
     };
     let later = |of: &TokenCosts| -> Vec<f64> { of.nats.chunks(of.len).map(|row| mean(&row[window..])).collect() };
     let saved: Vec<f64> = later(reset).iter().zip(later(streamed)).map(|(r, s)| r - s).collect();
-    let (saved_low, saved_high) = t_interval(&saved).unwrap_or((f64::NAN, f64::NAN));
+    let (saved_low, saved_high) = mean_interval(&saved, CONFIDENCE).unwrap_or((f64::NAN, f64::NAN));
     WarmUpText {
         name,
         streamed: perplexities(streamed),

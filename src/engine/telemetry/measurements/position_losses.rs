@@ -13,7 +13,7 @@ measurement! {
         pub edges: Vec<usize>,
         /// By bin: mean cross-entropy, nats a token.
         pub loss: Numbers,
-        /// By bin: standard error of that mean over the texts.
+        /// By bin: standard error of that mean over the texts; not a number of a single text.
         pub error: Numbers,
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::criterion::{Region, Statistic};
 use crate::{
+    analysis::student::CONFIDENCE,
     config::{Config, Value, did_you_mean},
     experiments::sweep::{AxisFile, Seeds, Sweep, SweepFile},
     files::sha256,
@@ -88,7 +89,7 @@ pub struct Over {
 }
 
 fn usual_confidence() -> f64 {
-    0.95
+    CONFIDENCE
 }
 
 /// The variants of runs, by the name of their sweep: a plan may take as long as its text takes to open.
@@ -345,7 +346,7 @@ mod tests {
             at: None,
             over_steps: None,
             statistic: Statistic::PairedDifference,
-            confidence: 0.95,
+            confidence: CONFIDENCE,
             published: None,
             stands: Region { above: Some(-0.01), below: Some(0.01) },
             counted: None,

@@ -31,8 +31,8 @@ fn words(claim: TheoryClaim) -> ClaimWords {
     match claim {
         TheoryClaim::Markov => ClaimWords {
             name: "Markov chain",
-            about: "Claim 5: a low-rank map cannot follow a sparse Markov chain; with ReLU and a bias it can. One step \
-                    from a node, the best bias of 41.",
+            about: "Claim 5: a map of low rank through random codes does not follow a sparse Markov chain; with ReLU and \
+                    a bias its error falls with the rank. One step from a node, the best bias of 41.",
             x: Axis::new("rank d").log(),
             y: Axis::new("error of a step, L1").log(),
         },
@@ -53,8 +53,8 @@ fn words(claim: TheoryClaim) -> ClaimWords {
         },
         TheoryClaim::Capacity => ClaimWords {
             name: "Facts held",
-            about: "Claims 7 and 8: linear attention in n dimensions holds about n facts of independent keys, and the \
-                    root of n where one key is repeated; held means an error up to half a value.",
+            about: "Claims 7 and 8: linear attention in n dimensions holds of the order of n facts of independent keys (a \
+                    quarter of n, at this limit), and of the root of n where one key is repeated; held means an error up to half a value.",
             x: Axis::new("dimension n").log(),
             y: Axis::new("facts held").log(),
         },
@@ -118,6 +118,9 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let value = |y: f64| if is_log && y <= 0.0 { f64::NAN } else { y };
         let points: Vec<[f64; 2]> = measured.x.iter().zip(curve.y.iter()).map(|(x, y)| [*x, value(*y)]).collect();
         chart.add(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
+    }
+    if claim == Some(TheoryClaim::Markov) {
+        chart.level("of the answer 0", 1.0);
     }
     chart
 }

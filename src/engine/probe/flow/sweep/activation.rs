@@ -1,6 +1,7 @@
 //! Activation steering as the baseline of a trained control: without control, one vector is added once, to every state at
 //! the end of the flow. It is the difference of the mean states at which the language prefers a word of either class, over
-//! the nouns that steering was trained on, and is as long at strength 1 as the mean distance by which u0 = 1 moves a state.
+//! the nouns that steering was trained on, and is as long at strength 1 as half the mean
+//! distance between a state at u0 = 1 and at u0 = -1.
 
 use super::{
     super::{end_as_trained, words},
