@@ -752,6 +752,29 @@ fn the_palette_finds_and_runs_an_action() {
 }
 
 #[test]
+fn every_frame_is_of_one_theme() {
+    let mut d = desk(Worker::Steps);
+    let ground = |d: &Desktop| {
+        let app = d.harness.state();
+        assert_eq!(app.theme().page, d.harness.ctx.global_style().visuals.panel_fill);
+        app.theme().dark
+    };
+    let before = ground(&d);
+    let (key, modifiers) = (Key::D, egui::Modifiers::NONE);
+    d.harness.input_mut().events.push(egui::Event::Key {
+        key,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers,
+    });
+    d.harness.step();
+    assert_eq!(ground(&d), before, "the shapes of the frame that takes the key are drawn already");
+    d.harness.step();
+    assert_ne!(ground(&d), before);
+}
+
+#[test]
 fn the_palette_stands_still_and_finds_exports_presets_and_views() {
     let lists = Lists { labs: LABS, views: VIEWS };
     let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("fast_slow".into())));

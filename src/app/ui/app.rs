@@ -314,6 +314,11 @@ impl eframe::App for App {
         if self.frames.frames == 2 {
             self.milestones.frame_shown();
         }
+        // Between two frames, so that the shapes of each and the ground that none covers are of one theme.
+        if self.theme.dark != self.session.dark {
+            self.theme = Theme::new(self.session.dark);
+            theme::apply(&self.theme, self.session.still, ctx);
+        }
         self.close_request.obey(ctx);
         window_size::fit_to_monitor(ctx);
         self.listen(ctx, is_hidden);

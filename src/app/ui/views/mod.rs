@@ -229,7 +229,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Norms of the gradients, of the whole model and (dashed) of the flow alone, and below the flow's learned scale \
      \u{3b1}. A flow that vanishes or explodes would cross the dashed levels; how often is counted.";
     "reading", "Reading", boxed::<synapses::ReadingView>,
-    "A text read token by token, and what a synapse between two neurons holds after each; a star marks a token at \
+    "A text read token by token, and what a synapse between two neurons holds after each; a cross marks a token at \
      which it gains. Below, the synapses that gained most: the wider the line, the stronger now.";
     "activity", "Sparsity", panels::<synapses::Activity>,
     "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: what lies \

@@ -1,10 +1,21 @@
 //! The one control of smoothing: the weight of the past in a running average, as TensorBoard draws it.
 
-use eframe::egui::{Slider, Ui};
+use eframe::egui::{DragValue, Slider, Ui};
 
-/// Says of a chart that it is smoothed; `about` says which of its lines.
+/// Of the number beside a slider, and the widths of a slider on which a knob can be moved.
+const NUMBER: f32 = 68.0;
+const MIN_SLIDER: f32 = 48.0;
+const MAX_SLIDER: f32 = 90.0;
+
+/// Says of a chart that it is smoothed; `about` says which of its lines. Where no slider has room the number alone is dragged.
 pub fn smoothing_ui(ui: &mut Ui, weight: &mut f64, about: &str) {
     let label = ui.label("smooth").id;
-    ui.spacing_mut().slider_width = (ui.available_width() - 68.0).clamp(24.0, 90.0);
-    ui.add(Slider::new(weight, 0.0..=0.99).max_decimals(2)).on_hover_text(about).labelled_by(label);
+    let room = ui.available_width() - NUMBER;
+    let response = if room < MIN_SLIDER {
+        ui.add(DragValue::new(weight).range(0.0..=0.99).speed(0.01).max_decimals(2))
+    } else {
+        ui.spacing_mut().slider_width = room.min(MAX_SLIDER);
+        ui.add(Slider::new(weight, 0.0..=0.99).max_decimals(2))
+    };
+    response.on_hover_text(about).labelled_by(label);
 }
