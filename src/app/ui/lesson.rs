@@ -8,7 +8,7 @@ use super::{
     widgets::number,
 };
 use crate::{
-    config::Applies,
+    config::{Applies, counted},
     labs::{
         Lab,
         lesson::{Check, Lesson, LessonStep},
@@ -155,8 +155,8 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     if let Some(until) = check.at.or(check.by)
         && mirror.step < until
     {
-        let n = until - mirror.step;
-        return Outcome::Waits(format!("not yet: needs {n} more step{}", if n == 1 { "" } else { "s" }));
+        let steps = counted((until - mirror.step) as usize, "more step");
+        return Outcome::Waits(format!("not yet: needs {steps}"));
     }
     let can_run = mirror.info.as_ref().is_none_or(|info| info.total_steps > 0);
     match last(check, mirror) {

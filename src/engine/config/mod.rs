@@ -24,7 +24,7 @@ pub use setting::{
 };
 pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;
-pub use whole_numbers::whole_numbers;
+pub use whole_numbers::{counted, whole_numbers};
 
 pub use setting::{choices, defaults};
 pub use settings::settings;

@@ -1,8 +1,13 @@
-//! A text setting that lists whole numbers.
+//! Whole numbers: a text setting that lists some, and how many there are of something.
 
 use std::ops::RangeInclusive;
 
 use super::ConfigError;
+
+/// "1 token", "2 tokens".
+pub fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
 
 /// The numbers of a list such as `1, 3, 5`, ascending and each once. Errors: what is no whole number of the range;
 /// `example`, as in "such as `1, 3, 5`", says what to write instead.

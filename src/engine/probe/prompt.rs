@@ -3,6 +3,7 @@
 use super::ProbeInputs;
 use crate::{
     analysis::statistics,
+    config::counted,
     corpus::Corpus,
     nn::{Device, Result, Tensor, host},
     telemetry::measurements::LikelyToken,
@@ -44,7 +45,7 @@ impl Prompt {
         }
         let cut = ids.len() > longest;
         ids.truncate(longest);
-        let about = format!("{what}, {}{} tokens", if cut { "first " } else { "" }, ids.len());
+        let about = format!("{what}, {}{}", if cut { "first " } else { "" }, counted(ids.len(), "token"));
         let tokens = ids.iter().map(|&id| corpus.token_text(id)).collect();
         Ok(Self { ids, tokens, about })
     }

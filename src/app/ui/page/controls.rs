@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Page, undo::note_config};
 use crate::{
-    config::Knob,
+    config::{Knob, counted},
     labs::{
         RunSettings,
         restrictions::{SEED, VIEW_CONTROLS},
@@ -99,7 +99,7 @@ impl Restricted {
 
     /// "The link locks 3 controls and hides 2."; `None` where it restricts none.
     pub fn sentence(self) -> Option<String> {
-        let controls = |n: usize| if n == 1 { "1 control".to_owned() } else { format!("{n} controls") };
+        let controls = |n: usize| counted(n, "control");
         let counted = match (self.locked, self.hidden) {
             (0, 0) => None,
             (locked, 0) => Some(format!("The link locks {}.", controls(locked))),

@@ -3,6 +3,7 @@
 
 use super::task::task_ui;
 use crate::{
+    config::counted,
     telemetry::measurements::CausalityArgs,
     ui::{
         views::prelude::*,
@@ -147,11 +148,9 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     let (words, colour) = match leak(causality) {
         Some(leak) => {
             let max = value_label(leaky.before_max);
-            let n = leak.len();
-            let tokens = if n == 1 { "token" } else { "tokens" };
-            let words = format!(
-                "! With the wrong upsample the future leaks: {n} {tokens} before the change move, by up to {max}."
-            );
+            let tokens = counted(leak.len(), "token");
+            let words =
+                format!("! With the wrong upsample the future leaks: {tokens} before the change move, by up to {max}.");
             (words, cx.theme.error)
         }
         None if leaky.pool > 1 && causality.position.is_multiple_of(leaky.pool) => {

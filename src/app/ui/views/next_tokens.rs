@@ -78,7 +78,8 @@ impl View for NextTokens {
         for row in measured.chunks(fit) {
             ui.columns(fit, |columns| {
                 for (ui, measured) in columns.iter_mut().zip(row) {
-                    variant_ui(ui, cx, *measured);
+                    // a column stretches the blanks of its lines to its width
+                    ui.vertical(|ui| variant_ui(ui, cx, *measured));
                 }
             });
         }

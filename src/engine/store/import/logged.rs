@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::json::{MAX_SETTINGS_JSON, setting, without_lone_surrogates};
 use crate::{
-    config::Value,
+    config::{Value, counted},
     files::reading_budget,
     store::reader::MAX_CHANNELS,
     telemetry::{Level, RunState},
@@ -81,7 +81,7 @@ pub(super) enum Lost {
 
 impl Lost {
     fn sentence(self, n: u64) -> String {
-        let values = counted(n, "value");
+        let values = counted(n as usize, "value");
         match self {
             Self::NoNumber => format!("{values} passed over that are no numbers (texts, media, lists)"),
             Self::NegativeStep => format!("{values} passed over whose steps are negative or no whole numbers"),
@@ -300,22 +300,17 @@ impl Logged {
             self.notices.push((level, what.sentence(n)));
         }
         if self.backwards > 0 {
-            let values = counted(self.backwards, "value");
+            let values = counted(self.backwards as usize, "value");
             self.note(format!("{values} logged after later steps: put in order"));
         }
         match before - self.scalars.len() {
             0 => {}
             n => {
-                let values = counted(n as u64, "value");
+                let values = counted(n, "value");
                 self.note(format!("{values} logged again at the same step: the last of each counts"));
             }
         }
     }
-}
-
-/// "1 value", "2 values".
-pub(super) fn counted(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// When a number was logged.

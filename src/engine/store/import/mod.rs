@@ -26,11 +26,14 @@ use std::{
 };
 
 use self::{
-    logged::{Logged, TooMany, counted},
+    logged::{Logged, TooMany},
     protobuf::Malformed,
 };
 use super::{StoreError, error::At, names::is_run};
-use crate::files::{self, FileError, memory::size, open_inside, reading_budget};
+use crate::{
+    config::counted,
+    files::{self, FileError, memory::size, open_inside, reading_budget},
+};
 
 pub use write::Imported;
 
@@ -73,7 +76,7 @@ impl DamagedParts {
     fn tell(&self, name: &str, what: &str, logged: &mut Logged) {
         let first = if self.count > 1 { "the first: " } else { "" };
         if self.count > 0 {
-            logged.warn(format!("{name}: passed over {} ({first}{})", counted(self.count, what), self.first));
+            logged.warn(format!("{name}: passed over {} ({first}{})", counted(self.count as usize, what), self.first));
         }
     }
 }

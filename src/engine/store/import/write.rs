@@ -18,10 +18,10 @@ use super::{
         run_index::changed,
     },
     Source,
-    logged::{Logged, LoggedRun, counted},
+    logged::{Logged, LoggedRun},
 };
 use crate::{
-    config::{Config, Value},
+    config::{Config, Value, counted},
     files::{self, FileError, Replacement, read_text_inside, sha256},
     telemetry::{Channel, Event, FOREIGN, Level, RunInfo, RunState, StepStats, VariantInfo},
 };
@@ -174,8 +174,8 @@ impl Source {
             "imported from {} ({}): {} of {}{}; it was read once, and is read again when it is opened after a change",
             self.path.display(),
             self.tool,
-            counted(logged.scalars.len() as u64, "number"),
-            counted(logged.channels.len() as u64, "channel"),
+            counted(logged.scalars.len(), "number"),
+            counted(logged.channels.len(), "channel"),
             if logged.runs.len() > 1 { format!(", {} runs as variants", logged.runs.len()) } else { String::new() },
         );
         let written = Written { source: self, logged: &logged, folder: &folder };

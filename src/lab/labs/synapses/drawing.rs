@@ -2,7 +2,7 @@
 //! both sides, and what fires together adds to what is between them while all of it fades. A ring is
 //! around the strongest.
 
-use crate::labs::prelude::*;
+use crate::{config::counted, labs::prelude::*};
 
 const ROWS: usize = 7;
 const COLS: usize = 24;
@@ -45,8 +45,7 @@ pub fn draw(canvas: &Canvas) -> Drawing {
             }
         }
     }
-    let words = if read == 1 { "word" } else { "words" };
-    drawing.caption = format!("\u{3c3} \u{2190} {KEPT} \u{3c3} + y x\u{1d40}, after {read} {words}");
+    drawing.caption = format!("\u{3c3} \u{2190} {KEPT} \u{3c3} + y x\u{1d40}, after {}", counted(read, "word"));
     drawing
 }
 

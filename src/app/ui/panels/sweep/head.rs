@@ -1,7 +1,10 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
 use super::SweepPage;
-use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
+use crate::{
+    config::counted,
+    ui::{panels::prelude::*, widgets::choice_menu::controls_menu},
+};
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();
@@ -120,7 +123,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             }
         } else {
             let n = progress.to_make();
-            let words = if n == 1 { "Make 1 run here".to_owned() } else { format!("Make {n} runs here") };
+            let words = format!("Make {} here", counted(n, "run"));
             let about = "Begins this command in the background, as many runs at once as there are cores.";
             if ui.add(Button::new(words)).on_hover_text(about).clicked() {
                 shell.act(RunsAction::CompleteSweep(page.folder.clone()));

@@ -10,6 +10,7 @@ use std::{collections::HashMap, rc::Rc};
 use eframe::egui::{self, ComboBox, Frame, Label, Rect, RichText, ScrollArea, TextEdit, Ui, Vec2, WidgetInfo, vec2};
 
 use crate::{
+    config::counted,
     telemetry::Channel,
     ui::{
         identity::{KeyedCache, RunNumber},
@@ -181,7 +182,7 @@ impl View for Logged {
         let Some(chosen) = &self.chosen else {
             let known = self.entries.get(&(cx.mirror.run, cx.mirror.revision)).and_then(Option::as_ref);
             let n = known.map_or_else(|| entries(cx).len(), |entries| entries.len());
-            return cx.subtitle(&format!("{n} {}", if n == 1 { "channel" } else { "channels" }));
+            return cx.subtitle(&counted(n, "channel"));
         };
         let sample = cx.in_focus(|variant| cx.mirror.sample_at(variant, chosen.as_str(), cx.step));
         match sample {

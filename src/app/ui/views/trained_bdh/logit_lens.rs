@@ -4,6 +4,7 @@ use eframe::egui::Stroke;
 
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
+    config::counted,
     telemetry::measurements::{LikelyToken, LogitLens},
     ui::{views::prelude::*, widgets::number::share},
 };
@@ -33,11 +34,6 @@ const LIKELY: usize = 6;
 struct Cell {
     layers: usize,
     token: usize,
-}
-
-/// "1 layer".
-fn layers_label(layers: usize) -> String {
-    if layers == 1 { "1 layer".to_owned() } else { format!("{layers} layers") }
 }
 
 impl LogitLensView {
@@ -79,7 +75,7 @@ impl LogitLensView {
         };
         for layers in 0..=m.layers {
             let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
-            row(m.layers - layers, &layers_label(layers), &loss);
+            row(m.layers - layers, &counted(layers, "layer"), &loss);
         }
         row(m.layers + 1, "the text", "nats");
         response.on_hover_text("Loss of the text after so many layers, nats a token.");
@@ -135,7 +131,7 @@ impl LogitLensView {
         let read = m.sample.tokens.get(cell.token).map_or(String::new(), |t| visible_text(t));
         let words = format!(
             "after {}, at token {} \u{201c}{read}\u{201d}; a line across marks the whole model\u{2019}s",
-            layers_label(cell.layers),
+            counted(cell.layers, "layer"),
             cell.token
         );
         note_ui(ui, theme, words);

@@ -2,7 +2,8 @@
 //! candidate with the least loss in windows of the length that it was trained for.
 
 use crate::{
-    analysis::statistics::mean_sd, models::capabilities::KnownNumber, nn::Result, telemetry::measurements::Evidence,
+    analysis::statistics::mean_sd, config::counted, models::capabilities::KnownNumber, nn::Result,
+    telemetry::measurements::Evidence,
 };
 
 /// Tokens of a window where nothing tells how long those of training were.
@@ -203,7 +204,7 @@ fn warnings(known: &KnownFacts, windows: ComparedWindows, tried: &[Candidate], b
 }
 
 fn name(candidate: &Candidate, best: &Candidate) -> String {
-    let layers = if candidate.layers == 1 { "1 layer".to_owned() } else { format!("{} layers", candidate.layers) };
+    let layers = counted(candidate.layers, "layer");
     if candidate.tokenizer == best.tokenizer { layers } else { format!("{layers} in other tokens") }
 }
 
