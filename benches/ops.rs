@@ -1,5 +1,5 @@
 //! Single operations of every model family, forward and back, with criterion's statistics:
-//! `cargo bench --bench ops`. For a table that adds up to a step: `orrery-bench --operations`.
+//! `cargo bench -p orrery-bench --bench ops`. For a table that adds up to a step: `orrery-bench --operations`.
 
 use candle_core::{Device, Result, Tensor, Var};
 use criterion::{Criterion, criterion_group, criterion_main};

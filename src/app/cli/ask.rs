@@ -140,8 +140,7 @@ fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Fai
 }
 
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
-    let unknown = || Failure::usage(format!("{} `orrery ask --list` names them all", probe::unknown(id)));
-    probe::find(id).ok_or_else(unknown)
+    probe::find(id).ok_or_else(|| Failure::usage(probe::unknown(id)))
 }
 
 /// The arguments that were typed, each checked against those of the question.
@@ -175,6 +174,11 @@ fn list(of: Option<&str>) -> Result<(), Failure> {
         };
         print_line!("{:<18}{} ({}; {default})", k.key, k.tip, k.accepts())
     })
+}
+
+/// Settings or texts that do not fit are wrong arguments; all else failed.
+fn not_opened(error: RunError) -> Failure {
+    if error.is_of_settings() { Failure::wrong(error) } else { Failure::failed(error) }
 }
 
 /// Models with the text that they read, and where their record lies if they have one.
@@ -216,7 +220,7 @@ impl OpenedRun {
         }
         let plan = (lab.plan)(&config)?;
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
-        Ok(Self { lab, config, run: Run::open(plan).map_err(Failure::failed)?, folder: None })
+        Ok(Self { lab, config, run: Run::open(plan).map_err(not_opened)?, folder: None })
     }
 
     fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
@@ -227,7 +231,7 @@ impl OpenedRun {
         let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
         notices.iter().for_each(|notice| notice!("note: {notice}"));
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
-        let mut run = Run::open(plan).map_err(Failure::failed)?;
+        let mut run = Run::open(plan).map_err(not_opened)?;
         match args.step {
             Some(step) if from.as_ref().is_none_or(|c| c.step > step) => {
                 let kept = snapshots::list(&folder);
@@ -256,7 +260,11 @@ impl OpenedRun {
             samples.extend(answered);
         }
         if samples.is_empty() {
-            let words = format!("none of {} can be asked `{}`", ids.join(", "), probe.id());
+            let id = probe.id();
+            let words = format!(
+                "none of {} has what `{id}` asks about; `orrery ask --list {id}` says what it takes",
+                ids.join(", ")
+            );
             return Err(Failure::usage(words));
         }
         Ok(samples)

@@ -46,7 +46,7 @@ pub enum Command {
     Render(figures::RenderArgs),
     /// Put the question of any probe to a finished run or a checkpoint: JSON, CSV or a picture of the answer
     Ask(ask::AskArgs),
-    /// Work with one trained model: read, write, look into or change a BDH of a file or of a run
+    /// Work with one trained model: read, write, look into or change a BDH of a file
     #[command(subcommand)]
     Model(ModelCommand),
     /// Open a graph file (.gexf, .graphml, .gml, .json, .csv) in the window, or draw, lay out or convert it without one
@@ -111,6 +111,7 @@ impl Command {
             Self::Run(args) => headless::run(&args),
             Self::Resume(args) => headless::resume(&args),
             Self::Replay { run } => {
+                store::check_folder(&run).map_err(Failure::wrong)?;
                 let what = Some(run.to_string_lossy().into_owned());
                 let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
                 window::open(&OpenArgs { what, timings: false, set }, began)

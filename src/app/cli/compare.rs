@@ -8,6 +8,7 @@ use super::{figures, summary::fitted};
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
+    config::counted,
     experiments::{
         run_rows,
         run_table::{Difference, differences},
@@ -59,8 +60,8 @@ struct ComparedRun {
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     if !(2..=MAX_RUNS).contains(&args.runs.len()) {
-        let n = args.runs.len();
-        return Err(Failure::usage(format!("{n} runs were given: two to {MAX_RUNS} can be set beside each other")));
+        let given = counted(args.runs.len(), "run");
+        return Err(Failure::usage(format!("{given} given: two to {MAX_RUNS} can be set beside each other")));
     }
     let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {

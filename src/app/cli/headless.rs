@@ -168,6 +168,7 @@ fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
 }
 
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
+    store::check_folder(&args.run).map_err(Failure::wrong)?;
     figures::check_folder(&args.run)?;
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
     tell_memory(&plan, args.insist_memory)?;
@@ -201,7 +202,7 @@ fn drive(plan: Plan, options: DriveOptions, until: Option<u64>) -> Outcome {
     });
     let run = move || trainer::drive(plan, options, &commands, sinks);
     let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run);
-    let failed = |message: String| Outcome { state: RunState::Failed { message }, step: 0 };
+    let failed = |message: String| Outcome { state: RunState::Failed { message }, step: 0, is_refused: false };
     match thread {
         Ok(handle) => handle.join().unwrap_or_else(|_| failed("the run's thread ended unexpectedly".to_owned())),
         Err(e) => failed(format!("no thread for the run: {e}")),
@@ -213,6 +214,9 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
         RunState::Failed { message } => message.clone(),
         state => format!("the run ended as {state:?} at step {}", outcome.step),
     };
+    if outcome.is_refused {
+        return Err(Failure::usage(words));
+    }
     let folder = folder.ok_or_else(|| Failure::run(words.clone()))?;
     let shown = folder.display();
     match outcome.state {

@@ -19,6 +19,7 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
 
 /// The lab and settings of a run folder. Those of another program's run are as it wrote them.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    store::check_folder(folder).map_err(Failure::wrong)?;
     let info = Reader::open(folder).ok().and_then(|reader| reader.info());
     if let Some(info) = info.filter(|info| info.lab == FOREIGN) {
         return Ok((&foreign::LAB, info.config.clone()));

@@ -102,9 +102,7 @@ impl Have {
 }
 
 pub fn run(args: &StreamArgs) -> Result<(), Failure> {
-    if !args.run.is_dir() {
-        return Err(Failure::usage(format!("`{}` is not a folder: give the folder of a run", args.run.display())));
-    }
+    store::check_folder(&args.run).map_err(Failure::wrong)?;
     let sent = LOGS.map(|log| match args.have.iter().find(|have| have.log == log) {
         Some(have) => Sent { log, bytes: have.bytes, end: have.end.clone() },
         None => Sent { log, bytes: 0, end: vec![] },

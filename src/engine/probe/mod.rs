@@ -45,7 +45,7 @@ mod unit_usage;
 
 use crate::{
     analysis::{generator::GeneratorError, graph::InvalidEdge},
-    config::{Arguments, ConfigError, Knob, nearest},
+    config::{Arguments, ConfigError, Knob, did_you_mean},
     corpus::{Corpus, CorpusError},
     models::Trainable,
     nn::{
@@ -279,11 +279,10 @@ pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
 
 /// The sentence for an id that no probe has, with the nearest one.
 pub fn unknown(id: &str) -> String {
-    let hint = match nearest(id, PROBES.iter().map(|p| p.id())) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`orrery ask --list` names them".to_owned(),
-    };
-    format!("there is no probe `{id}`; {hint}")
+    format!(
+        "there is no probe `{id}`{}; `orrery ask --list` names them",
+        did_you_mean(id, PROBES.iter().map(|p| p.id()))
+    )
 }
 
 #[cfg(test)]

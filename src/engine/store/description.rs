@@ -8,7 +8,7 @@ use std::{
 use super::{
     RunRecord, StoreError,
     error::At,
-    names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN},
+    names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN, check_folder},
     record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
     run_index::changed,
 };
@@ -61,9 +61,7 @@ impl From<RunRecord> for Description {
 /// # Errors
 /// If this is no run folder, or one of a later format.
 pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
-    if !folder.is_dir() {
-        return Err(StoreError::new(format!("`{}` is not a folder: give the folder of a run", folder.display())));
-    }
+    check_folder(folder)?;
     let lost = match read_inside(folder, RUN, MAX_RUN) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
             Ok(run) if run.format > FORMAT => {

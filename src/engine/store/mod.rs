@@ -56,7 +56,7 @@ pub use checkpoint::{Checkpoint, DataPosition, Lengths, Loaded};
 pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{Interruption, RunSummary, has_ended, interruption, last_change, list, local_text, summary};
-pub use names::{LOCK, MAX_CONFIG, is_record, is_run};
+pub use names::{LOCK, MAX_CONFIG, check_folder, is_record, is_run};
 pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, Reply};
 pub use reader::{Damage, Look, Reader};
 pub use record::{FORMAT, PROTOCOL, RunRecord};

@@ -33,6 +33,17 @@ pub fn is_run(folder: &Path) -> bool {
 }
 
 /// # Errors
+/// If there is no folder of this name.
+pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
+    let what = match folder.try_exists() {
+        _ if folder.is_dir() => return Ok(()),
+        Ok(false) => "does not exist",
+        _ => "is not a folder",
+    };
+    Err(StoreError::new(format!("`{}` {what}: give the folder of a run", folder.display())))
+}
+
+/// # Errors
 /// If nothing in the folder is of a run.
 pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
     match is_run(folder) {

@@ -62,6 +62,13 @@ pub enum RunError {
     Defect(String),
 }
 
+impl RunError {
+    /// True where the settings ask for what this machine or these texts cannot give; else something failed.
+    pub fn is_of_settings(&self) -> bool {
+        matches!(self, Self::Plan(_) | Self::Corpus(_) | Self::Model { .. })
+    }
+}
+
 /// The message without candle's backtrace lines.
 fn first_line(e: &candle_core::Error) -> String {
     e.to_string().lines().next().unwrap_or("a tensor operation failed").to_owned()

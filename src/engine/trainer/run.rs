@@ -272,11 +272,12 @@ impl Run {
     /// # Errors
     /// If weights of a variant are missing or do not fit it.
     pub fn load_weights(&mut self, kept: &[VariantWeights]) -> Result<(), RunError> {
-        for v in &mut self.variants {
+        for (i, v) in self.variants.iter_mut().enumerate() {
             let missing = || RunError::Refused(format!("no weights of the variant `{}` were kept", v.spec.id));
             let weights = kept.iter().find(|k| k.variant == v.spec.id).ok_or_else(missing)?;
             weights.apply_to(v.model.as_mut())?;
             self.step = weights.step;
+            v.optimiser.step = weights.step.saturating_sub(self.plan.stage(i).from);
         }
         Ok(())
     }

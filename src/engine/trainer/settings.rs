@@ -21,7 +21,7 @@ settings! {
         /// Batches whose gradients are summed to one update, as if they were one batch so many times as large, in the memory of one. With 4, an update reads 4 B windows.
         #[knob("Accumulate", range(1..=256), unit("batches"))]
         accumulate: usize = 1,
-        /// Length of a training window. Attention sees at most this far back.
+        /// Length of a training window. Attention sees at most this far back, unless a state is carried from window to window.
         #[knob("Window", range(4..=8192), symbol("T"), unit("tokens"))]
         window: usize = 128,
         /// Peak step size of AdamW. Acts on the running model at the next update; warm-up and decay scale it.

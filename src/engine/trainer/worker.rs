@@ -64,6 +64,8 @@ pub struct Outcome {
     pub state: RunState,
     /// The number of finished updates.
     pub step: u64,
+    /// True where its settings or texts do not fit, so that nothing was begun.
+    pub is_refused: bool,
 }
 
 /// Commands that may wait; a slider sends at most one a frame.
@@ -103,12 +105,12 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
             worker.begin();
             let result = worker.listeners.check().and_then(|()| worker.work(commands));
             let state = worker.end(result);
-            Outcome { state, step: worker.run.step }
+            Outcome { state, step: worker.run.step, is_refused: false }
         }
         Err(e) => {
             let state = RunState::Failed { message: e.to_string() };
             listeners.emit(Event::State(state.clone()));
-            Outcome { state, step: 0 }
+            Outcome { state, step: 0, is_refused: e.is_of_settings() }
         }
     }
 }

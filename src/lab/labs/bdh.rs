@@ -20,10 +20,10 @@ settings! {
         /// Channels between two layers of neurons. It bounds the rank of the graph between neurons.
         #[knob("Width", range(4..=4096), symbol("D"), unit("channels"))]
         d_model: usize = 64,
-        /// The neurons are split evenly among them; a synapse ends in one of them and may begin in any. Must divide the neurons.
+        /// The neurons are split evenly among them; a synapse ends in one of them and may begin in any. Twice as many must divide the neurons.
         #[knob("Heads", range(1..=64), symbol("H"))]
         heads: usize = 4,
-        /// How often a token passes through. All layers share one set of weights, so this costs time and no memory.
+        /// How often a token passes through. All layers share one set of weights, so this adds no weights; training keeps what each pass saves.
         #[knob("Layers", range(1..=64), symbol("L"))]
         layers: usize = 4,
         /// The effect of time on a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
@@ -90,7 +90,7 @@ settings! {
 settings! {
     /// The models that it is compared with.
     pub struct BesideSettings in "variants" {
-        /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
+        /// A GPT with ALiBi of as many parameters, counted with `corpus.vocab` tokens, learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
         /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.

@@ -74,7 +74,7 @@ settings! {
         /// The kind of token. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
         #[knob("Tokens")]
         tokenizer: TokenKind = TokenKind::Byte,
-        /// Rows of the embedding. Bytes use 256 of them (the paper keeps 320); for characters, words and BPE this is the most there may be.
+        /// Rows of the embedding. Bytes use 256 of them (the fast-slow paper keeps 320); for characters, words and BPE this is the most there may be.
         #[knob("Vocabulary", range(16..=65536), symbol("V"), unit("tokens"))]
         vocab: usize = 320,
         /// A Hugging Face tokenizer.json, used when Tokens is `huggingface`. The vocabulary is then the file's.
@@ -83,13 +83,13 @@ settings! {
         /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), nanoGPT's meta.pkl, or the text that it was trained on. A text with any other character is refused.
         #[knob("Vocabulary file")]
         vocabulary_file: VocabularyFile = VocabularyFile::default(),
-        /// The last part of the text, never trained on. Held-out losses are measured there; the paper keeps a tenth.
+        /// The last part of the text, never trained on. Held-out losses are measured there; the fast-slow paper keeps a tenth. Acts on running text: windows that are made to order, such as those of facts, are never the same.
         #[knob("Held out", range(0.01..=0.5))]
         held_out: f64 = 0.1,
         /// Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions, and recall always counts answers only.
         #[knob("Only answers count")]
         answers_only: bool = false,
-        /// The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 40 in stories.
+        /// The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 36 in stories.
         #[knob("Question spacing", range(0..=4096), unit("tokens"))]
         spacing: usize = 0,
         /// Draws the generated text. Another seed gives other people and other facts, in the same language.

@@ -129,6 +129,10 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::inconsistent(ModelSettings::most_positions.name, why));
     }
+    if s.model.layers == 1 && (s.model.evolved == EvolvedLayers::FirstHalf || s.ablation.layers) {
+        let why = "`model.layers` = 1 has no first half whose queries and keys could evolve; make it at least 2";
+        return Err(ConfigError::inconsistent(ModelSettings::layers.name, why));
+    }
     finetune::check(s)
 }
 
@@ -252,7 +256,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         // of the text alone: what is measured at the start stands
         probes.push(ProbeSchedule {
             probe: DomainCoherenceArgs::PROBE.to_owned(),
-            every: s.train.steps,
+            every: s.train.steps.max(1),
             every_key: String::new(),
             args: DomainCoherenceArgs { window: s.train.window, ..DomainCoherenceArgs::default() }.to_args(),
         });

@@ -114,13 +114,14 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         ..CorpusSettings::default()
     };
     let variants = [Variant::new("network", "network", ModelSpec::Stationary(spec))];
+    refuse_accumulation(&s.train)?;
     let every = s.probe.map;
     let probes = vec![
         every.ask(&s.map_args()),
         every.ask(&s.args()),
         every.ask(&s.flow_args()),
         // The same at every step: at the start and the end.
-        ProbeSchedule { every: s.train.steps, ..every.ask(&GapBySizeArgs::default()) },
+        ProbeSchedule { every: s.train.steps.max(1), every_key: String::new(), ..every.ask(&GapBySizeArgs::default()) },
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
 }

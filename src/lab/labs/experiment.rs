@@ -118,7 +118,7 @@ impl Schedule {
 
     /// The knob that changes it; an empty `tip` stands for the usual one.
     pub fn knob(self, label: &'static str, tip: &'static str) -> Knob {
-        let usual = "Steps between two askings of this probe. 0 asks only at the start and when a view asks.";
+        let usual = "Steps between two askings of this probe. 0 asks only when a view does.";
         let tip = if tip.is_empty() { usual } else { tip };
         let field = Field::new(&SettingKey::new(self.key), label, tip, &self.every);
         field.range(0..=1_000_000).unit("steps").live().knob()
@@ -160,6 +160,16 @@ macro_rules! schedules {
     };
 }
 pub(crate) use schedules;
+
+/// # Errors
+/// Of batches that are summed to one update: a model that draws its own points would draw the same ones for each.
+pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
+    if train.accumulate == 1 {
+        return Ok(());
+    }
+    let why = "the model draws its own points, and would sum the same ones; set it to 1 and make `train.batch` larger";
+    Err(ConfigError::inconsistent(TrainSettings::accumulate.name, why))
+}
 
 #[cfg(test)]
 mod tests {

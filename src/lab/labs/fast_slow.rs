@@ -104,6 +104,7 @@ impl ApproachSettings {
 fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigError> {
     let m = &s.model;
     check_heads(m)?;
+    check_pool(s)?;
     Ok(FastSlowSpec {
         d_model: m.d_model,
         heads: m.heads,
@@ -130,6 +131,19 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
 /// A size where 0 means "none".
 fn positive(n: usize) -> Option<usize> {
     Some(n).filter(|n| *n > 0)
+}
+
+/// With the last finished block a window of one block reads nothing of the slow path.
+fn check_pool(s: &FastSlowSettings) -> Result<(), ConfigError> {
+    let (pool, window) = (s.model.pool, s.train.window);
+    if s.model.upsample == Upsample::Leaky || pool < window {
+        return Ok(());
+    }
+    let why = format!(
+        "`model.pool` = {pool} finishes no block within `train.window` = {window}, so that no token would read the slow \
+         path; make it less than {window}"
+    );
+    Err(ConfigError::inconsistent(ModelSettings::pool.name, why))
 }
 
 fn check_heads(m: &ModelSettings) -> Result<(), ConfigError> {

@@ -100,15 +100,30 @@ impl ControlSettings {
     }
 }
 
+/// The rows over which the three controls of a steered batch go round.
+const MIN_STEERED_BATCH: usize = 3;
+
 impl OdeFlowSettings {
     /// The corpus of a task; steering makes its own. Errors name the key.
     fn corpus_spec(&self) -> Result<CorpusSpec, ConfigError> {
         let spec = self.corpus.spec()?;
         let prompt = match self.task.kind {
-            Task::Train | Task::Field => return Ok(spec),
+            Task::Train => return Ok(spec),
+            Task::Field => {
+                refuse_accumulation(&self.train)?;
+                return Ok(spec);
+            }
             Task::Published => Some(self.steer.prompt.trim().to_owned()),
             Task::Steer | Task::Both => None,
         };
+        if matches!(spec.source, Source::File(_) | Source::Folder { .. }) {
+            let why = "steering makes its own language; leave it empty, or set `task.kind` to train";
+            return Err(ConfigError::inconsistent(CorpusSettings::file.name, why));
+        }
+        if self.train.batch < MIN_STEERED_BATCH {
+            let why = "rows of a batch are steered by +1, \u{2212}1 and 0 by turns; make it at least 3";
+            return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
+        }
         let steering = Steering { language_batches: self.steer.language_steps, prompt };
         Ok(CorpusSpec { source: Source::Steering(steering), ..spec })
     }

@@ -231,7 +231,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         // Of the text alone: what is measured at the start stands.
         ProbeSchedule {
             probe: TokenBaselinesArgs::PROBE.to_owned(),
-            every: s.train.steps,
+            every: s.train.steps.max(1),
             every_key: String::new(),
             args: held_out.to_args(),
         },

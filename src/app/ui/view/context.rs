@@ -128,6 +128,12 @@ impl<'a> ViewCx<'a> {
         (self.is_known(answer) || is_between()).then_some(answer)
     }
 
+    /// The settings that the run shown was begun with; without a run those of the controls.
+    pub fn run_config(&self) -> &'a Config {
+        let mirror: &'a Mirror = self.mirror;
+        mirror.info.as_ref().map_or(self.config, |info| &info.config)
+    }
+
     /// The latest scheduled measurement of one variant at or before the shown step.
     pub fn scheduled<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
@@ -336,7 +342,7 @@ impl<'a> ViewCx<'a> {
 
     /// The length of the run's training windows, tokens, if its lab has that setting.
     pub fn training_window(&self) -> Option<usize> {
-        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
+        let config = self.run_config();
         config.value(TrainSettings::window).ok()
     }
 

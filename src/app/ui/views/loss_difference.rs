@@ -205,7 +205,7 @@ impl PanelView for LossDifference {
         let seeds = self.contrasts.get(cx.mirror, self.held_out).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
         let band = match seeds {
             0 => String::new(),
-            1 => format!(", one seed: band is the running sd of {RUNNING} points"),
+            1 => format!(", one seed: running mean and \u{b1}1 running sd of {RUNNING} points"),
             n => format!(", running mean of {RUNNING}, band \u{b1}1 sd over {n} seeds"),
         };
         cx.subtitle(&format!("{what}{band}"))

@@ -64,7 +64,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      step, forward and (dashed) backward, stopped short of the tolerance. Where many do, the equation has no \
      solution near, and what is trained is the closest state that was found.";
     "losses", "Loss", panels::<losses::Losses>,
-    "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour a \
+    "Cross-entropy on training batches (smoothed; of a single seed the raw line faint behind) and on held-out text (dashed), a colour a \
      variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.";
     "logged", "Logged", boxed::<logged::Logged>,
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
@@ -75,7 +75,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      since when.";
     "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,
     "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first is \
-     better; a difference inside its own band is no difference.";
+     better; where its band holds 0, no difference is known.";
     "accuracy", "Accuracy", panels::<accuracy::Accuracy>,
     "Share of the asked positions that each variant answers rightly, over training. The dashed line is what guessing \
      reaches.";
@@ -125,8 +125,9 @@ pub static VIEWS: &[ViewEntry] = views! {
      look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
      the first token; the nulls say what chance alone would give.";
     "residual", "Residual", panels::<residual::Residual>,
-    "How far one more pass of the post block would still move the state, against the passes made, by method. A line \
-     that falls straight on this axis converges at a steady rate.";
+    "How far the state is from what each method solves, against the passes made: a fixed point of the post block, or the \
+     equations of backward Euler and of DEQ, as a share of the state. A line that falls straight on this axis converges at a \
+     steady rate; that of plain passes also falls because the state grows.";
     "generator_distance", "Not a generator", panels::<generator_distance::GeneratorDistanceView>,
     "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
      chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
@@ -199,8 +200,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      cell for each rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% \
      interval over streams holds no change. Below, the same without the trained weights to add to.";
     "adaptation", "Adapt and forget", panels::<streaming::AdaptationView>,
-    "A foreign text that is learned from, and the model's own after it: how much perplexity learning saves on the first and \
-     adds to the second, a dot a rate. Fast weights where a model has them, else a copy that is fine-tuned. Best is far \
+    "A foreign text that is learned from, and the model's own after it: how much perplexity learning saves in the last \
+     quarter of the first and adds to the second, a dot a rate. Fast weights where a model has them, else a copy that is fine-tuned. Best is far \
      right and low.";
     "uncertainty", "Uncertainty", boxed::<streaming::UncertaintyView>,
     "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
@@ -230,7 +231,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      \u{3b1}. A flow that vanishes or explodes would cross the dashed levels; how often is counted.";
     "reading", "Reading", boxed::<synapses::ReadingView>,
     "A text read token by token, and what a synapse between two neurons holds after each; a cross marks a token at \
-     which it gains. Below, the synapses that gained most: the wider the line, the stronger now.";
+     which it gains at least half of its largest gain. Below, the synapses that gained most: the wider the line, the stronger now.";
     "activity", "Sparsity", panels::<synapses::Activity>,
     "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: what lies \
      below it was learned.";

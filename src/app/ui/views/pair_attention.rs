@@ -97,7 +97,7 @@ impl PairAttention {
             Target::Key => "attention to the key",
         };
         let mut chart = cx.over_training("pair attention", Axis::new(to).include(&[0.0]));
-        let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
+        let config = cx.run_config();
         chart = chart.empty(match questions(config) {
             Some(_) => cx.why_nothing::<Measured>(
                 "Not measured yet. It is asked of held-out examples while it trains: press Space.",

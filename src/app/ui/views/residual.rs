@@ -8,7 +8,7 @@ pub struct Residual;
 
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let x = Axis::new("passes of Post").whole();
-    let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
+    let y = Axis::new("relative residual").log();
     let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
         "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
     ));

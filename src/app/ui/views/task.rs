@@ -4,7 +4,7 @@ use crate::{labs::corpus::questions, ui::views::prelude::*};
 
 /// Explains how to read a passage of the run's text; `None` where the passage asks nothing.
 fn description(cx: &ViewCx<'_>) -> Option<&'static str> {
-    let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
+    let config = cx.run_config();
     Some(questions(config)?.how_to_read)
 }
 

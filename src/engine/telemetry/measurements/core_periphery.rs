@@ -25,7 +25,7 @@ measurement! {
 }
 
 arguments! {
-    /// The core of the graph at the given number of edges; `restarts` makes no difference.
+    /// The core of the graph at the given number of edges; `weighted` and `restarts` make no difference.
     pub struct CorePeripheryArgs asks "core_periphery" with graph: NeuronGraphArgs {
         /// Rewired graphs of the same degrees.
         #[range(1..=1000)]

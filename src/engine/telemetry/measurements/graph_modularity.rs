@@ -24,7 +24,7 @@ measurement! {
 }
 
 arguments! {
-    /// Modularity at 1,000, 2,000, 4,000 and so on edges, beside null models.
+    /// Modularity at 1,000, 2,000, 4,000 and so on edges, beside null models; `edges` and `beta` make no difference.
     pub struct GraphModularityArgs asks "graph_modularity" with graph: NeuronGraphArgs {
         /// Largest number of edges that is measured.
         #[range(1..=MAX_EDGES)]

@@ -49,7 +49,7 @@ measurement! {
 }
 
 arguments! {
-    /// One neuron in the whole graph; of the graph's arguments only `matrix` changes the numbers.
+    /// One neuron in the whole graph; of the graph's arguments only `matrix`, and for sigma `layer` and `tokens`, change the numbers.
     pub struct GraphNeuronArgs asks "graph_neuron" with graph: NeuronGraphArgs {
         /// Number of the neuron in the model; the one with the longest row of E if not given.
         neuron: Option<usize> = None,

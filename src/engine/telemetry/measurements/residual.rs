@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// |x - Post(x)| / |x| against applications of Post, by method and round.
+    /// How far the state is from what a method solves, as a share of the state, against applications of Post, by method and
+    /// round: |x - Post(x)| / |x| of a fixed point.
     pub struct Residual in "fast_slow.residual" answers ResidualArgs {
         /// One entry a method and round.
         pub curves: Vec<ResidualCurve>,

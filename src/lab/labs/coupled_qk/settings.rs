@@ -144,7 +144,7 @@ schedules! {
     /// The schedules by which attention is measured without a view's asking.
     pub struct AttentionSchedules {
         attention_maps: "Attention every" = 100,
-        /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only at the start and when a view asks.
+        /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only when a view does.
         attention_statistics: "Attention by layer every" = 100,
     }
 }
@@ -163,7 +163,7 @@ schedules! {
     pub struct ProbeSettings {
         query_key_paths: "Phase plane every" = 100,
         step_lengths: "Step lengths every" = 10,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks. Only texts of associative recall have pairs.
+        /// Steps between two askings of this probe. 0 asks only when a view does. Only texts of associative recall have pairs.
         pair_attention: "Pairs every" = 25,
         next_tokens: "Next tokens every" = 100,
     }

@@ -12,7 +12,7 @@ const MAP: Headline = Headline {
     about: "Mean of sum_i |phi_i(y) - p_i(y)| over controls inside of the range that no update drew, 0 to 2.",
     better: Better::Lower,
     digits: Digits::Decimals(4),
-    absent: "no map to stationary distributions was learned, or it was not measured yet (`probe.every`)",
+    absent: "no map to stationary distributions was learned, or it was not measured yet (`probe.map_every`)",
     source: measured!(StationaryMapError, |m| m.held_out),
 };
 
@@ -51,7 +51,11 @@ pub static ALL: &[Headline] = &[
         source: measured!(GeneratorDistance, |m| m.permuted.distance),
         ..DISTANCE
     },
-    common::LOSS,
+    Headline {
+        about: "Of the map: relative entropy of its distribution to the true one on controls that no update drew, nats. Of a block: \
+                cross-entropy of the next token on text that no update saw, nats a token.",
+        ..common::LOSS
+    },
 ];
 
 /// Both are held against what was measured beside them: the error of one that ignores the control on the same controls,

@@ -136,7 +136,7 @@ schedules! {
     pub struct ProbeSettings {
         /// Steps between two measurements of the learned map's error. 0 measures when a view asks.
         map: "Map error every" = 100,
-        /// Steps between two measurements of a fast-slow model: its residual and its attention. 0 measures at the start and when a view asks.
+        /// Steps between two measurements of a fast-slow model: its residual and its attention. 0 measures only when a view asks.
         block: "Block every" = 50,
     }
 }

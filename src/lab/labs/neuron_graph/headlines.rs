@@ -9,7 +9,7 @@ const MODULARITY: Headline = Headline {
     id: "modularity",
     name: "Q",
     unit: "",
-    about: "Newman's modularity of the strongest entries of E D_x as a graph, at the number of edges of the settings.",
+    about: "Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.",
     better: Better::Neither,
     digits: Digits::Decimals(3),
     absent: "the graph was not measured yet (`probe.graph_curve_every`)",

@@ -20,7 +20,11 @@ const STEERED: Headline = Headline {
 };
 
 pub static ALL: &[Headline] = &[
-    common::LOSS,
+    Headline {
+        about: "Cross-entropy of the next token on text that no update saw, nats a token; in the playground the squared error over \
+                the field's mean square.",
+        ..common::LOSS
+    },
     STEERED,
     Headline {
         id: "steered_minus",

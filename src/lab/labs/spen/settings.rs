@@ -84,7 +84,7 @@ settings! {
         /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
         #[knob("Fixed, as large")]
         as_large: bool = false,
-        /// A transformer without traces (GPT, ALiBi) of as many parameters as the largest model of the staircase, on the same batches; width and layers follow from that count.
+        /// A transformer without traces (GPT, ALiBi) of as many parameters as the largest model of the staircase, counted with `corpus.vocab` tokens, on the same batches; width and layers follow from that count.
         #[knob("Transformer")]
         transformer: bool = false,
         /// Tokens that a token of the transformer sees, itself among them: a window that slides along a long text. It limits training too. 0 sees the whole text. The paper's has 1,024.
@@ -129,15 +129,15 @@ settings! {
 schedules! {
     /// The schedules of the probes.
     pub struct ProbeSettings {
-        /// Steps between two readings of a passage: error, traces and continuation. 0 asks only at the start and when a view asks.
+        /// Steps between two readings of a passage: error, traces and continuation. 0 asks only when a view does.
         trace_reading: "Reading every" = 200,
-        /// Steps between two counts of how often each unit is kept. 0 asks only at the start and when a view asks.
+        /// Steps between two counts of how often each unit is kept. 0 asks only when a view does.
         unit_usage: "Unit usage every" = 100,
-        /// Steps between two measurements of how the blocks' input correlates with its own past. 0 asks only at the start and when a view asks.
+        /// Steps between two measurements of how the blocks' input correlates with its own past. 0 asks only when a view does.
         autocorrelation: "Autocorrelation every" = 200,
-        /// Steps between two measurements of the loss at each position of a long text. 0 asks only at the start and when a view asks.
+        /// Steps between two measurements of the loss at each position of a long text. 0 asks only when a view does.
         position_losses: "Loss by position every" = 400,
-        /// Steps between two measurements of what later layers still read of the first, in the transformers over depth. 0 asks only at the start and when a view asks.
+        /// Steps between two measurements of what later layers still read of the first, in the transformers over depth. 0 asks only when a view does.
         layer_readout: "Layer readout every" = 100,
     }
 }

@@ -72,22 +72,22 @@ const WHOLE: Extent = Extent::WHOLE;
 settings! {
     /// The share of the parliament in the text; other corpora have none of it.
     pub struct ParliamentSettings in "parliament" {
-        /// The first so many of English, French, Spanish and German.
+        /// The first so many of English, French, Spanish and German. Acts on the corpus `parliament` alone.
         #[knob("Languages", range(2..=WHOLE.languages))]
         languages: usize = WHOLE.languages,
-        /// The first so many of currencies, countries, goods, cities and institutions.
+        /// The first so many of currencies, countries, goods, cities and institutions. Acts on the corpus `parliament` alone.
         #[knob("Kinds of nouns", range(3..=WHOLE.kinds))]
         kinds: usize = WHOLE.kinds,
-        /// Half of them are searched with and half are kept to confirm with. There are 16 cities and 12 institutions at most.
+        /// Half of them are searched with and half are kept to confirm with. There are 16 cities and 12 institutions at most. Acts on the corpus `parliament` alone.
         #[knob("Nouns a kind", range(8..=WHOLE.nouns))]
         nouns: usize = WHOLE.nouns,
-        /// Sentences that any noun fits. Those that a search confirms with are others, and in no training text.
+        /// Sentences that any noun fits. Those that a search confirms with are others, and in no training text. Acts on the corpus `parliament` alone.
         #[knob("Frames", range(1..=WHOLE.frames))]
         frames: usize = WHOLE.frames,
-        /// Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind.
+        /// Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind. Acts on the corpus `parliament` alone.
         #[knob("What follows", range(1..=WHOLE.follow_ups))]
         follow_ups: usize = WHOLE.follow_ups,
-        /// How often a pair lists three nouns of a kind rather than say something of one.
+        /// How often a pair lists three nouns of a kind rather than say something of one. Acts on the corpus `parliament` alone.
         #[knob("Lists", range(0.0..=1.0))]
         listing: f64 = WHOLE.listing,
     }

@@ -48,7 +48,7 @@ pub static LARGE: &[LargeNumber] = &[
         "reach",
         "reach",
         "recoverability",
-        Meaning::Limits { below: &[(1.0, "not even one back")], otherwise: "recovered this far back" },
+        Meaning::Limits { below: &[(1.0, "not even the nearest")], otherwise: "recovered this far back" },
     ),
     LargeNumber::new(
         "accuracy@k=16",

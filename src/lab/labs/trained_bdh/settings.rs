@@ -124,7 +124,7 @@ settings! {
 settings! {
     /// The schedule of all probes.
     pub struct ProbeSettings in "probe" {
-        /// Steps between two measurements while it trains on. 0 measures at the start and the end.
+        /// Steps between two measurements while it trains on. 0 measures only when a view asks.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
         every: u64 = 100,
     }

@@ -93,7 +93,11 @@ impl View for Degrees {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
         if let Some(core) = shown::<CorePeriphery>(cx) {
-            note_ui(ui, cx.theme, core_sentence(core.value));
+            // it is measured more seldom than the degrees
+            let step = core.sample.step;
+            let is_other = shown::<GraphDegrees>(cx).is_some_and(|degrees| degrees.sample.step != step);
+            let at = if is_other { format!("step {step}: ") } else { String::new() };
+            note_ui(ui, cx.theme, at + &core_sentence(core.value));
         }
         let room = ui.available_size();
         let charts = [Self::chart(cx, 0), Self::chart(cx, 1)];

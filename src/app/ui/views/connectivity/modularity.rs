@@ -124,9 +124,9 @@ impl Modularity {
             .last()
             .map(|p| format!("; {} edges lie on {:.0}% of the neurons", super::grouped(p[0]), 100.0 * p[1]));
         let verdict = match from {
-            Some(0) => "above every random graph at every number of edges".to_owned(),
-            Some(i) => format!("above every random graph from {} edges on", super::grouped(model[i][0])),
-            None => "not above every random graph".to_owned(),
+            Some(0) => "above all four random graphs at every number of edges".to_owned(),
+            Some(i) => format!("above all four random graphs from {} edges on", super::grouped(model[i][0])),
+            None => "not above all four random graphs".to_owned(),
         };
         Some(verdict + &in_use.unwrap_or_default())
     }

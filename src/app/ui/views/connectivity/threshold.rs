@@ -121,9 +121,13 @@ impl Threshold {
         let now = [GraphSettings::from_head, GraphSettings::to_head].map(|key| cx.config.value(key).ok());
         let can_set = cx.can_move_controls() && cx.setting(GraphSettings::from_head.name).is_some();
         let mut chosen = None;
+        // they are measured more seldom than the entries
+        let step = measured.sample.step;
+        let is_other = shown::<EntryHistogram>(cx).is_some_and(|entries| entries.sample.step != step);
+        let words = if is_other { format!("heads, step {step}") } else { "heads".to_owned() };
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            note_ui(ui, cx.theme, "heads").on_hover_text(PAIRS_TIP);
+            note_ui(ui, cx.theme, words).on_hover_text(PAIRS_TIP);
             for pair in &measured.pairs {
                 if pair.to_head == 1 {
                     ui.add_space(6.0);

@@ -31,7 +31,7 @@ pub fn graph_ui(
     marked: Option<Rate>,
 ) -> Option<(Rate, RateGesture)> {
     let n = state.states().max(1);
-    let words = format!("{n} states: the area of a disc is its stationary probability");
+    let words = format!("{n} states: the area of a disc is its stationary probability, within limits");
     let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), words);
     let radius = (0.5 * size.min_elem() - MARGIN).max(10.0);
     let centre = sheet.center();

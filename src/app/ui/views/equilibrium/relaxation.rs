@@ -139,7 +139,8 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
     let values = flow.distributions.data();
     let largest = values.iter().filter(|v| v.is_finite()).fold(1e-9f32, |a, b| a.max(*b));
     // Most of the mass is where it starts; the colours are for what it spreads to.
-    let colours = sequential([0.0, largest.min(4.0 / n as f32)]);
+    let strongest = largest.min(4.0 / n as f32);
+    let colours = sequential([0.0, strongest]);
     let columns = steps.min(COLUMNS);
     paint_cells(&painter, rect, (n, columns), |state, column| {
         let p = values[column * steps / columns * n + state];
@@ -157,7 +158,8 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
         }
         painter.add(Shape::line(points, Pen::new(1.5, theme.page)));
     }
-    frame(&painter, rect, theme, "probability of a state, and single particles", &format!("step {}", steps - 1));
+    let title = format!("probability of a state (full colour from {strongest:.2}), and single particles");
+    frame(&painter, rect, theme, &title, &format!("step {}", steps - 1));
     for (state, align) in [(0, Align2::RIGHT_TOP), (n - 1, Align2::RIGHT_BOTTOM)] {
         let y = if state == 0 { rect.top() } else { rect.bottom() };
         painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);

@@ -16,9 +16,9 @@ const ENDS: [f64; 2] = [1e-6, 1e2];
 #[derive(Default)]
 pub struct Training;
 
-/// Steps whose norm has vanished, and has exploded, of all.
-fn count(curve: &Curve) -> [usize; 3] {
-    let all = curve.points(0, u64::MAX).map(|(_, v)| v);
+/// Steps up to this one whose norm has vanished, and has exploded, of all.
+fn count(curve: &Curve, step: u64) -> [usize; 3] {
+    let all = curve.points(0, step).map(|(_, v)| v);
     all.fold([0; 3], |[low, high, n], v| [low + usize::from(v < ENDS[0]), high + usize::from(v > ENDS[1]), n + 1])
 }
 
@@ -64,7 +64,7 @@ impl Training {
 
     fn summary(cx: &ViewCx<'_>) -> Vec<String> {
         let each = Self::norms(cx).into_iter().map(|(label, _, curve, _)| {
-            let [low, high, n] = count(curve);
+            let [low, high, n] = count(curve, cx.step);
             format!("{label}: {low} vanished, {high} exploded of {n} steps")
         });
         each.chain(Self::pace(cx)).collect()

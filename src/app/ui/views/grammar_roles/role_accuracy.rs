@@ -293,8 +293,11 @@ impl View for RoleAccuracyView {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(found) = shown(cx) else { return cx.subtitle("which role each word has") };
         let label = cx.mirror.variant_label(found.variant);
-        let rank =
-            found.value.ranks.first().map_or(String::new(), |r| format!(" \u{b7} W_ff of effective rank {r:.1}"));
+        let rank = found
+            .value
+            .ranks
+            .first()
+            .map_or(String::new(), |r| format!(" \u{b7} lowest level, its W_ff of effective rank {r:.1}"));
         format!("step {} \u{b7} {label} \u{b7} {}{rank}", found.sample.step, found.sample.about)
     }
 

@@ -166,7 +166,11 @@ impl NeuronGraph {
                 };
                 let graph = shown.to_file(format);
                 let name = match network.file {
-                    None => format!("neuron-graph-step{}.{}", cx.step, format.ending()),
+                    None => {
+                        let graph = connectivity::shown::<measurements::NeuronGraph>(cx);
+                        let step = graph.map_or(cx.step, |graph| graph.sample.step);
+                        format!("neuron-graph-step{step}.{}", format.ending())
+                    }
                     Some(_) => format!("graph.{}", format.ending()),
                 };
                 cx.act(FileAction::SaveInExports(name, format.write(&graph).into_bytes()));

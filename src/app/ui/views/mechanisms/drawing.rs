@@ -173,11 +173,13 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
         painter.hline(rect.x_range(), y, Stroke::new(1.0, theme.line));
         painter.text(pos2(rect.left() - 6.0, y), Align2::RIGHT_CENTER, words, theme::numbers(), theme.secondary);
     }
-    let mut beyond: Vec<String> = vec![];
+    // by whether they lie below the panel, in the order of the levels
+    let mut beyond: [Vec<String>; 2] = [vec![], vec![]];
     for level in &panel.levels {
         let words = format!("{} {}", level.words, value_label(level.at));
         if !scale.has(level.at) {
-            beyond.push(words);
+            let is_below = (level.at < range[0]) != scale.is_inverted;
+            beyond[usize::from(is_below)].push(words);
             continue;
         }
         let y = scale.y(level.at);
@@ -186,14 +188,21 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
         let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
         painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
     }
+    let [above, mut below] = beyond;
+    below.reverse();
     // Lists as many as there is room for beside the title, the nearest first.
-    beyond.reverse();
-    let fitting = (1..=beyond.len()).rev().map(|n| format!("below: {}", beyond[..n].join(", ")));
+    let list = |side: &str, words: &[String], n: usize| match words.len().min(n) {
+        0 => None,
+        n => Some(format!("{side}: {}", words[..n].join(", "))),
+    };
+    let most = above.len().max(below.len());
+    let fitting = (1..=most).rev().map(|n| {
+        let sides = [list("above", &above, n), list("below", &below, n)];
+        sides.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    });
     let mut laid = fitting.map(|words| painter.layout_no_wrap(words, font.clone(), theme.secondary));
     let room = rect.right() - title.right() - 12.0;
-    if !beyond.is_empty()
-        && let Some(galley) = laid.find(|galley| galley.size().x <= room)
-    {
+    if let Some(galley) = laid.find(|galley| galley.size().x <= room) {
         painter.galley(pos2(rect.right() - galley.size().x, title.top()), galley, theme.secondary);
     }
 }

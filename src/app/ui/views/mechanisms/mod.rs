@@ -87,8 +87,8 @@ impl View for Mechanisms {
             return cx.nothing_ui(ui, &words);
         }
         cx.controls_ui(ui, |ui, _| {
-            let words = "Draws the whole axis down to what is reached without a memory. Otherwise those levels are named at \
-                         the edge.";
+            let words = "Draws the axis as far as what is reached without a memory. Otherwise those levels are named at the \
+                         edge.";
             ui.toggle_value(&mut self.shows_baselines, "whole axis").on_hover_text(words);
         });
         drawing::staircase_ui(ui, ui.available_size(), cx.theme, cx.mirror, &steps, &panels);

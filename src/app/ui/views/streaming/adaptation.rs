@@ -22,7 +22,7 @@ impl Default for AdaptationView {
 }
 
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-    let x = Axis::new("perplexity saved on the foreign text, %").include(&[0.0]);
+    let x = Axis::new("perplexity saved in the foreign text's last quarter, %").include(&[0.0]);
     let y = Axis::new("perplexity added on the own text, %").include(&[0.0]);
     let otherwise = "Not measured yet. Press Space to train, and then Measure: own text, a foreign one that is learned from, and \
                      own text again.";
@@ -56,7 +56,9 @@ impl PanelView for AdaptationView {
                        stays as it is. It takes some seconds, or a minute.";
             let args = AdaptationArgs { tokens: self.tokens, ..AdaptationArgs::default() };
             measure_ui::<Adaptation>(ui, cx, &args, tip);
-            tokens_ui(ui, &mut self.tokens, &CHOICES);
+            let tip = "Tokens of the own text that the next measurement reads. The foreign one has two and a half times as \
+                       many. Longer ones take longer.";
+            tokens_ui(ui, &mut self.tokens, &CHOICES, tip);
             cx.variants_ui(ui, VARIANTS_TIP);
         });
     }

@@ -4,7 +4,7 @@
 use eframe::egui::CornerRadius;
 
 use super::{
-    CONTROLS, VARIANTS_TIP,
+    CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP,
     change::{cell_label, change_colour, change_label},
     measure_ui, shown, subtitle_of, tokens_ui, why_nothing,
 };
@@ -182,7 +182,7 @@ impl View for FastWeightsView {
                 let tip = "Reads the texts once for every cell. It takes some seconds.";
                 let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
                 measure_ui::<FastWeights>(ui, cx, &args, tip);
-                tokens_ui(ui, &mut self.tokens, &CHOICES);
+                tokens_ui(ui, &mut self.tokens, &CHOICES, STREAM_TOKENS_TIP);
                 cx.variants_ui(ui, VARIANTS_TIP);
             });
         });

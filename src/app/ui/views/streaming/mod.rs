@@ -43,11 +43,12 @@ fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Ve
     m.subtitle(cx, "") + &notes
 }
 
-/// Chooses the number of tokens of each stream in the next measurement.
-fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
+const STREAM_TOKENS_TIP: &str = "Tokens of each stream that the next measurement reads. Longer ones take longer.";
+
+/// Chooses the number of tokens of the streams in the next measurement.
+fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize], tip: &str) {
     let words = format!("{} tokens", grouped(*tokens as u64));
     let choices = choices.iter().map(|choice| (*choice, grouped(*choice as u64)));
-    let tip = "Tokens of each stream that the next measurement reads. Longer ones take longer.";
     choice_menu(ui, &words, tokens, choices, tip);
 }
 

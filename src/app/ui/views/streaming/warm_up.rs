@@ -1,7 +1,7 @@
 //! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
 //! after traces were emptied.
 
-use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
+use super::{CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
     telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
     ui::views::prelude::*,
@@ -39,7 +39,7 @@ fn saved(text: &WarmUpText) -> String {
     match text.saved.is_finite() {
         true => {
             let [saved, low, high] = [text.saved, text.saved_low, text.saved_high].map(|v| number::rounded(v, 3));
-            format!("{}: {saved} nats ({low} to {high})", text.name)
+            format!("{}: {saved} nats ({low} to {high}, 95%)", text.name)
         }
         false => text.name.clone(),
     }
@@ -109,7 +109,7 @@ impl PanelView for WarmUpView {
         ui.horizontal(|ui| {
             let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
             measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");
-            tokens_ui(ui, &mut self.tokens, &CHOICES);
+            tokens_ui(ui, &mut self.tokens, &CHOICES, STREAM_TOKENS_TIP);
             cx.variants_ui(ui, VARIANTS_TIP);
         });
     }

@@ -45,6 +45,16 @@ const FILE: usize = 3;
 const WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
 const WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
 
+/// The id of the generated text that the run reads; `None` of a file or folder, which take its place.
+fn generated_text(cx: &ViewCx<'_>) -> Option<&'static str> {
+    let config = cx.run_config();
+    let is_named = |key| config.get(key).is_some_and(|value| !value.to_string().trim().is_empty());
+    if is_named(CorpusSettings::file.name) || is_named(CorpusSettings::folder.name) {
+        return None;
+    }
+    config.value(CorpusSettings::source).ok().map(|source| source.id())
+}
+
 /// View `concepts`.
 pub struct Concepts {
     chosen: usize,
@@ -119,8 +129,7 @@ impl Concepts {
             let can_find = !Self::is_searching(cx) && (self.chosen != FILE || file(cx).is_some());
             cx.ask_button::<ConceptSearch>(ui, Button::new("Find"), can_find, tip, |cx| self.args(cx));
         });
-        let source = cx.config.value(CorpusSettings::source);
-        let parliament = source.is_ok_and(|source| source.id().starts_with("parliament"));
+        let parliament = generated_text(cx).is_some_and(|id| id.starts_with("parliament"));
         if Self::is_searching(cx) {
             note_ui(ui, cx.theme, SEARCHING);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
@@ -167,8 +176,7 @@ impl Concepts {
             FILE => ConceptSearchArgs { sentences: file(cx), label: label(cx), ..usual },
             TYPED => ConceptSearchArgs { with: Some(self.with.clone()), without: Some(self.without.clone()), ..usual },
             built_in => {
-                let source = cx.config.value(CorpusSettings::source);
-                let naive = source.is_ok_and(|source| source.id() == "parliament_naive");
+                let naive = generated_text(cx) == Some("parliament_naive");
                 let preset = format!("{}{}", CONCEPTS[built_in].0, if naive { "_naive" } else { "" });
                 ConceptSearchArgs { preset: Some(preset), ..usual }
             }

@@ -227,7 +227,7 @@ impl ReadingView {
             chart.y = chart.y.fixed(if low < 0.0 { low - room } else { 0.0 }, high + room);
         }
         chart.add(Line::new("in focus", cx.theme.accent, own));
-        chart.add(Line::new("gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
+        chart.add(Line::new("large gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
         chart.marker = Some(cursor as f64);
         if shown.reading().written > 0 {
             let (from, to) = (shown.first_written() as f64 - 0.5, shown.tokens().len() as f64 - 0.5);

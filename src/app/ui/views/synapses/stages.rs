@@ -124,7 +124,7 @@ fn rows(all: &Measurements<'_>) -> Vec<LossRow> {
 
 /// The settings of the run, or those that a run would be made of.
 fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
-    Lengths::from_config(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
+    Lengths::from_config(cx.run_config())
 }
 
 /// True for a run with stages, or one that would have stages with the present settings.
@@ -337,8 +337,8 @@ fn ending(ui: &Ui, name: &str, width: f32) -> String {
 }
 
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
-    match (0..NAMES.len()).find_map(|v| cx.scheduled::<TextLosses>(v)) {
-        Some(m) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", cx.step, m.sample.about),
+    match (0..NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step) {
+        Some(m) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", m.sample.step, m.sample.about),
         None => "a base, two children tuned on texts of their own, and both as one".to_owned(),
     }
 }

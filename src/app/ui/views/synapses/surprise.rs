@@ -62,7 +62,7 @@ impl Surprise {
     }
 
     fn octaves(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("octave of the neuron's rotation (0 fastest, 7 slowest)").whole();
+        let x = Axis::new("eighth of the neurons by rotation (0 fastest, 7 slowest)").whole();
         let mut chart = Chart::new("firing by rotation", x, Axis::new("share of y that fires").include(&[0.0]));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         for (layer, of_layer) in measured.octaves.iter().enumerate() {

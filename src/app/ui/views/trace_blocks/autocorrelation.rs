@@ -30,7 +30,7 @@ impl Autocorrelation {
         }
         chart.add(Line::new("input", cx.theme.text, by_place(&block.input)).dots());
         if m.value.noise.is_finite() {
-            chart.zone("noise, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
+            chart.zone("noise of one channel, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
         }
         chart
     }

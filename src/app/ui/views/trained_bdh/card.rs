@@ -100,7 +100,7 @@ fn verdict(m: &TrainedBdh) -> (String, bool) {
     if m.loss.is_finite() && m.loss < m.frequency_loss {
         return (costs, false);
     }
-    let why = "It reads this text no better than its letters' frequencies tell it. Random weights do so, and so does a model \
+    let why = "It reads this text no better than its tokens' frequencies tell it. Random weights do so, and so does a model \
                that was trained on other tokens: under Text, choose those that it was trained on.";
     (format!("{costs} {why}"), true)
 }
@@ -184,7 +184,7 @@ fn comparison(m: &ReadingCandidates) -> String {
 
 /// The window of training of a model that the run itself trains; 0 leaves it to what a file says.
 fn own_window(cx: &ViewCx<'_>) -> usize {
-    let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
+    let config = cx.run_config();
     let is_file = config.value(FileSettings::checkpoint).is_ok_and(|file| file.path().is_some());
     if is_file { 0 } else { cx.training_window().unwrap_or(0) }
 }

@@ -197,7 +197,7 @@ pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Them
     let (name, y) = match which {
         LowerChart::FirstStep => ("first step", Axis::new("h_init").log()),
         LowerChart::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
-        LowerChart::Curvature => ("curvature", Axis::new("curvature").include(&[0.0])),
+        LowerChart::Curvature => ("bend", Axis::new("mean |d\u{b2}H/d\u{3c4}\u{b2}|").include(&[0.0])),
     };
     let mut chart = Chart::new(name, Axis::new(CONTROL), y);
     chart.legend = false;
@@ -214,7 +214,7 @@ pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Them
         LowerChart::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
         LowerChart::Curvature => {
             let look = (theme.series(0), Stroke::Solid);
-            chart.add(line("curvature", look, pairs(&sweep.u0, &sweep.curvature)));
+            chart.add(line("bend", look, pairs(&sweep.u0, &sweep.curvature)));
         }
     }
     if which == LowerChart::FirstStep {

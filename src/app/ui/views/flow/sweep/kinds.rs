@@ -85,7 +85,8 @@ pub const KINDS: [SweepKind; 10] = [
         Needs::Flow,
         FlowSweepKind::Tolerance,
         "tolerance",
-        "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
+        "Evaluations against the tolerance, relative and absolute alike, at the control as it is. The higher a solver's \
+                order, the flatter its line.",
     ),
     SweepKind::new::<FlowSweepInvariance>(
         Needs::Flow,
@@ -104,7 +105,8 @@ pub const KINDS: [SweepKind; 10] = [
         Needs::Steering,
         FlowSweepKind::Activation,
         "against a vector",
-        "The control beside activation steering: one vector added once, as long as the control moves a state. \
+        "The control beside activation steering: one vector added once, as long as half of what parts u = 1 from \
+                u = \u{2212}1. \
                 Fluency is the unsteered perplexity over the steered.",
     ),
     SweepKind::new::<FlowSweepLayers>(
@@ -117,7 +119,8 @@ pub const KINDS: [SweepKind; 10] = [
         Needs::Words,
         FlowSweepKind::Latency,
         "time",
-        "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
+        "Milliseconds of a forward pass, hybrid and baseline measured by turns: what the flow costs here. Each \
+                point is the fastest of three passes.",
     ),
     SweepKind::new::<FlowSweepDifficulty>(
         Needs::Words,

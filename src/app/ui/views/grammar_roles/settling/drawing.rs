@@ -280,7 +280,8 @@ pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Se
     let on = state.iter().filter(|v| **v > 0.0).count();
     let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
     response.on_hover_text_at_pointer(format!(
-        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
+        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}. \
+         Precision: dark 0.1, bright 10. W_fb: root mean squares of blocks.",
         level.units
     ));
 }
