@@ -35,7 +35,7 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         ("run missing.txt", 2, "`missing.txt` is no lab, preset, file or run folder"),
         ("run empty.txt", 2, "empty.txt is empty"),
         ("run binary.txt", 2, "binary.txt is binary, not text"),
-        ("run short.txt", 1, "too short"),
+        ("run short.txt", 2, "too short"),
         ("run key.toml", 2, "unknown key `model.widht`"),
         ("run range.toml", 2, "`model.heads` = `99` is out of range: a whole number from 1 to 32"),
         ("run syntax.toml", 2, "line 2"),
@@ -43,10 +43,20 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         ("run fast_slow --set model.d_model=abc", 2, "wrong type"),
         ("run fast_slow --set model.heads=3", 2, "must be an even multiple"),
         ("run fast_slow --set nothing", 2, "KEY=VALUE"),
-        ("run fast_slow --device cuda:0 --steps 1", 1, "cuda"),
+        ("run fast_slow --device cuda:0 --steps 1", 2, "cuda"),
+        ("run fast_slow --set train.window=8 --set model.pool=8", 2, "finishes no block"),
+        ("run coupled_qk --set model.layers=1 --set model.evolved=first_half", 2, "no first half"),
+        ("run equilibrium --set train.accumulate=2", 2, "draws its own points"),
+        ("run ode_flow --set train.batch=2", 2, "by turns"),
+        ("run ode_flow --text short.txt", 2, "its own language"),
+        ("ask fast_slow gate_entropi", 2, "did you mean `gate_entropy`? (`orrery ask --list`"),
         ("run folder", 2, "folder"),
         ("resume folder", 2, "`folder` is not a run folder"),
         ("replay folder", 2, "folder"),
+        ("replay key.toml", 2, "`key.toml` is not a folder: give the folder of a run"),
+        ("replay nowhere", 2, "`nowhere` does not exist: give the folder of a run"),
+        ("report short.txt -o x.html", 2, "`short.txt` is not a folder"),
+        ("resume nowhere", 2, "`nowhere` does not exist"),
         ("render folder --view gate --out x.png", 2, "`folder` is not a run folder"),
         ("export folder", 2, "--csv"),
         ("render folder --view gate --out x.jpg", 2, "x.jpg should end in .png"),
@@ -62,6 +72,21 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
             assert!(!here.join("runs").exists(), "{words} made a run folder");
         }
         fs::remove_dir_all(here.join("runs")).ok();
+    }
+}
+
+#[test]
+fn an_answer_says_of_which_step_its_weights_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "--set train.window=16 --set train.batch=1 --set run.eval_windows=1 --set run.threads=1";
+    let run = orrery(folder.path(), &format!("run fast_slow --steps 6 --no-figures {small}"));
+    assert!(run.status.success(), "{}", said(&run));
+    let printed = String::from_utf8(run.stdout).unwrap();
+    let run = printed.lines().last().expect("its folder");
+    for step in [0, 3, 5] {
+        let asked = orrery(folder.path(), &format!("ask {run} next_tokens --step {step} --variant coupled"));
+        let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).expect(&said(&asked));
+        assert_eq!(answer["step"], step, "{answer}");
     }
 }
 

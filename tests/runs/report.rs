@@ -82,7 +82,7 @@ fn what_cannot_be_reported_is_said() {
     fs::create_dir(here.path().join("folder")).unwrap();
     for (words, part) in [
         ("report folder -o x.html", "is not a run folder"),
-        ("report missing -o x.html", "is not a run folder"),
+        ("report missing -o x.html", "does not exist"),
         ("report folder -o x.pdf", "should end in .html"),
         ("report folder -o folder", "should end in .html"),
     ] {

@@ -280,7 +280,7 @@ pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
 /// The sentence for an id that no probe has, with the nearest one.
 pub fn unknown(id: &str) -> String {
     format!(
-        "there is no probe `{id}`{}; `orrery ask --list` names them",
+        "there is no probe `{id}`{} (`orrery ask --list` names them)",
         did_you_mean(id, PROBES.iter().map(|p| p.id()))
     )
 }

@@ -8,7 +8,7 @@ use crate::{
     labs::prelude::*,
     models::{
         dense::{DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer},
+        fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer, Upsample},
     },
     telemetry::measurements::{
         AttentionMapsArgs, CausalityArgs, GateEntropyArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs,

@@ -245,7 +245,7 @@ fn what_is_no_run_folder_is_refused_in_words() {
     let out = tempfile::tempdir().unwrap();
     let said = |path: &Path| Reader::open(path).err().expect("not a run").to_string();
     assert!(said(out.path()).contains("is not a run folder"), "{}", said(out.path()));
-    assert!(said(&out.path().join("nowhere")).contains("is not a folder"));
+    assert!(said(&out.path().join("nowhere")).contains("does not exist"));
     fs::write(out.path().join("config.toml"), "lab = ").unwrap();
     assert!(said(out.path()).contains("config.toml` cannot be read either"), "{}", said(out.path()));
 }
