@@ -9,7 +9,7 @@ use super::{
 };
 use crate::ui::{
     action::{FileAction, PageAction},
-    views::prelude::*,
+    views::{connectivity, prelude::*},
 };
 
 /// Graphs of more nodes take long to come to rest, so that their progress is always shown.
