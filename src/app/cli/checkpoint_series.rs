@@ -31,7 +31,7 @@ const STEP_KEYS: [&str; 9] =
 /// No more are taken: each is copied into the run.
 const MAX_CHECKPOINTS: usize = 500;
 
-/// What is named as a checkpoint and can be none: a pipe, a device, a socket, a folder, a link that leads nowhere.
+/// Paths named as checkpoints that are not files: pipes, devices, sockets, folders and broken links.
 fn left_out(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = named_as_checkpoints(folder).filter(|path| !path.is_file()).collect();
     paths.sort();

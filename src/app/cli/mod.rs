@@ -78,7 +78,7 @@ const EXIT_CODES: [(u8, &str); 5] = [
     (141, "the reader of the output left"),
 ];
 
-/// What else a user of the commands should know, a line a paragraph: the terminal's width breaks them.
+/// Notes at the end of the help, one paragraph each; they wrap at the terminal's width.
 const REMARKS: [&str; 2] = [
     "Without a command Orrery opens its window; on a machine without a display it says so and runs the default lab into \
      a folder instead.",

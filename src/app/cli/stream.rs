@@ -40,9 +40,9 @@ pub const BEAT: Duration = Duration::from_secs(2);
 pub enum Frame {
     /// The first one.
     Hello { version: u32 },
-    /// The whole of a file, as many bytes.
+    /// A whole file of `bytes` bytes.
     Whole { file: String, bytes: u64 },
-    /// As many bytes of a log, from this one on.
+    /// `bytes` bytes of a log, starting at offset `from`.
     Part { file: String, from: u64, bytes: u64 },
     /// Another run is in the folder, or the same one was cut: the logs begin anew.
     Anew,
@@ -160,7 +160,7 @@ impl<W: Write> Streamer<'_, W> {
         let mut parts = vec![];
         for i in (0..self.sent.len()).rev() {
             match next_part(self.folder, &self.sent[i]) {
-                // what cannot be read now is tried again
+                // a file that cannot be read now is tried again
                 Ok(Part::Nothing) | Err(_) => {}
                 Ok(Part::Other) => {
                     for sent in &mut self.sent {

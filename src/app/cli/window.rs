@@ -71,7 +71,7 @@ fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
     Ok(settings::resolve(what)?)
 }
 
-/// Who closed a window.
+/// The cause of a window's closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WindowEnd {
     /// The user, with its button or a key.

@@ -80,7 +80,7 @@ impl Plugin for CanvasPlugin {
     fn output_hook(&mut self, ctx: &Context, output: &mut FullOutput) {
         let Ok(mut canvas) = self.0.lock() else { return };
         canvas.textures.append(mem::take(&mut output.textures_delta));
-        // What no shape covers has the colour that the window is cleared with.
+        // Pixels that no shape covers have the colour that the window is cleared with.
         let everywhere = |shape: Shape| ClippedShape::new(Rect::EVERYTHING, shape);
         let (window, ground) = (ctx.viewport_rect(), ctx.global_style().visuals.panel_fill);
         let ground = everywhere(Shape::rect_filled(window.expand(8.0), 0.0, ground));

@@ -173,7 +173,7 @@ impl Figure<'_> {
         let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
         let at = pos2(MARGIN, MARGIN + 10.0);
         svg.text(at, "start", title, self.theme.text);
-        // as in the picture the subtitle is one line, here by the mean width of a letter
+        // the subtitle is one line, as in the picture; its length follows from the mean width of a letter
         let letters = ((sheet.width() - 2.0 * MARGIN) / (0.56 * theme::SMALL)) as usize;
         let shown: String = subtitle.chars().take(letters).collect();
         svg.text(at + vec2(0.0, 19.0), "start", &shown, self.theme.secondary);

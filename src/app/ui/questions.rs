@@ -145,7 +145,7 @@ impl Questions {
             self.controls.clear();
             self.schedule = mirror.info.as_deref().map_or(vec![], schedule_of);
         }
-        // what a recorded run was asked keeps its numbers
+        // the questions of a recorded run keep their numbers
         self.next_request = self.next_request.max(mirror.last_request + 1);
     }
 

@@ -95,7 +95,7 @@ impl Tiling {
         let mut front = self.tree.active_tiles();
         front.retain(|id| self.tree.tiles.get_pane(id).is_some());
         let mut front: Vec<TileId> = front.into_iter().map(renamed).collect();
-        // of two that become tabs of one tile, the one that was brought to the front stays there, else the first
+        // if two become tabs of one tile, the one that was brought to the front stays in front, else the first
         front.sort_by_key(|id| (selected == Some(*id), !opening.contains(id), std::cmp::Reverse(id.0)));
         for id in front {
             layout.make_active(|tile, _| tile == id);

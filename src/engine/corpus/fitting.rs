@@ -114,7 +114,7 @@ mod tests {
         let said = spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap().unwrap();
         assert!(said.contains("vocab.json"), "{said}");
         assert_eq!(spec.tokenizer, TokenizerSpec::Characters(list));
-        // what somebody chose stays
+        // a tokenizer that the user chose stays
         let chosen = TokenizerSpec::SortedChar { max_vocab: 256 };
         let mut spec = CorpusSpec { tokenizer: chosen.clone(), ..fresh() };
         assert_eq!((spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap(), spec.tokenizer), (None, chosen));

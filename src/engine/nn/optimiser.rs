@@ -101,7 +101,7 @@ impl AdamW {
         let s = self.spec;
         let fixed = if s.clip > 0.0 { s.clip } else { f64::INFINITY };
         let limit = self.zclip.as_mut().and_then(|z| z.limit(norm)).map_or(fixed, |limit| limit.min(fixed));
-        // As torch.nn.utils.clip_grad_norm_: the 1e-6 keeps the quotient finite.
+        // The 1e-6 keeps the quotient finite, as in torch.nn.utils.clip_grad_norm_.
         let scale = (limit / (norm + 1e-6)).min(1.0);
         let t = i32::try_from(self.step).unwrap_or(i32::MAX);
         let coefficients = Coefficients {

@@ -338,7 +338,7 @@ impl<'a> Solver<'a> {
         if !(end > t && end.is_finite()) {
             return Err(Stop(SolveFailure::Underflow { h }, t));
         }
-        // what would be left of a step of a few floats' length belongs to this one
+        // a remainder of a few floats' length is added to this step
         Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
     }
 

@@ -41,7 +41,7 @@ impl Probe for Causality {
         let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
         let measured = measure(&mut gated, &edit, args, cx);
-        // As it was found, whatever happened.
+        // The settings are restored even after an error.
         gated.model.set_coupling_settings(settings);
         let measured = measured?;
         let about = format!(

@@ -78,7 +78,7 @@ pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     out.write_record(header).map_err(io::Error::from).at("write", to)?;
     // A step's training and held-out values are told apart; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
-    // what was lost the first time is lost again
+    // the damage was already reported by the first pass
     let _ = each_step(record, |stats| table.add(&stats).at("write", to))?;
     table.close_rows().at("write", to)?;
     commit(table.out, to)?;

@@ -123,7 +123,7 @@ impl OpenQuestion {
         };
         let written = write();
         if written.is_err() {
-            // what is left of it is hidden, and no program reads it
+            // a leftover file is hidden, and no program reads it
             let _ = remove_file_inside(run, &hidden);
         }
         written.at("write", &run.join(asked.path(ASK, "json")))?;

@@ -96,7 +96,7 @@ pub enum Look {
     Same,
     /// It is not whole at the moment, as while a copy is put in place.
     Missing {
-        /// What is missing or cannot be read, in words.
+        /// Names the file that is missing or cannot be read, in words.
         why: String,
     },
     /// Another run is there, or the same one was cut: it is to be read from its beginning.
@@ -161,7 +161,7 @@ impl Reader {
         // without a description the variants are those whose lines were there
         let is_another = stamp != followed.stamp || std::mem::take(&mut self.names.has_met_unknown);
         if is_another {
-            // what is being written is tried again at the next look
+            // a description that is still being written is tried again at the next poll
             let mut info = match describe(&folder) {
                 Ok(description) => description.info,
                 Err(e) => return Ok(Look::Missing { why: e.to_string() }),

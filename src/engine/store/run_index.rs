@@ -93,7 +93,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
         let mut out = BufWriter::new(&mut file);
         serde_json::to_writer(&mut out, self)
             .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
-        // what is left would be written when it is dropped, and a full disk not noticed
+        // dropping would flush too, but would not report a full disk
         out.flush().at("write", &path)?;
         drop(out);
         // A damaged one is made again, so nobody waits for the disk.

@@ -94,7 +94,7 @@ pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
     let mut kept = BTreeMap::new();
     for entry in files::entries(&folder).into_iter().flatten() {
         match entry.file_name().to_str().and_then(parse) {
-            // of two files of a step that whose name tells its checksum
+            // if a step has two files, the one with a checksum in its name is used
             Some((step, Some(_))) => drop(kept.insert(step, entry.path())),
             Some((step, None)) => drop(kept.entry(step).or_insert_with(|| entry.path())),
             None => {}
@@ -126,7 +126,7 @@ pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeigh
     let described: BTreeMap<String, SnapshotHeader> = serde_json::from_str(&words).map_err(|_| damaged())?;
     let mut variants: Vec<VariantWeights> = described.into_iter().map(|(variant, d)| d.weights(variant)).collect();
     for (name, tensor) in found {
-        // of `x` and `x/y`, the one with the longer name
+        // if both `x` and `x/y` match, the longer name owns the tensor
         let owners = variants.iter_mut().filter_map(|v| {
             let own = name.strip_prefix(v.variant.as_str())?.strip_prefix('/')?.to_owned();
             Some((v, own))

@@ -137,7 +137,7 @@ struct Head {
 #[derive(Default)]
 struct RowGroup {
     loss: f64,
-    grads: Grads, // of the group's counted rows, and its share of the head's
+    grads: Grads, // gradients of the group's counted rows, and its share of the head's
 }
 
 impl Head {

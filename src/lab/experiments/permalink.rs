@@ -182,7 +182,7 @@ fn settings_of(lab: &Lab, given: &[(String, String)]) -> Result<Config, String> 
     for (key, value) in given.iter().filter(|(key, _)| key != "preset") {
         let is_text = knobs.iter().any(|k| k.key == key && matches!(k.range, Range::Text | Range::File(_)));
         let set = match is_text {
-            // as it stands: spaces at its ends belong to it
+            // text is taken as it is: spaces at its ends belong to it
             true => config.set(&knobs, key, Value::Text(value.clone())),
             false => config.set_text(&knobs, key, value),
         };

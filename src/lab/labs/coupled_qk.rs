@@ -249,7 +249,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         probes.push(every.pair_attention.ask(&args));
     }
     if matches!(corpus.source, Source::Domains(_) | Source::Folder { .. }) {
-        // of the text alone: what is measured at the start stands
+        // it depends on the text alone, so a measurement at the start stays valid
         probes.push(ProbeSchedule {
             probe: DomainCoherenceArgs::PROBE.to_owned(),
             every: s.train.steps,

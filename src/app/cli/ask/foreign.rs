@@ -164,7 +164,7 @@ impl PutQuestion {
     /// # Errors
     /// If what is there is no answer to this question, or none will come.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
-        // what has failed after the answer came does not matter any more
+        // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
         match (self.open.reply(info).map_err(Failure::wrong)?, failure) {
             (None, Some(why)) => Err(why),
@@ -283,7 +283,7 @@ impl AskedProgram<'_> {
         }
     }
 
-    /// Who was asked, since when, and what may be the reason that no answer came.
+    /// Says who was asked and since when, and names the likely reason that no answer came.
     fn unanswered(&self, ask: &str, since: &str, patience: Duration) -> String {
         let Self { folder, info, remote } = *self;
         let name = info.config.preset.as_str();

@@ -36,7 +36,7 @@ const SOON: u32 = 4;
 /// Events that are told at once.
 const CHUNK: usize = 4096;
 
-/// What becomes of a run that was told to a window.
+/// The reason why following a run for a window ended.
 pub(super) enum FollowOutcome {
     /// It has ended, and its models may be stood up again.
     Whole,
@@ -44,7 +44,7 @@ pub(super) enum FollowOutcome {
     Left,
 }
 
-/// What the window wants of a run that it is told of.
+/// The conditions under which a window follows a run.
 pub(super) struct FollowOptions<'a> {
     /// Disconnected when the window shows it no more.
     pub commands: &'a Receiver<Command>,
@@ -218,7 +218,7 @@ impl<'a> Followed<'a> {
 
     /// Another run is in the folder, or the same one from its beginning.
     fn read_anew(&mut self) {
-        // what is not whole yet is tried again
+        // a folder that is not complete yet is tried again later
         let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };
         // the one that was in its place is dropped, and what it was asked is withdrawn
         *self = other;
@@ -247,7 +247,7 @@ impl<'a> Followed<'a> {
         };
         match put {
             Ok(open) => {
-                // as with a model here, the newest question of a kind takes the place of one that waits
+                // the newest question of a kind replaces a waiting one, as it does with a local model
                 let older = self.open.iter().find(|(_, older)| older.ask() == open.ask()).map(|(request, _)| *request);
                 older.into_iter().for_each(|request| self.cancel(request));
                 self.open.push((*request, open));

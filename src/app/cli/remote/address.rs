@@ -55,7 +55,7 @@ impl Address {
     }
 }
 
-/// What [`Address::parse`] reads.
+/// Writes the form that [`Address::parse`] reads.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ssh://{}", self.host)?;

@@ -29,7 +29,7 @@ enum AnswerFrame {
     Nobody,
     /// The question could not be written.
     Unwritable,
-    /// What has this name is a link, or otherwise no file.
+    /// The path of this name is a link, or something else that is not a file.
     NoFile {
         name: String,
     },
@@ -163,7 +163,7 @@ fn input(id: &str, question: &[u8]) -> Vec<u8> {
     [SCRIPT.as_bytes(), format!("ask <<'{id}'\n").as_bytes(), question, format!("\n{id}\n").as_bytes()].concat()
 }
 
-/// What came from the other side, in a sentence.
+/// Output of the remote side on one line, cut to 80 characters, for an error message.
 fn shown(words: &str) -> String {
     one_line(&words.chars().take(80).collect::<String>()).into_owned()
 }

@@ -435,7 +435,7 @@ mod tests {
         let patient = options("serveralivecountmax 4\nserveraliveinterval 60\n");
         assert!(patient.words.is_empty(), "{patient:?}");
         assert_eq!(patient.max_silence, Duration::from_secs(240));
-        // which `ssh` itself sees to
+        // `ssh` itself ends a silent connection sooner
         assert_eq!(options("serveralivecountmax 1\nserveraliveinterval 2\n").max_silence, MAX_SILENCE);
     }
 

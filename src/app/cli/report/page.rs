@@ -88,7 +88,7 @@ impl Report<'_> {
         let preset = self.lab.presets.iter().find(|p| p.id == self.config.preset);
         match preset {
             Some(preset) => preset.title.to_owned(),
-            // what another program calls its run
+            // the name that another program gave its run
             None if !self.lab.trains() && !self.config.preset.is_empty() => self.config.preset.clone(),
             None => "settings of its own".to_owned(),
         }

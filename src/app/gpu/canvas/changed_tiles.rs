@@ -140,7 +140,7 @@ fn bounds(clipped: &ClippedShape, pixels_per_point: f32) -> Rect {
     if bounds.any_nan() { *clip_rect } else { bounds.intersect(*clip_rect) }
 }
 
-/// Which shapes of two frames are the same; what was found of a pair is remembered for the next tile that has it.
+/// Compares the shapes of two frames and remembers the result for the next tile that has the same pair.
 struct Comparison<'a> {
     new: &'a [ClippedShape],
     old: &'a [ClippedShape],

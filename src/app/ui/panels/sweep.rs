@@ -80,7 +80,7 @@ impl SweepPage {
                 self.complaint = None;
                 self.take(results);
             }
-            // what was read before stays
+            // the results read before stay
             Err(words) => self.complaint = Some(words),
         }
     }

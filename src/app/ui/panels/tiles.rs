@@ -187,7 +187,7 @@ impl Stage<'_> {
                         Some(words) => self.notes.insert(id, words),
                         None => self.notes.remove(&id),
                     };
-                    // what was asked once stays the tile's own until it is answered, and after
+                    // a question belongs to the tile that asked it, even after the answer came
                     let known = self.asked.entry(id).or_default();
                     let fresh = self.cx.questions.take_touched();
                     let unknown: Vec<Key> = fresh.into_iter().filter(|key| !known.contains(key)).collect();

@@ -35,7 +35,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         let (Some(place), Some(value)) = (results.points[point].places.get(axis), value) else { continue };
         dots.extend(value.each.iter().map(|(_, v)| (point, axes.at(*place, *v))).filter(|(_, p)| !p.any_nan()));
     }
-    // what is brushed away lies under the others, the selected over them
+    // points outside the brush are drawn first, the selected one last
     let rank = |point: usize| (view.selected == Some(point), view.is_kept(point));
     dots.sort_by_key(|(point, _)| rank(*point));
     dots.iter().for_each(|(point, p)| dot(ui, *p, view, *point));

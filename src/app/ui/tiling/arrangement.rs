@@ -14,7 +14,7 @@ use crate::{
 /// The arrangement of a lab's tiles that the page has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
-    /// As the lab says.
+    /// The arrangement that the lab defines.
     Whole,
     /// The first tiles row by row, and the others as tabs of the last place.
     Grid { columns: usize, rows: usize },

@@ -299,7 +299,7 @@ impl<'a> ViewCx<'a> {
     pub fn config_now(&self) -> Cow<'_, Config> {
         let mut config = Cow::Borrowed(self.config);
         for (key, value) in self.changes() {
-            // what the control refuses, it says itself
+            // the control itself reports a value that it refuses
             let _ = config.to_mut().set(self.knobs, key, value.clone());
         }
         config

@@ -61,7 +61,7 @@ impl LayerTerms {
         })
     }
 
-    /// What falls as 1/P and what falls as 1/P^2, as shares of a fast layer.
+    /// The costs that fall as 1/P and as 1/P^2, as shares of the cost of a fast layer.
     fn shares(self) -> [f64; 2] {
         let fast = self.maps + self.fast_attention;
         [(self.maps + self.state) / fast, self.slow_attention / fast]

@@ -152,7 +152,7 @@ impl LossDifference {
 }
 
 impl Contrast {
-    /// That of the other group.
+    /// The colour of the other group.
     fn colour(&self, cx: &ViewCx<'_>) -> Color32 {
         groups(cx.mirror).get(self.place).map_or(cx.theme.text, |g| g.colour(self.place, cx.theme))
     }

@@ -155,7 +155,7 @@ fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
         finite.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
     };
     let (xs, ys) = (ends(&|p| p.0), ends(&|p| p.1));
-    // what does not change lies in the middle
+    // a constant coordinate is drawn in the middle
     let share = |v: f64, [low, high]: [f64; 2]| {
         let share = (v - low) / (high - low);
         if share.is_finite() { share as f32 } else { 0.5 }

@@ -196,7 +196,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
         pieces.push(piece(".", Role::Filler));
         told += question;
     }
-    // What no sentence fitted into is the beginning of one more.
+    // The rest, too short for a whole sentence, holds the beginning of one.
     while told < len {
         let filler = format!(" {}", writer.sentence(&scene.filler[told % scene.filler.len()]));
         told += measure(&filler);

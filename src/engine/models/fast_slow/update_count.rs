@@ -33,7 +33,7 @@ impl FastSlow {
             for round in 0..way.learned_from {
                 streams = self.cycle(&self.inference_net, streams, way, round, tap)?;
             }
-            // what the cycles added is a constant beside the start, which keeps its gradient
+            // the sum added by these cycles is a constant; the start keeps its gradient
             let added = (&streams.x - &fixed)?.detach();
             streams = Streams { x: (start + added)?, y: streams.y.map(|y| y.detach()) };
         }

@@ -90,7 +90,7 @@ struct Block {
     path: String,
     traces: Traces,
     prediction: Prediction,
-    context: [Tensor; 4], // of the traces and the error, (D, D) each
+    context: [Tensor; 4], // weights of the traces and the error, (D, D) each
     norm: Norm,
     up: Tensor,   // (F, D)
     down: Tensor, // (D, F)

@@ -61,7 +61,7 @@ enum Decay {
 pub struct GatedLinearAttention {
     projections: Projections,
     decay: Decay,
-    norms: [Tensor; 3], // of queries, keys and results (d)
+    norms: [Tensor; 3], // gains for queries, keys and results (d)
     wo: Tensor,         // (D, H d)
     spec: GatedLinearSpec,
 }

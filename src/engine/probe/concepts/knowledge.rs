@@ -32,7 +32,7 @@ fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: Split
         let said = follow_ups(sentence, &part);
         let flat: Vec<&str> = said.iter().flat_map(|(_, all)| all.iter().map(String::as_str)).collect();
         let likelihoods = likelihoods(model, corpus, sentence, &flat, device)?;
-        // Of a class, over all that may follow.
+        // The probability of a class, summed over its continuations.
         let of_class =
             |k: usize| likelihoods.chunks(part.follow_ups).nth(k).map_or(0.0, |c| c.iter().map(|l| l.exp()).sum());
         let expected = (0..said.len()).max_by(|&a, &b| f64::total_cmp(&of_class(a), &of_class(b)));

@@ -45,7 +45,7 @@ impl Probe for StationaryMapProbe {
         let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| between(&mut rng, dims, range, reach)).collect();
         let inside_wanted = stationary_distributions(map, &inside)?;
         let within = errors(map, &inside, &inside_wanted)?;
-        // What a map answers that does not look at y.
+        // The prediction of a map that ignores y.
         let middle = stationary_distributions(map, &[vec![0.0; dims]])?.swap_remove(0);
         let measured = StationaryMapError {
             range,

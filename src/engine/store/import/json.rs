@@ -1,5 +1,5 @@
-//! What other tools write as JSON: numbers one after another, without holding the values around them, and settings within
-//! a bound. A parsed value takes up to 80 times its text.
+//! JSON written by other tools: numbers are read one after another without storing the values around them, settings
+//! within a bound, since a parsed value takes up to 80 times the memory of its text.
 
 use std::{borrow::Cow, fmt};
 

@@ -266,7 +266,7 @@ impl Logged {
             }
             return;
         }
-        // as orrery-log writes them: a key without a group is in `config`
+        // a key without a group is in `config`, as orrery-log writes it
         let key = if key.contains('.') { key.to_owned() } else { format!("config.{key}") };
         let Some(LoggedRun { id, settings, .. }) = self.runs.get_mut(run) else { return };
         let value = setting(value);

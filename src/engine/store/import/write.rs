@@ -61,7 +61,7 @@ struct ImportRecord {
     lengths: Vec<(String, u64)>,
 }
 
-/// What a folder says of an earlier import into it.
+/// The record of an earlier import in a folder.
 enum EarlierImport {
     /// Nothing was imported into it.
     Missing,

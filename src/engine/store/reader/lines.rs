@@ -150,7 +150,7 @@ impl Lines {
         let read = source.by_ref().take(most.saturating_sub(before)).read_until(b'\n', &mut self.line);
         self.offset += self.line.len() as u64 - before;
         if read.is_err() {
-            // what came of the line is kept for the next try
+            // the bytes read so far are kept for the next try
             self.is_part = !self.line.is_empty();
         }
         read.map(|_| ())

@@ -112,7 +112,7 @@ pub(super) struct LogFile {
 #[derive(Clone, Copy)]
 pub(super) struct LogKind {
     pub name: &'static str,
-    /// What a run is shown without where the log is missing.
+    /// The content that a run lacks if the log is missing, in words.
     pub holds: &'static str,
     pub parse: fn(&[u8], &mut NameTable) -> Parsed,
 }

@@ -142,7 +142,7 @@ impl Op {
         let y = build_vec(t * n, |y| apply_all::<_, _, _, 1>([u, x], [y], Mul));
         gemm(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
         let mut du = y; // reuses the buffer
-        let mut dx = build_vec(t * n, |dx| weights.dec.matmul(dx, grad, 1.0)); // of y first, (T, N)
+        let mut dx = build_vec(t * n, |dx| weights.dec.matmul(dx, grad, 1.0)); // gradient of y at first, (T, N)
         gate_backward([u, x], [&mut du, &mut dx]);
         gemm(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
         let mut da = build_vec(t * d, |da| weights.ev.matmul(da, View::new(&du, t, n), 1.0)); // (T, D)

@@ -38,7 +38,7 @@ pub struct Rule {
     /// The step at which numbers are read; the end without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
-    /// What is taken of all recorded steps in place of the number of one.
+    /// A summary of all recorded steps, used in place of the number at one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_steps: Option<OverSteps>,
     pub statistic: Statistic,
@@ -68,7 +68,7 @@ pub struct Rule {
     pub along: Option<String>,
 }
 
-/// What is taken of a number over the recorded steps of a run.
+/// The summary of a number over the recorded steps of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverSteps {

@@ -45,7 +45,7 @@ impl Outcome {
 pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
     let along = || -> (Vec<f64>, Vec<f64>) { seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip() };
     let first = seed.points.first()?;
-    // what the first number is held against: another of the same run, or the same of another run
+    // the first number is compared with another of the same run, or with the same number of another run
     let other = match (&rule.over, seed.points.get(1)) {
         (Some(_), second) => second.map(|second| (second.number, first.number)),
         (None, _) => first.beside.map(|beside| (first.number, beside)),

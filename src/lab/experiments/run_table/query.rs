@@ -135,7 +135,7 @@ impl Test {
                         numbers.into_iter().any(|number| by.holds(number, wanted))
                     }
                     _ => row.text(key).is_some_and(|text| {
-                        // what has no value is neither more nor less
+                        // a missing value is neither greater nor less
                         let is_known = !text.is_empty() || !by.is_order();
                         is_known && by.holds(text.to_lowercase(), value.to_lowercase())
                     }),

@@ -177,7 +177,7 @@ impl TabInFront {
         let id = egui::Id::unique(("tab in front", bar.0));
         let bar = ui.max_rect().x_range();
         let last = ui.ctx().cumulative_pass_nr().saturating_sub(1);
-        // what was noted earlier is of another place
+        // a position noted in an earlier pass is out of date
         let title = ui.data(|data| data.get_temp::<NotedTitle>(title_id(tab))).filter(|title| title.pass == last);
         let title = title.map(|title| title.place);
         let widths = [bar.span(), title.map_or(0.0, Rangef::span)].map(f32::round);

@@ -95,7 +95,7 @@ impl Modularity {
         if let (Some(measured), Some(at)) = (measured, at) {
             let (first, last) = (steps().map(|(x, _)| x).fold(f64::INFINITY, f64::min), steps().map(|(x, _)| x));
             let ends = [first, last.fold(first + 1.0, f64::max)];
-            // as lines with names beside the others': a label of their own would lie on the curves
+            // drawn as named lines like the others: separate labels would cover the curves
             let [_, _, thin, uniform] = &NULL_MODELS;
             for (null, values) in [(uniform, &measured.uniform), (thin, &measured.low_rank)] {
                 let Some(q) = values.get(at).filter(|q| q.is_finite()) else { continue };

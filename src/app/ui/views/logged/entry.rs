@@ -27,7 +27,7 @@ pub(super) fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
     let is_own = |entry: &Entry| foreign::view_of(entry.channel.as_str()) == foreign::LOGGED;
     let mut all: Vec<Entry> = scalars.chain(samples).collect();
     if cx.is_trained_elsewhere() {
-        // what its program was asked stands beside what it has logged
+        // answers to questions put to the program follow the channels that it logged
         let answers = cx.mirror.answer_channels().into_iter().map(entry(true));
         let fresh: Vec<Entry> = answers.filter(|a| all.iter().all(|known| known.channel != a.channel)).collect();
         all.extend(fresh.into_iter().filter(is_own));

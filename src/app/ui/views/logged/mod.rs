@@ -37,7 +37,7 @@ pub struct Logged {
     chosen: Option<Channel>,
     /// A part of the names of the channels that are shown.
     filter: String,
-    /// What was drawn last of each channel.
+    /// The state of each channel's panel from the last frame.
     panels: HashMap<Channel, PanelState>,
     /// The channels, of a run with the news that it has had.
     entries: KeyedCache<(RunNumber, u64), Option<Rc<[Entry]>>>,
@@ -127,7 +127,7 @@ impl Logged {
                 ui.add_sized([size.x, TITLE - 4.0], Label::new(words).truncate());
             }
         }
-        // of many panels only those in sight are drawn
+        // only panels in sight are drawn
         let place = Rect::from_min_size(ui.cursor().min, size);
         if !ui.is_rect_visible(place) {
             ui.allocate_space(size);

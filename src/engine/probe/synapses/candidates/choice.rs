@@ -259,7 +259,7 @@ mod tests {
         let found = decide(&facts, WINDOWS, &from, |k| Ok(Some(vec![texts[k].clone()]))).unwrap().unwrap();
         assert_eq!((found.tokenizer, found.layers, found.layers_from), (1, 3, Evidence::File));
         assert_eq!(found.tokens_from, Evidence::Measured);
-        // what cannot read the text is no candidate
+        // a tokenizer that cannot read the text is no candidate
         let found = decide(&facts, WINDOWS, &from, |k| Ok((k == 0).then(|| vec![texts[0].clone()]))).unwrap().unwrap();
         assert_eq!((found.tokenizer, found.tried.len()), (0, 1));
         assert!(decide(&facts, WINDOWS, &from, |_| Ok(None)).unwrap().is_none());

@@ -257,7 +257,7 @@ fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
         let spec = corpus::CorpusSpec { source, tokenizer, held_out: HELD_OUT, seed: cx.seed };
         Some((id, Corpus::open(&spec).ok()?))
     });
-    // what cannot read the text, or knows another number of tokens, is no candidate
+    // a tokenizer that cannot read the text, or has a vocabulary of another size, is no candidate
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
 }
 

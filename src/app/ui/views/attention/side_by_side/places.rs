@@ -46,7 +46,7 @@ impl Grid {
             let rows = count.div_ceil(cols);
             let wide = (room.x + GAP) / cols as f32 - GAP;
             let high = (room.y + 6.0) / rows as f32 - 6.0;
-            // what stands around a map depends on the width of its slot, which is less where the height limits it
+            // the margins of a map depend on the width of its slot, which is smaller where the height limits it
             let widest = [wide, wide.min(ROOM_FOR_TICKS - 1.0), wide.min(NARROW - 1.0)];
             let slots = widest.map(|widest| {
                 let margins = frame(widest).margins(widest);

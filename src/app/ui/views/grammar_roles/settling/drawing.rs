@@ -160,7 +160,7 @@ pub(super) fn draw_traces(
         for i in (0..words).filter(|i| is_read(*i)) {
             let Some(values) = trace.row(i) else { continue };
             let each = values.len().div_ceil(rows).max(1);
-            // of the units that share a line the strongest is seen
+            // units that share a line are drawn by the strongest of them
             let lines: Vec<f32> = values.chunks(each).map(|c| c.iter().copied().fold(0.0, f32::max)).collect();
             let height = (stage.strip - 4.0) / lines.len() as f32;
             for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
