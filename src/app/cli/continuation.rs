@@ -16,7 +16,7 @@ use crate::{
 /// A run that may go on.
 pub struct Continuation {
     pub plan: Plan,
-    /// Where it goes on; without a checkpoint at step 0.
+    /// The checkpoint that the run continues from; `None` starts at step 0.
     pub from: Option<Checkpoint>,
     /// Notices for the person, in words.
     pub notices: Vec<String>,

@@ -40,7 +40,7 @@ impl Failure {
         Self { words: words.into(), code: INTERRUPTED, source: None }
     }
 
-    /// With these words at its end, where they help.
+    /// Appends `words` to the message if `helps`.
     pub fn with(self, words: String, helps: bool) -> Self {
         if helps { Self { words: self.words + &words, ..self } } else { self }
     }

@@ -50,7 +50,7 @@ pub struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// To go on with a run as far as it was to go, without figures.
+    /// Arguments that resume a run to its planned last step, without figures.
     pub fn without_figures(run: PathBuf) -> Self {
         Self { run, steps: None, no_figures: true, insist_memory: false }
     }
@@ -119,7 +119,7 @@ struct EndAt {
 impl Sink for EndAt {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         if matches!(event, Event::Step(stats) if stats.step >= self.step) {
-            // it is heard before the next step; one such command is enough
+            // the worker reads the command before the next step; one is enough
             let _ = self.commands.try_send(Command::Stop);
         }
         Ok(())

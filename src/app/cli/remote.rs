@@ -37,12 +37,12 @@ pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
 const SOURCE: &str = ".source";
-/// How long the first part of a run is waited for before it is said that it is, its last part before a question is put, and
-/// the configuration of `ssh`.
+/// The longest silent wait for the first part of a run; also for its last part before a question is sent, and for the
+/// configuration of `ssh`.
 const SOON: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
-/// How often it is looked whether something has come.
+/// The interval between two looks for new data.
 const POLL: Duration = Duration::from_millis(20);
 /// Starts `orrery stream`, or writes what it writes with what every Unix has.
 const SCRIPT: &str = include_str!("remote/stream.sh");
@@ -52,16 +52,16 @@ const SCRIPT: &str = include_str!("remote/stream.sh");
 pub struct FollowedRun {
     /// Its folder, or the copy of it.
     pub folder: PathBuf,
-    /// Where it lies, of a run of another machine.
+    /// The address of a run on another machine.
     pub remote: Option<RemoteSource>,
 }
 
-/// Where the run of a copy lies on another machine, and how well the copy shows it.
+/// The address of a copied run on another machine, and the state of the copy.
 #[derive(Debug, Clone)]
 pub struct RemoteSource {
     pub address: Address,
     copied: Arc<CopyState>,
-    /// Those of further connections, which go over that of the copy.
+    /// The options of further connections, which share the socket of the copy's connection.
     options: ConnectionOptions,
 }
 
@@ -99,7 +99,7 @@ impl Drop for RemoteRun {
         if files::entries(&self.folder).is_ok_and(|mut all| all.all(|entry| is_ours(&entry.file_name())))
             && let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name())
         {
-            // one that stays is gone on with by a later call
+            // a later call continues a copy that could not be removed
             let _ = remove_folder_inside(parent, name);
         }
     }
@@ -111,7 +111,7 @@ struct CopyState {
     ssh: Ssh,
     /// The description of the run has come over a connection of this process.
     is_described: AtomicBool,
-    /// So has all that was there, and the connection stands.
+    /// All data that was there has come too, and the connection is open.
     is_up_to_date: AtomicBool,
 }
 
@@ -122,7 +122,7 @@ struct CopyState {
 /// If the other machine cannot be asked at all, or not in time, or has no such folder; if the process was asked to end.
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
-    // one writer a copy; where the system has no locks there may be two, and each checks where what it appends begins
+    // a copy has one writer; without file locks there may be two, and each checks the offset that it appends at
     let lock = open_inside_to_write(&folder, LOCK).map_err(|e| unwritten(&folder, &e)).map_err(Failure::run)?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     if is_copied && !has_description(&folder) {
@@ -138,7 +138,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         address: address.clone(),
         copied: Arc::clone(&copied),
         options: options(true),
-        // a copy of an earlier call is followed also while the other side is away
+        // an earlier call's copy is followed even while the other machine is unreachable
         is_enough: patience.is_none() && has_description(&folder),
     };
     let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), options: options(false) };
@@ -180,7 +180,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         }
         std::thread::sleep(POLL);
     }
-    // a long log comes meanwhile: only whether the run has ended is not known before all of it is here
+    // a long log may still be arriving: until all of it is here, it is unknown if the run has ended
     let described = Instant::now();
     while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SOON && !is_late() {
         check_interrupt()?;
@@ -223,7 +223,7 @@ fn has_description(folder: &Path) -> bool {
 
 /// A connection that has ended.
 struct Connection {
-    /// How, in words.
+    /// The way in which it ended, in words.
     end: String,
     exit: SshExit,
     /// The other side has sent something.

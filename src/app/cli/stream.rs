@@ -29,9 +29,9 @@ const EVENTS: &str = "events.jsonl";
 pub const LOGS: [&str; 3] = ["metrics.jsonl", "samples.jsonl", EVENTS];
 /// Most bytes of a frame of a log.
 pub const MAX_PART: u64 = 256 << 10;
-/// So many last bytes tell a log from another one in its place.
+/// The number of last bytes that are compared to notice that another log has taken a log's place.
 pub const MARK: u64 = 32;
-/// A frame comes at least so often, so that both sides notice a cut.
+/// The longest time between two frames, so that both sides notice a lost connection.
 pub const BEAT: Duration = Duration::from_secs(2);
 
 /// A frame's line.
@@ -201,7 +201,7 @@ impl<W: Write> Streamer<'_, W> {
 /// The bytes of a log after those that were sent.
 enum Part {
     Nothing,
-    /// It is not the log that was sent so far.
+    /// The file is another log than the one sent so far.
     Other,
     New(Vec<u8>),
 }

@@ -33,7 +33,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         return open_graph(file.to_owned(), GraphReading::default(), open, began);
     }
     let mut named = open.what.as_deref().map(|what| resolve(what, &open.set.out)).transpose()?;
-    // with settings, or without a window, it is recorded first; else the window shows it while it is
+    // with settings, or without a display, the series is recorded first; else the window shows it while it is recorded
     if let Some(Named::Series(folder)) = &named
         && (display::check().is_err() || !open.set.is_empty())
     {

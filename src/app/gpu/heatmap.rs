@@ -105,7 +105,7 @@ struct HeatmapCallback {
     target: Target,
 }
 
-/// One heatmap's things on the device.
+/// The resources of one heatmap on the device.
 struct HeatmapEntry {
     revision: u64,
     texture: wgpu::Texture,

@@ -73,7 +73,7 @@ pub struct App {
     covered: bool,
     pub(super) toasts: Toasts,
     pub(super) presenter: bool,
-    /// For presenter mode: the last key and when.
+    /// The last pressed key and its time, shown in presenter mode.
     last_key: Option<(String, f64)>,
     pub(super) frames: FrameTimes,
     pub(super) frames_shown: bool,
@@ -354,7 +354,7 @@ impl eframe::App for App {
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         self.session.lab = self.open.map(str::to_owned);
         for (id, page) in &self.pages {
-            // a replay has the settings of its record, an example leaves them alone
+            // a replay has the settings of its record, which are not the user's; an example keeps the user's
             if page.run.as_ref().is_none_or(|r| r.replayed_folder().is_none()) {
                 self.session.labs.insert((*id).to_owned(), page.saved());
             }

@@ -16,9 +16,9 @@ const IDLE: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_millis(8);
 /// The beginnings of frames that a canvas draws for news alone are at least this far apart.
 const APART: Duration = Duration::from_millis(25);
-/// The same where all of the window changes: such a frame takes all cores for about half as long.
+/// The least interval if the whole window changes: such a frame takes all cores for about half as long.
 const WHOLE_APART: Duration = Duration::from_millis(200);
-/// How often news are read while nobody sees the window.
+/// The interval between reads of events while the window is hidden.
 const HIDDEN_APART: Duration = Duration::from_millis(500);
 
 /// How long news from a run wait for their frame, as workers' threads read it. Input never waits.

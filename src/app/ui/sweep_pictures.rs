@@ -46,9 +46,9 @@ pub struct SweepView<'a> {
     pub others: &'a [usize],
     /// Every number that is shown, as of the step.
     pub as_of: &'a BTreeMap<NumberId, AsOf>,
-    /// By point: whether a brush leaves it.
+    /// For each point, true if it is inside the brush.
     pub kept: &'a [bool],
-    /// By point.
+    /// The colour of each point.
     pub colours: &'a [Color32],
     pub selected: Option<usize>,
     /// The scale of the number's axis.

@@ -32,7 +32,7 @@ pub struct Tiling {
     panes: Vec<LabPane>,
     /// The area that the tiles had in the last frame, points, and their layout for it.
     fitted: Option<(Vec2, Layout)>,
-    /// One view a tile, made when first shown.
+    /// The view of each tile, made when it is first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
     pub maximised: Option<TileId>,

@@ -19,7 +19,7 @@ pub fn min_steps(h: f64, span: f64) -> u32 {
     steps
 }
 
-/// One solve, as far as the bound on growth is concerned.
+/// The numbers of one solve that the bound on growth depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepCount {
     /// The length of the first step.

@@ -103,7 +103,7 @@ fn clamped(range: &Range, value: Value) -> Value {
     }
 }
 
-/// Those of the arguments that have one of these knobs.
+/// Selects the arguments that have one of these knobs.
 pub fn select_arguments(knobs: &[Knob], args: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     knobs.iter().filter_map(|k| args.get_key_value(k.key)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }

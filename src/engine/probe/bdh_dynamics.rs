@@ -1,5 +1,5 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
-//! paper's equivalences checked on them. How a view steps through the rules is not known here.
+//! paper's equivalences checked on them.
 
 use crate::{
     analysis::{

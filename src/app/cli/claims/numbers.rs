@@ -119,7 +119,7 @@ impl NumbersCache {
 
 impl RunPoint {
     fn read(folder: &Path, rule: &Rule) -> Result<Self, Failure> {
-        // a probe's answer has no need of what was recorded, but for the time
+        // a probe's answer needs nothing that was recorded except the time
         let keeps: fn(&str) -> bool = if rule.ask.is_some() { |_| false } else { |_| true };
         let run = series::read(folder, keeps).map_err(Failure::wrong)?;
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);

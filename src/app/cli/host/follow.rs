@@ -38,9 +38,9 @@ const CHUNK: usize = 4096;
 
 /// The reason why following a run for a window ended.
 pub(super) enum FollowOutcome {
-    /// It has ended, and its models may be stood up again.
+    /// The run has ended, and its models may be restored from its checkpoint.
     Whole,
-    /// It was another program's, or nobody looks at it any more.
+    /// The run was another program's, or the window no longer shows it.
     Left,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct FollowOptions<'a> {
     pub commands: &'a Receiver<Command>,
     /// True when the window closes.
     pub ends: &'a dyn Fn() -> bool,
-    /// It is followed until it ends, though no process of this machine holds it.
+    /// The run is followed until it ends, even if no process of this machine holds it.
     pub is_followed: bool,
-    /// Where the run lies on another machine, if it is the copy of one that the command line named.
+    /// The run's address on another machine, if the folder is a copy that the command line named.
     pub remote: Option<&'a RemoteSource>,
 }
 
@@ -98,7 +98,7 @@ struct Followed<'a> {
     reader: Reader,
     is_foreign: bool,
     options: &'a FollowOptions<'a>,
-    /// Nobody writes it: it is read to its end.
+    /// No process writes the run, so it is read once, to its end.
     is_whole: bool,
     /// The description of the run.
     info: Arc<RunInfo>,
@@ -112,7 +112,7 @@ struct Followed<'a> {
     trouble: String,
 }
 
-/// Nobody waits any more for what it has not answered.
+/// Dropping withdraws the questions that the program has not answered.
 impl Drop for Followed<'_> {
     fn drop(&mut self) {
         self.open.drain(..).for_each(|(_, question)| question.withdraw());

@@ -37,7 +37,7 @@ enum AnswerFrame {
         name: String,
         bytes: u64,
     },
-    /// So many bytes of the answer follow. The JSON comes last.
+    /// `bytes` bytes of the answer follow. The JSON comes last.
     Answer {
         ending: String,
         bytes: u64,
@@ -140,7 +140,7 @@ impl Exchange {
                         let words = format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending));
                         return Err(Failure::usage(words));
                     }
-                    // where any answer is looked for
+                    // stored where local answers are read too
                     let content = frames.read_bytes(bytes).map_err(lost)?;
                     self.question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
                     if is_json {

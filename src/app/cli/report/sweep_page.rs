@@ -92,7 +92,7 @@ impl SweepReport {
         out
     }
 
-    /// One line: how many points and runs, and how many have ended.
+    /// One line with the numbers of points, of runs, and of runs that have ended.
     fn facts(&self) -> String {
         let sweep = &self.folder.sweep;
         let (points, seeds, finished) = (sweep.points.len(), sweep.seeds.len(), self.finished().count());

@@ -26,7 +26,7 @@ pub struct SweepLock {
 
 impl Drop for SweepLock {
     fn drop(&mut self) {
-        // one that stays, as of a process that was killed, hinders nobody
+        // a lock file that stays, as after a killed process, blocks nobody
         let _ = files::remove_file_inside(&self.folder, &self.name);
     }
 }

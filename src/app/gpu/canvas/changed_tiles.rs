@@ -10,7 +10,7 @@ use eframe::egui::{
 
 /// Side of a tile in pixels: that of the tiles in which Mesa's software rasteriser works.
 pub(super) const TILE: u32 = 64;
-/// With more tiles than this share changed, all are drawn: one rectangle costs less than many.
+/// If more than this share of tiles changed, all are drawn: one rectangle costs less than many.
 const MOST: f32 = 0.7;
 /// Points in pixels by which a shape may exceed its bounds: rounding to whole pixels, and the soft edge.
 const EDGE: f32 = 3.0;
@@ -57,7 +57,7 @@ impl FrameShapes {
         for (i, shape) in shapes.iter().enumerate() {
             let bounds = bounds(shape, pixels_per_point);
             let tile = |points: f32| points * pixels_per_point / TILE as f32;
-            // a float becomes the nearest integer that there is
+            // `as` saturates, so a coordinate out of range becomes the nearest `u32`
             let (left, top) = (tile(bounds.left()).floor() as u32, tile(bounds.top()).floor() as u32);
             let (right, bottom) = (tile(bounds.right()).ceil() as u32, tile(bounds.bottom()).ceil() as u32);
             for row in top..bottom.min(rows) {

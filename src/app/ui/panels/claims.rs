@@ -29,7 +29,7 @@ const CARD: f32 = 1280.0;
 /// The page: the ledger as the host read it, and what is asked of it.
 #[derive(Debug, Default)]
 pub struct ClaimsPage {
-    /// In front, where no lab is.
+    /// The page is shown, in place of a lab.
     pub is_open: bool,
     papers: Vec<PaperEntry>,
     is_reading: bool,
@@ -265,7 +265,7 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
             for entry in claims {
                 let id = &entry.claim.id;
                 let (is_unfolded, runs) = (page.unfolded.contains(id), page.runs.get(id));
-                // by the claim, so that the focus stays where it is when another row unfolds
+                // the claim's id keeps the focus in place when another row unfolds
                 ui.push_id(id, |ui| {
                     if row::row_ui(ui, shell.theme, entry, runs, is_unfolded) {
                         toggled = Some(id.clone());

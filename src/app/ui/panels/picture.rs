@@ -21,7 +21,7 @@ type ReadyPictures = Arc<Mutex<Vec<Result<Picture, String>>>>;
 pub enum Destination {
     /// A dialog asks for a file name.
     Dialog,
-    /// It is written into the export folder, as one of a sequence.
+    /// The picture is written into the export folder, as one of a sequence.
     Recorded,
 }
 

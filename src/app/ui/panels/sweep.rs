@@ -34,7 +34,7 @@ struct SeedMenu {
 /// The page: a sweep as the host read it, and what is asked of it.
 #[derive(Debug, Default)]
 pub struct SweepPage {
-    /// In front, where no lab is.
+    /// The page is shown, in place of a lab.
     pub is_open: bool,
     folder: PathBuf,
     results: Option<Arc<SweepResults>>,

@@ -44,7 +44,7 @@ impl Toasts {
         self.queue.push(Toast { id: self.next, level, text, offer: None, until: None, times: 1 });
     }
 
-    /// With a button that does something about it; stays long enough to be pressed.
+    /// Adds a toast with a button that acts on it; it stays long enough to be pressed.
     pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
         self.next += 1;
         self.queue.push(Toast { id: self.next, level, text, offer: Some(offer), until: None, times: 1 });

@@ -14,7 +14,7 @@ pub struct StepEvent {
 }
 
 impl StepEvent {
-    /// With its step: "step 300: Coupling scale 0.5".
+    /// The event with its step: "step 300: Coupling scale 0.5".
     pub fn label(&self) -> String {
         format!("step {}: {}", self.step, self.words)
     }

@@ -100,7 +100,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Where the words that hold the y axis stand (left middle): after those of the axis.
+    /// The left middle of the control that holds the y axis, after the axis label.
     pub fn fix_at(&self, measure: Measure<'_>) -> Pos2 {
         pos2(2.0 + measure(&self.y_words, false) + GAP, ROW / 2.0)
     }
@@ -167,8 +167,8 @@ pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
 /// Positions lie at most so many times the plot's size away from it.
 const FAR: f64 = 1e4;
 
-/// Where a place lies between two ends, as a share of their distance. By halves, because the distance of
-/// two numbers may be larger than any number.
+/// The position of a place between two ends, as a share of their distance. Values are halved first, because the
+/// distance of two finite numbers may overflow.
 pub(super) fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
     (place * 0.5 - a * 0.5) / (b * 0.5 - a * 0.5)
 }

@@ -291,7 +291,7 @@ impl Layout {
         }
     }
 
-    /// At most about two points a column, in places; NaN where there is a gap.
+    /// Thins a line to about two points a column at most, in axis coordinates; NaN marks a gap.
     fn thin(&self, data: &Data<'_>, columns: usize) -> Vec<[f64; 2]> {
         let place = |x: f64, y: f64| [self.x_scale.place(x), self.y_scale.place(y)];
         let [from, to] = self.x_values();

@@ -45,7 +45,7 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
         return;
     };
     let cells = held.cells();
-    // The same cells may stand in several places at once.
+    // The same cells may be drawn in several places at once.
     let key = ui.scope_id().with((held.part(), rect.min.x as i32, rect.min.y as i32)).value();
     let heatmap = Heatmap {
         key,
@@ -337,7 +337,7 @@ impl<'a> MapUi<'a> {
     }
 }
 
-/// At most everything, and never beside it; everything is `None`, as is a window with an edge that is no number.
+/// The window moved and cut to lie within `all`; `None` if that is all of it, or if an edge is NaN.
 fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
     if window.iter().any(|edge| edge.is_nan()) {
         return None;

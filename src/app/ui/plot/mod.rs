@@ -66,7 +66,7 @@ impl Data<'_> {
         }
     }
 
-    /// One value, which nothing joins to another.
+    /// True for a single value, which no line joins to another.
     pub fn is_single(&self) -> bool {
         let len = match self {
             Data::Curve(c) => c.len(),
@@ -136,9 +136,9 @@ pub struct Line<'a> {
     pub short: Option<String>,
     /// Points wide.
     pub width: f32,
-    /// In the legend; false for a second line of the same thing, which the readout still names.
+    /// The line has an entry in the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
-    /// From a run that was pinned: drawn faint and left out of the readout, but in the legend.
+    /// The line is a pinned run's: drawn faint and left out of the readout, but in the legend.
     pub is_pinned: bool,
 }
 
@@ -445,7 +445,7 @@ pub struct ChartState {
     events: StepEvents,
     /// The claim whose label was clicked, until the view takes it.
     pub(in crate::ui) asked_claim: Option<&'static str>,
-    /// It was last shown in a tile, where its data have the least room of [`LEAST_PLOT`].
+    /// The chart was last shown in a tile, where its data have at least the room of [`LEAST_PLOT`].
     is_in_tile: bool,
 }
 

@@ -23,7 +23,7 @@ struct Upright {
     dimension: Dimension,
     name: String,
     ends: Ends,
-    /// By point.
+    /// The value of each point.
     values: Vec<Option<f64>>,
     x: f32,
 }

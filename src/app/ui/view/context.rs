@@ -169,7 +169,7 @@ impl<'a> ViewCx<'a> {
         self.compare_args::<M>(key, args);
     }
 
-    /// Asks the variant in focus for an `M` with the usual arguments, where there is none.
+    /// Asks the variant in focus for an `M` with the default arguments if there is none yet.
     pub fn ask_if_missing<M: Measurement>(&mut self) {
         self.ask::<M>(Some(self.selection.variant), &M::Args::default(), Freshness::IfMissing);
     }

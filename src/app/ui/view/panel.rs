@@ -87,7 +87,7 @@ impl Arrangement {
 
 /// A view that is charts. [`panels`] makes it a [`View`].
 pub trait PanelView {
-    /// In less height than this the first chart stands alone, points.
+    /// Below this height, in points, only the first chart is drawn.
     const LOW: f32 = 200.0;
     /// How several charts share the room.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;

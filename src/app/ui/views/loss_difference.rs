@@ -77,7 +77,7 @@ struct Contrast {
     label: String,
     /// Place of the other group, for its colour.
     place: usize,
-    /// One for each seed that both have.
+    /// The difference for each seed that both groups have.
     pairs: Vec<Difference>,
     /// Running mean and deviation of each pair.
     running: Vec<Running>,
@@ -90,7 +90,7 @@ struct Contrast {
 struct Contrasts(KeyedCache<(RunNumber, bool), Vec<Contrast>>);
 
 impl Contrasts {
-    /// Those of the run, as far as they were followed.
+    /// The contrasts of the run, as far as they were followed.
     fn get(&self, mirror: &Mirror, held_out: bool) -> &[Contrast] {
         self.0.get(&(mirror.run, held_out)).map_or(&[], Vec::as_slice)
     }

@@ -58,7 +58,7 @@ struct LastPut {
 /// The fields of a question.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
-    /// It takes no arguments.
+    /// The question takes no arguments.
     Empty,
     Factor,
     Text,

@@ -40,7 +40,7 @@ impl Drift {
         Self::rotation(n, &angles)
     }
 
-    /// The same with damping as well.
+    /// Adds damping to the drift.
     pub fn and_damping(mut self, keep: f64) -> Self {
         self.keep.fill(keep.clamp(0.0, 1.0));
         self

@@ -23,7 +23,7 @@ pub enum LongTerm {
         /// The difference of the largest and the least x.
         amplitude: f64,
     },
-    /// It leaves the shown plane.
+    /// The trajectory leaves the shown plane.
     Leaves,
     /// Neither rest nor a whole cycle in the time that is watched.
     Undecided,

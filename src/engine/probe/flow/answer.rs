@@ -1,4 +1,4 @@
-//! The steering panel's question: one solve at a control, and everything that is to be seen of it.
+//! The answer to the steering panel's question: one solve at a control, with everything that the panel shows.
 
 use super::{
     FlowInput, SolveParams,

@@ -32,7 +32,7 @@ pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
     ids.iter().filter_map(|&id| p.get(id as usize)).sum()
 }
 
-/// The token of a bare space, of a corpus in which words are tokens and so are the spaces between them.
+/// The token of a space, if the corpus has words and the spaces between them as separate tokens.
 pub fn space(corpus: &Corpus) -> Option<u32> {
     match (corpus.encode(" ").as_slice(), single_token_ids(corpus, &GOOD[..1]).is_empty()) {
         ([space], false) => Some(*space),

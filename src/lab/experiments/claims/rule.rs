@@ -100,7 +100,7 @@ pub type Planned = BTreeMap<String, Vec<String>>;
 pub struct Read<'a> {
     /// The key of a headline number, the channel of a scalar, or the field of an answer with the place of its values.
     pub key: &'a str,
-    /// The variants whose largest number is meant, each by what its seeds have in common.
+    /// The variants over which the maximum is taken, each by the name that its seeds share.
     pub groups: Vec<&'a str>,
 }
 

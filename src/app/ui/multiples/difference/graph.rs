@@ -25,7 +25,7 @@ const LEFT: f32 = 40.0;
 #[derive(Debug, Clone)]
 pub struct GraphDifference {
     about: String,
-    /// By both ends, their places on the axes: the weight in either.
+    /// The weight of each edge in either graph; an edge is keyed by the positions of its ends on the axes.
     edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
     /// The names of nodes, where they have no numbers of a model.
     ids: Vec<String>,

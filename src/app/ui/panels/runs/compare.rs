@@ -320,7 +320,7 @@ struct ComparedRow<'a> {
     line: Option<&'a ComparedLine>,
 }
 
-/// One row for all seeds of a folded line, at the place of the first of them.
+/// The rows of the table; all seeds of a folded line share one, at the position of the first.
 fn rows(page: &ComparePage) -> impl Iterator<Item = ComparedRow<'_>> {
     page.runs.names.iter().zip(page.indices.chunks(1)).filter_map(|(name, run)| {
         let line = page.figure().and_then(|f| f.lines.iter().find(|l| l.runs.contains(&run[0])));

@@ -18,7 +18,7 @@ impl Behavior<Pane> for Stage<'_> {
         self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title).into()
     }
 
-    /// With its number, as it stands before other titles.
+    /// The title of a tab, with the number that other titles have too.
     fn tab_title_for_tile(&mut self, tiles: &Tiles<Pane>, id: TileId) -> WidgetText {
         if let Some((_, title)) = self.front_title.as_ref().filter(|(tab, _)| *tab == id) {
             return title.clone().into();

@@ -20,9 +20,9 @@ const LEAST_RING: f32 = 240.0;
 /// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
-/// Energy below which it has come to rest.
+/// Energy below which the system counts as at rest.
 const REST: f64 = 1e-5;
-/// It begins with a poke that has had this long, so that there is something to see.
+/// The view opens this long after a poke, in seconds, so that motion is visible at once.
 const BEGUN: f64 = 0.6;
 
 /// View `oscillators`.

@@ -199,13 +199,13 @@ impl View for Rules {
             sentences_ui(ui, cx, &words);
             let room = ui.available_rect_before_wrap();
             let table = rounds::min_height();
-            // a tile scrolls: the circle keeps a size at which its tracks can be told apart
+            // a tile scrolls, so the circle keeps a size at which its tracks stay distinct
             let least: f32 = if cx.has_controls { 200.0 } else { 80.0 };
             let most = room.width().max(80.0);
             let high = (room.height() - table - 4.0).clamp(least.min(most), most);
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let left = room.height() - high - 4.0;
-            // a tile scrolls to a table that has no room; a picture goes without it
+            // a tile can be scrolled to a table below its edge; a picture leaves such a table out
             if cx.has_controls || left >= table - 1.0 {
                 let below = Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), left.max(table)));
                 let place = UiBuilder::new().max_rect(below);

@@ -10,7 +10,7 @@ use crate::{
 /// A null model, as the legend names it.
 struct NullModel {
     label: &'static str,
-    /// For a narrow legend.
+    /// The label in a narrow legend.
     short: &'static str,
     /// The variant whose colour it takes; grey if none.
     colour: Option<usize>,

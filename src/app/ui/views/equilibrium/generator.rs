@@ -17,7 +17,7 @@ use crate::{
 
 /// Narrower tiles have a slider for the first number of the control alone, points.
 const NARROW: f32 = 460.0;
-/// From this width on, in a place so much wider than it is high, the chart stands beside the pictures, points.
+/// In a tile at least this wide (points) and `FLAT` times as wide as high, the chart stands beside the pictures.
 const ABREAST: f32 = 640.0;
 const FLAT: f32 = 2.2;
 /// Height of the labels above and below a picture, points.
@@ -35,12 +35,12 @@ pub struct GeneratorView {
     dragged: Option<(Rate, f64)>,
     /// The cell under the pointer.
     marked: Option<Rate>,
-    /// There was room for one number of the control in the last frame.
+    /// The last frame had room for only one number of the control.
     is_narrow: bool,
 }
 
 impl GeneratorView {
-    /// Where the flow leads: one line a closed class, and the network's answer.
+    /// The stationary distributions, a line for each closed class, and the network's answer.
     fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
         let x = Axis::new("state").whole().include(&[1.0, state.states() as f64]);
         let mut chart = Chart::new("stationary distribution", x, Axis::new("probability").include(&[0.0]));

@@ -11,9 +11,9 @@ use crate::ui::{action::FileAction, views::prelude::*};
 /// The course of the control over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waveform {
-    /// From the lowest value to the highest, repeatedly.
+    /// A sawtooth from the lowest value to the highest.
     Sweep,
-    /// To and fro along a sine.
+    /// A sine between the lowest value and the highest.
     Sine,
 }
 

@@ -41,7 +41,7 @@ pub enum SizeBy {
     Degree,
     /// All have one size.
     Same,
-    /// One of the columns of numbers.
+    /// The size follows one of the columns of numbers.
     Numbers(usize),
 }
 

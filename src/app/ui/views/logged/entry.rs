@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Entry {
     pub channel: Channel,
     pub variants: Vec<usize>,
-    /// It has a measurement rather than a number a step.
+    /// The channel holds measurements rather than a number at each step.
     pub is_measured: bool,
 }
 

@@ -251,7 +251,7 @@ fn explained(step: &Step) -> String {
     words
 }
 
-/// For a screen reader.
+/// The staircase in words, for a screen reader.
 fn steps_text(steps: &[Step]) -> String {
     let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))

@@ -105,7 +105,7 @@ pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
     const SAMPLES: usize = 1600;
     let room = |q: f64| force.potential(&[q]).map_or(f64::NAN, |v| energy - v);
     let at = |i: usize| REACH * (2.0 * i as f64 / SAMPLES as f64 - 1.0);
-    // where the room for motion ends between a q that has some and one that has none
+    // bisects for the turning point between a q that motion can reach and one that it cannot
     let turn = |mut inside: f64, mut outside: f64| {
         for _ in 0..60 {
             let middle = f64::midpoint(inside, outside);

@@ -11,7 +11,7 @@ const MARK: f32 = 3.5;
 /// Width of the figure at the end of a row.
 const FIGURE: f32 = 34.0;
 
-/// One text: by the uncertainty, and by the model's surprise.
+/// The ROC of one text, scored by the uncertainty and by the model's surprise.
 pub struct RocRow<'a> {
     pub name: &'a str,
     pub areas: [Auroc; 2],

@@ -16,7 +16,7 @@ use crate::{
 
 /// Names and signs of the four, in the order of the run's variants.
 const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
-/// The same as heads of the table's columns.
+/// The names as heads of the table's columns.
 const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
 const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
@@ -101,7 +101,7 @@ fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
 /// A row of the table: a text, or translations of all texts in one direction.
 struct LossRow {
     name: String,
-    /// By model.
+    /// The loss of each model.
     losses: [Option<f64>; 4],
 }
 

@@ -72,7 +72,7 @@ impl TraceDecay {
     }
 }
 
-/// One line a trace, in columns: half-life, window (1/α), what is left after 50 and 200, all in words.
+/// A table with one row for each trace: half-life, window (1/α) and the share left after 50 and 200 words.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::from_settings(cx);
     ui.spacing_mut().interact_size.y = 16.0;

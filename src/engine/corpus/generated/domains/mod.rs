@@ -80,7 +80,7 @@ pub(in crate::corpus) fn mixed(seed: u64, size: usize, texts: &[String]) -> Stri
     for round in 1.. {
         order.shuffle(&mut rng);
         for &domain in &order {
-            // One that gave more than the others before waits until they have given as much.
+            // A domain that is ahead of the others waits until they have given as many bytes.
             while given[domain] < round * DOCUMENT && out.len() < size {
                 let Some((document, rest)) = document(rests[domain]) else { return out };
                 rests[domain] = rest;

@@ -129,7 +129,7 @@ pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> Stri
     text
 }
 
-/// The same between these two languages, by number.
+/// At least `size` bytes of aligned pairs in these two languages, by number.
 pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) -> String {
     between(rng, size, &Extent::WHOLE, &languages.map(|i| &*LANGUAGES[i % LANGUAGES.len()]))
 }

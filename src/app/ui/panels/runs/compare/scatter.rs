@@ -20,7 +20,7 @@ pub struct ScatterState {
 
 /// A number or a setting of numbers with its values.
 enum Values {
-    /// By point.
+    /// The value of each point.
     Setting(Vec<f64>),
     Number(AsOf),
 }
