@@ -48,7 +48,7 @@ impl<'a> LinearWeight<'a> {
         Self { stored: if unpacked { Stored::Unpacked(w) } else { Stored::Packed(Packed::new(w)) }, bias }
     }
 
-    /// The same product with a packed weight.
+    /// The product with a weight that is packed already.
     pub fn from_packed(w: &'a Packed, bias: Option<&'a [f32]>) -> Self {
         Self { stored: Stored::Borrowed(w), bias }
     }

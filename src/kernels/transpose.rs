@@ -44,7 +44,7 @@ impl Transpose<'_> {
         }
     }
 
-    /// In squares, and the rest value by value.
+    /// Transposes in squares, and the rest value by value.
     #[inline(always)]
     fn by_squares<Q: Square>(self, square: Q) {
         let side = Q::SIDE;

@@ -86,7 +86,7 @@ impl TextPart<'_> {
             return Err(self.too_short(len.saturating_add(1)));
         }
         let stride = self.stride(len);
-        // One window fewer than fits, so that each epoch may begin its cuts elsewhere.
+        // One window fewer than fits leaves slack, so that each epoch can start its windows at another offset.
         let count = (self.text.len() / stride).saturating_sub(1).max(1);
         let slack = self.text.len().saturating_sub(count * stride).min(stride - 1) as u64;
         (0..rows as u64)

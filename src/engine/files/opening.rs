@@ -92,7 +92,7 @@ pub fn open(path: &Path) -> Result<File, FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // It may have become a pipe since it was looked at.
+        // The path may have become a pipe since it was checked; opening one would block.
         options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits() as i32);
     }
     let file = options.open(path)?;

@@ -41,7 +41,7 @@ use crate::nn::{
 
 impl FamilySpec for BdhSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        // a file's sizes are those of its model; one that cannot be read is refused where it is opened
+        // the sizes come from the checkpoint, if there is one; an unreadable file is refused where it is opened
         self.resolved().unwrap_or_else(|_| self.clone()).step_memory(step)
     }
 

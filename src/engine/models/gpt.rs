@@ -38,7 +38,7 @@ impl FamilySpec for AlibiGptSpec {
         if self.residual == ResidualMixing::Fixed {
             return plain;
         }
-        // for every layer and the last norm: the sources side by side, weighted, and in attention their squares and products
+        // each layer and the last norm hold stacked sources and a weighted form; attention adds squares and products
         let sources = (self.layers * (self.layers + 3) / 2) as f64;
         let copies = if self.residual == ResidualMixing::Attention { 4.0 } else { 2.0 };
         let mixed = copies * sources * self.d_model as f64 * step.positions();

@@ -128,7 +128,7 @@ impl Trainable for Plane {
         Ok(self.error(&self.net, self.step)?.into())
     }
 
-    /// The same on points that no update draws.
+    /// The error on held-out points, which no update draws.
     fn evaluate(&self, _: &Batch) -> Result<Tensor> {
         self.error(&self.inference_net, u64::MAX)
     }

@@ -34,7 +34,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum ReaderInput {
-    /// One trace is read at the position of the answer.
+    /// The reader sees one trace at the position of the answer.
     Single {
         /// The coefficient a of the trace.
         alpha: f64,

@@ -47,7 +47,7 @@ pub struct AdamW {
     pub spec: AdamWSpec,
     /// Updates done.
     pub step: u64,
-    /// One pair for each parameter in their order; buffers have none.
+    /// A pair of moments for each parameter, in order; buffers have none.
     moments: Vec<Moments>,
     /// The norms so far, where the rule of clipping asks for them.
     zclip: Option<ZClip>,

@@ -109,7 +109,7 @@ fn measure(
     let mut leaky_upsample = None;
     if args.show_wrong {
         model.set_coupling_settings(CouplingSettings { upsample: Upsample::Leaky, ..model.coupling_settings() });
-        // Nothing comes through a shut gate, neither rightly nor wrongly.
+        // A shut gate would pass nothing, not even the leak.
         let gate = if effective_gate.abs() < SHUT { OPENED } else { effective_gate };
         model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);

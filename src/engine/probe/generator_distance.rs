@@ -102,7 +102,7 @@ fn null(n: usize, j: &[f64], seed: u64) -> NullDistance {
     NullDistance { draws: DRAWS, distance, distance_sd, smallest, largest }
 }
 
-/// The same for every model: a figure to compare with.
+/// A fixed map, the same for every model, as a reference.
 fn paper_map() -> ColumnSums {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let all: Vec<Vec<f64>> = (0..MAPS).map(|_| random_map(STATES, DT, &mut rng)).collect();

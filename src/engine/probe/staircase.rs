@@ -69,7 +69,7 @@ impl Probe for Staircase {
     }
 }
 
-/// One stream along the passage: T rows of D values.
+/// The states of a stream along the passage: T rows of D values.
 struct StateRows {
     values: Vec<f32>,
     dims: usize,

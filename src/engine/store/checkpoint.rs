@@ -38,7 +38,7 @@ const FORMAT: u32 = 2;
 const MAX_STATE: u64 = 8 << 20;
 const REMOVING: &str = ".removing-";
 
-/// Where a variant's stream of batches stands; all there is to its generator's state.
+/// The position of a variant in its stream of batches, which fixes the state of its random generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataPosition {
     /// The seed of the batches.
@@ -183,7 +183,7 @@ fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where the newest checkpoint lies, whole or not.
+/// The path of the newest checkpoint, complete or not.
 pub fn latest(run: &Path) -> Option<PathBuf> {
     all(run).pop()
 }
@@ -248,7 +248,7 @@ fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) ->
     )))
 }
 
-/// One checkpoint by its folder.
+/// Loads the checkpoint in a folder.
 pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
     if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_symlink()) {
         return Err(FileError::Link).at("read", path);

@@ -75,7 +75,7 @@ impl Log {
             return Err(StoreError::io("write", self.file.path(), e));
         }
         self.length += self.line.len() as u64;
-        // One huge sample must not keep its memory for the rest of the run.
+        // The memory of a huge sample is released again.
         self.line.shrink_to(1 << 20);
         Ok(())
     }
@@ -122,7 +122,7 @@ fn move_aside(file: &mut WatchedFile, from: u64) -> Result<(), StoreError> {
     let before = to.seek(SeekFrom::End(0)).at("write", &aside)?;
     file.seek(SeekFrom::Start(from)).at("read", &path)?;
     let copied = append(file, &mut to).at("write", &aside).inspect_err(|_| {
-        // Nothing of it is left, so that another attempt does not find it twice.
+        // A partial copy is cut off, so that another attempt does not append it twice.
         let _ = to.cut(before);
     })?;
     log::debug!("{copied} bytes of {} are superseded", path.display());

@@ -54,9 +54,9 @@ struct QuestionOut<'a> {
 /// The program's reply to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// It refused, for this reason.
+    /// The program refused, for this reason.
     Refused(String),
-    /// It answered.
+    /// The program answered.
     Answered {
         /// The result in a sentence; may be empty.
         words: String,
@@ -196,7 +196,7 @@ impl OpenQuestion {
 
     /// Takes the question away: it was answered, or nobody waits for it any more.
     pub fn withdraw(&self) {
-        // one that is gone already, or whose folder is, is no loss
+        // the file or its folder may be gone already
         let _ = remove_file_inside(&self.run, self.path(ASK, "json"));
     }
 
@@ -206,7 +206,7 @@ impl OpenQuestion {
         let path = self.run.join(&name);
         let read = || -> Result<Vec<u8>, FileError> {
             let file = open_inside(&self.run, &name)?;
-            // a longer one is refused as such
+            // `read_all` refuses a longer answer, with its own message
             check_memory(times * file.metadata()?.len().min(MAX_ANSWER))?;
             read_all(file, MAX_ANSWER)
         };
@@ -226,7 +226,7 @@ impl OpenQuestion {
         let wrong =
             |words: &dyn std::fmt::Display| StoreError::new(format!("`{}` cannot be shown: {words}", path.display()));
         let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-        // one that is longer than the file is no header
+        // a length beyond the end of the file is not a safetensors header
         if header > MAX_HEADER && header < bytes.len() as u64 {
             return Err(wrong(&format!("its header has {}, and at most {} are read", size(header), size(MAX_HEADER))));
         }

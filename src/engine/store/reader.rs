@@ -94,7 +94,7 @@ struct Followed {
 pub enum Look {
     /// The folder that was read so far; it may have grown.
     Same,
-    /// It is not whole at the moment, as while a copy is put in place.
+    /// The folder is incomplete at the moment, as while a copy is put in place.
     Missing {
         /// Names the file that is missing or cannot be read, in words.
         why: String,

@@ -51,7 +51,7 @@ pub(super) struct AnswerJob {
 /// The threads that answer, and what they have said.
 pub(super) struct Answering {
     shared_run: SharedRun,
-    /// One thread for questions that are answered soon, and one for those that take long.
+    /// A thread for quick questions and one for slow ones.
     threads: [Option<AnswerThread>; 2],
     event_sender: Sender<Event>,
     /// Events for the run's observers.
@@ -226,7 +226,7 @@ impl Responder {
             let request = job.question.request;
             let result = guard(|| self.answer(&job, shared));
             if result.is_err() {
-                // a probe that ended early may not have put back what it changed
+                // a probe that failed may have left its changes in the model, so the weights are loaded again
                 self.kept.models.values_mut().for_each(|(_, taken_on)| *taken_on = None);
             }
             let state = match result {

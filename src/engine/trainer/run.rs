@@ -71,7 +71,7 @@ impl Run {
             .collect::<Result<Vec<_>, RunError>>()?;
         for param in &plan.runtime_params {
             for v in &mut variants {
-                // a model without this parameter is content
+                // a model may lack this parameter
                 let _: bool = v.model.set_runtime_param(&param.name, param.value);
             }
         }

@@ -203,7 +203,7 @@ impl Worker {
             if !begun {
                 if let Some(writer) = &self.options.writer {
                     writer.begin()?;
-                    // a window asks for a run before it has a folder
+                    // a window starts a run before its folder exists, so it is told the folder here
                     if let Some(folder) = writer.folder().filter(|_| self.options.stay) {
                         self.listeners.emit(Event::Folder(folder.to_string_lossy().into_owned()));
                     }

@@ -33,14 +33,14 @@ pub struct HeadlineValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingHeadline {
     pub id: String,
-    /// In words: "the text asks no question".
+    /// The reason in words: "the text asks no question".
     pub why: String,
 }
 
 /// The headline numbers that a run holds, and those that it lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineValues {
-    /// In the lab's order, then by place, then by variant.
+    /// The values in the lab's order, then by place, then by variant.
     pub values: Vec<HeadlineValue>,
     pub missing: Vec<MissingHeadline>,
 }
@@ -72,7 +72,7 @@ impl HeadlineValues {
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadlinePoint {
     pub key: String,
-    /// By its place among the run's variants.
+    /// The index of the variant in the run.
     pub variant: usize,
     pub step: u64,
     pub value: f64,

@@ -95,7 +95,7 @@ impl Permalink {
         Ok(link)
     }
 
-    /// One `key=value` of the place.
+    /// Reads one `key=value` of the place.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         let number = || {
             let number = value.parse::<u64>();
@@ -143,7 +143,7 @@ impl Permalink {
 }
 
 impl fmt::Display for Permalink {
-    /// The same page is the same text: settings stand in the order of their keys.
+    /// Writes settings in the order of their keys, so that equal pages give equal links.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let config = &self.config;
         let (preset, base) = match labs::find(&config.lab) {
@@ -212,7 +212,7 @@ fn encoded(text: &str) -> String {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b',' | b':' => {
                 out.push(char::from(byte));
             }
-            // a String takes all that is written to it
+            // writing to a String cannot fail
             _ => drop(write!(out, "%{byte:02X}")),
         }
         out

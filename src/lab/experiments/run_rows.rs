@@ -165,7 +165,7 @@ pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     Ok(row)
 }
 
-/// One folder, read whole; of one that cannot be read, why.
+/// The row of a folder, or the reason why it cannot be read.
 fn row(runs: &Path, name: &str) -> RunRow {
     let path = runs.join(name);
     read_whole(&path, name).unwrap_or_else(|e| RunRow {

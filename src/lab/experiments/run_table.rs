@@ -39,7 +39,7 @@ pub enum RowState {
 }
 
 impl RowState {
-    /// One word, for a filter.
+    /// The state as a single word, for a filter.
     pub fn id(&self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -98,12 +98,12 @@ pub struct RunRow {
     pub changed: BTreeMap<String, Value>,
     /// Seconds since 1970.
     pub began: i64,
-    /// The same as local text: "2026-01-31 14:25".
+    /// The local time of the start: "2026-01-31 14:25".
     pub when: String,
     /// Newest recorded step.
     pub steps: u64,
     pub total_steps: u64,
-    /// In the order of the run's variants.
+    /// The losses in the order of the run's variants.
     pub losses: Vec<GroupLoss>,
     pub headlines: HeadlineValues,
     pub state: RowState,

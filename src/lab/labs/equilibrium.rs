@@ -119,7 +119,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         every.ask(&s.map_args()),
         every.ask(&s.args()),
         every.ask(&s.flow_args()),
-        // The same at every step: at the start and the end.
+        // The gap does not change with training: it is measured only at the start and the end.
         ProbeSchedule { every: s.train.steps, ..every.ask(&GapBySizeArgs::default()) },
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))

@@ -46,7 +46,7 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// With the run's seed alone.
+    /// An experiment with the run's seed alone.
     pub fn new(config: &'a Config, train: &'a TrainSettings, run: &'a RunSettings) -> Self {
         Self { config, train, run, seeds: 1 }
     }

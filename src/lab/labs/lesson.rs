@@ -92,7 +92,7 @@ pub struct Check {
     /// The sentence that is true when it holds: "the gate opened".
     pub says: String,
     pub channel: String,
-    /// By its id; without one the first.
+    /// The id of the variant; `None` is the first.
     pub variant: Option<String>,
     /// The variant whose value is taken off.
     pub minus: Option<String>,

@@ -258,7 +258,7 @@ impl TensorSizes {
                 return Err(format!("tensor `{name}` has shape {shape:?}; it must have {what}"));
             }
         }
-        // One of them may be the one that is wrong, so that the sizes are read off another.
+        // Any one tensor may have the wrong shape, so the sizes are read from several pairs and the best is kept.
         let mut best: Option<(Self, Vec<String>)> = None;
         for (base, vocab) in [(encoder, embed), (encoder, lm_head), (encoder_v, embed), (encoder_v, lm_head)] {
             let (&[heads, d_model, n], &[_, _]) = (base.1, vocab.1) else { continue };

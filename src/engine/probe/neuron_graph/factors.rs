@@ -99,7 +99,7 @@ impl Factors {
         Ok(Self { a, b, width, first, same: from == to, shape: self.shape.clone() })
     }
 
-    /// The same places with random factors: of one length throughout, or each as long as it was.
+    /// Random factors in the same positions: all of one norm, or each with its own norm if `keep_norms`.
     pub fn random(&self, keep_norms: bool, seed: u64) -> Self {
         let draw = |given: &[f32], seed: u64| match keep_norms {
             true => null_models::norm_matched(given, self.width, seed),

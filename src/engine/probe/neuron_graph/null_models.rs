@@ -65,7 +65,7 @@ fn measured(
 ) -> Result<measurements::GraphModularity> {
     let model = RankedEdges::new(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
-    // nothing that large: the little there is
+    // a graph smaller than the least size is measured whole
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
     let thin = RankedEdges::new(&factors.random(false, seed ^ 1), question, most)?;
     let matched = RankedEdges::new(&factors.random(true, seed ^ 2), question, most)?;

@@ -62,7 +62,7 @@ pub(super) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
 /// Those of `each`.
 pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), E>) -> Result<bool, E> {
     let json = &*without_lone_surrogates(json);
-    // a text that is cut within a number has another one at its end
+    // a text cut inside a number would end with another number, so invalid JSON is refused
     if !json.trim_start().starts_with('{') || serde_json::from_str::<IgnoredAny>(json).is_err() {
         return Ok(false);
     }

@@ -109,7 +109,7 @@ impl Tool {
         }
     }
 
-    /// By the name of a file alone.
+    /// The tool that a file's name alone points to.
     fn named(name: &str) -> Option<Self> {
         match name {
             _ if name.contains(".tfevents.") => Some(Self::TensorBoard),
@@ -340,7 +340,7 @@ impl Search<'_> {
         };
         for entry in entries {
             self.entries += 1;
-            // a folder of that size without any is something else
+            // a folder with that many entries and no log is something else
             if self.entries > MAX_ENTRIES && self.found.is_empty() {
                 return Ok(());
             }

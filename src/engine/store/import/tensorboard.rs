@@ -142,7 +142,7 @@ fn take(
 /// A tensor as far as it may be one number or texts.
 #[derive(Default)]
 struct Tensor {
-    /// It has no axes.
+    /// The tensor has no axes.
     is_scalar: bool,
     number: Option<f64>,
     /// Its texts, a line each.

@@ -62,7 +62,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
 struct Records {
     file: BufReader<File>,
     block: Vec<u8>,
-    /// Where the next part of a record begins in the block.
+    /// The offset in the block of the next part of a record.
     at: usize,
     /// Bytes of a record that are held in memory.
     most: u64,
@@ -81,7 +81,7 @@ impl Records {
     /// Reads the next whole record; false if there is none.
     fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, ReadError> {
         data.clear();
-        // a record that began, and its length; of one that is passed over, why
+        // whether a record has begun, its length, and why it is skipped, if it is
         let (mut has_begun, mut length, mut fault) = (false, 0, None);
         loop {
             if self.block.len().saturating_sub(self.at) < PART_HEAD {

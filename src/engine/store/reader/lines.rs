@@ -121,7 +121,7 @@ impl Lines {
         let mut most = LONGEST_LINE;
         self.fill(most)?;
         if self.line.len() as u64 >= most && !self.is_ended() {
-            // How much memory is free is asked for long lines alone.
+            // Free memory is queried only for long lines.
             most = longest(log);
             self.fill(most)?;
         }

@@ -92,7 +92,7 @@ fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
     record::event_in(line).map_err(|e| e.to_string())
 }
 
-/// One log, with its next event at hand.
+/// A log with its next event read ahead.
 pub(super) struct LogFile {
     pub folder: PathBuf,
     name: &'static str,

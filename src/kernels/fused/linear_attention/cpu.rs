@@ -96,7 +96,7 @@ impl Op {
         }
     }
 
-    /// One task: `room` has the length of a [`Saved`]; `read` gets what the neurons write, `(T, O)`.
+    /// Runs one task: `room` has the length of a [`Saved`]; `read` receives the neurons' output, `(T, O)`.
     fn forward(&self, i: usize, v: &[f32], weights: &[Weights], room: &mut [f32], read: &mut [f32]) {
         let Sizes { t, d, h, n, .. } = self.sizes;
         let (v, weights) = (View::new(&v[i / h * t * d..], t, d), &weights[i % h]);

@@ -143,7 +143,7 @@ impl Rule {
                 }
                 file.axes.insert(over.key.clone(), AxisFile::List(over.values.clone()));
             }
-            // a sweep has an axis: here one of a single point
+            // a sweep needs an axis, so this one has a single point
             None => {
                 file.axes.insert(key.to_owned(), AxisFile::List(vec![steps]));
             }

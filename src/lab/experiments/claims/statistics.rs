@@ -16,7 +16,7 @@ use crate::analysis::{
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     pub effect: f64,
-    /// At the rule's confidence.
+    /// The confidence interval of the effect, at the rule's confidence.
     pub interval: (f64, f64),
     /// Small where the effect surely lies where the claim stands: with two ends by two one-sided tests, each at half of the
     /// error, so that it is below it just when the interval lies inside.

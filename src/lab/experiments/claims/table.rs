@@ -55,7 +55,7 @@ impl EffectPoint {
         self.label_at(&short(self.at))
     }
 
-    /// The same with words for the place: "step 64: -0.0004 [-0.002, 0.001]".
+    /// The effect with a label for the place: "step 64: -0.0004 [-0.002, 0.001]".
     pub fn label_at(&self, place: &str) -> String {
         format!("{place}: {}", with_interval(self.effect, self.interval))
     }

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// So many points are tried while one types; more of them before they are written.
+/// Sweeps with at most this many points are checked while the user types; larger ones before they are written.
 const TRIED: usize = 256;
 
 /// A setting that is to vary.

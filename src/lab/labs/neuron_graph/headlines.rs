@@ -71,7 +71,7 @@ const HEAVY_PAIRS: Headline = Headline {
     ..MODULARITY
 };
 
-/// One rewired graph is one draw, so that Q is only named beside its own; the four null models decide.
+/// A rewired graph is a single draw, so Q is shown beside its Q without a verdict; the four null models decide.
 pub static LARGE: &[LargeNumber] = &[
     LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired")),
     LargeNumber::new(

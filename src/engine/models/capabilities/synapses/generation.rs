@@ -50,7 +50,7 @@ pub fn generate(
     let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
     let mut reader = model.token_recurrence(&state)?;
     if reader.is_some() {
-        // it has a copy of its own
+        // the recurrence has its own copy of the state
         state.layers.clear();
     }
     for written in 1..=count {

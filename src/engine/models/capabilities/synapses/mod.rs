@@ -62,7 +62,7 @@ pub trait SynapseModel: Model {
     /// [`SynapseModel::read`] serves.
     fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>>;
 
-    /// The same weights in so many layers, which share them.
+    /// A model of `layers` layers that share these weights.
     fn with_layers(&self, layers: usize) -> Result<Box<dyn SynapseModel>>;
 
     /// The model of a checkpoint, and this one and that one merged.

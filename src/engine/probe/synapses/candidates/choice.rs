@@ -80,7 +80,7 @@ pub struct Candidate {
 /// The windows in which all candidates read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparedWindows {
-    /// At most; tokens of several bytes may make fewer of the same text.
+    /// The largest number of windows; tokens of several bytes may give fewer from the same text.
     pub count: usize,
     /// Tokens of each.
     pub length: usize,
@@ -91,7 +91,7 @@ pub struct ComparedWindows {
 /// The candidates, which of them is chosen, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateChoice {
-    /// By tokeniser, then by layers; empty where there was nothing to choose.
+    /// The candidates by tokenizer, then by layers; empty if there was nothing to choose.
     pub tried: Vec<Candidate>,
     /// The index of the chosen one among the tokenisers.
     pub tokenizer: usize,
