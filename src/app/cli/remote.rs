@@ -39,7 +39,7 @@ pub use question::RemoteQuestion;
 const SOURCE: &str = ".source";
 /// The longest silent wait for the first part of a run; also for its last part before a question is sent, and for the
 /// configuration of `ssh`.
-const SOON: Duration = Duration::from_secs(5);
+const SILENT_WAIT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// The interval between two looks for new data.
@@ -130,7 +130,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     }
     let copied = Arc::<CopyState>::default();
     let is_asked_to_end = interrupt::asked_to_end();
-    let configured = Configuration::read(address, patience.unwrap_or(SOON).min(SOON));
+    let configured = Configuration::read(address, patience.unwrap_or(SILENT_WAIT).min(SILENT_WAIT));
     let socket = configured.as_ref().and_then(SharedSocket::new);
     let options = |is_first| ConnectionOptions::new(configured.as_ref(), socket.as_ref(), is_first);
     let copy = Copy {
@@ -174,7 +174,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
                 "nothing has come from {address} within {secs} s: --wait gives it more time"
             )));
         }
-        if begun.elapsed() > SOON && !is_told {
+        if begun.elapsed() > SILENT_WAIT && !is_told {
             notice!("waiting for the run at the other end");
             is_told = true;
         }
@@ -182,7 +182,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     }
     // a long log may still be arriving: until all of it is here, it is unknown if the run has ended
     let described = Instant::now();
-    while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SOON && !is_late() {
+    while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SILENT_WAIT && !is_late() {
         check_interrupt()?;
         std::thread::sleep(POLL);
     }

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 /// Reading a file takes at most the available memory divided by this.
 const SHARE: u64 = 2;
 /// The memory that is assumed to be available if the system does not report it.
-const UNTOLD: u64 = 4 << 30;
+const ASSUMED_MEMORY: u64 = 4 << 30;
 
 /// Bytes that this process can still take without being refused or ended: the least of what the kernel counts
 /// as available, what the control groups of the process leave (a container's limit), and what its limit of
@@ -35,7 +35,7 @@ pub struct TooMuchMemory {
 
 /// Bytes of memory that reading one file may take now.
 pub fn reading_budget() -> u64 {
-    available_memory().unwrap_or(UNTOLD) / SHARE
+    available_memory().unwrap_or(ASSUMED_MEMORY) / SHARE
 }
 
 /// Checks that `needed` bytes may be taken to read a file.

@@ -171,13 +171,13 @@ impl Model for BiGru {
 }
 
 /// Number of sentences that are read at once.
-const AT_ONCE: usize = 256;
+const BATCH_SENTENCES: usize = 256;
 
 impl SequenceTagger for BiGru {
     fn tags(&self, sentences: &[&[u32]]) -> Result<Vec<u8>> {
         let device = self.params.device();
         let mut tags = vec![];
-        for chunk in sentences.chunks(AT_ONCE) {
+        for chunk in sentences.chunks(BATCH_SENTENCES) {
             let len = chunk.iter().map(|s| s.len()).max().unwrap_or_default();
             if len == 0 {
                 continue;

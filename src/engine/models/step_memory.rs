@@ -39,7 +39,7 @@ const PER_WEIGHT: f64 = 4.0;
 /// Copies of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
 const PER_SHARED: f64 = 4.0;
 /// Bytes that a process holds besides: tables, the graph's small values, the allocator's own.
-const BESIDES: f64 = 1e6;
+const OVERHEAD_BYTES: f64 = 1e6;
 
 impl StepMemory {
     /// Bytes that stay between two steps: weights and moments.
@@ -59,7 +59,7 @@ impl StepMemory {
 
     /// Bytes at the peak of a step, those that stay included.
     pub fn peak_bytes(&self) -> f64 {
-        BESIDES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)
+        OVERHEAD_BYTES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)
     }
 }
 

@@ -2,7 +2,7 @@
 //! logs were. Tensors are kept by name, positions as numbers.
 //!
 //! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to
-//! the disk, then renamed. The newest [`KEPT`] stay. Each file's length, checksum, names and shapes
+//! the disk, then renamed. The newest [`KEPT_CHECKPOINTS`] stay. Each file's length, checksum, names and shapes
 //! stand in `state.json`, and a checksum of `state.json` in itself, so that a damaged one is noticed and the
 //! one before it used instead. One whose weights are not finite is neither written nor read.
 
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The number of checkpoints that a run keeps.
-pub const KEPT: usize = 3;
+pub const KEPT_CHECKPOINTS: usize = 3;
 
 const STATE: &str = "state.json";
 /// Version of `state.json`. 2 has a checksum of itself; 1 had none.
@@ -119,7 +119,7 @@ struct VariantRecord {
     moments: FileRecord,
 }
 
-/// Writes the checkpoint into the run's folder of checkpoints and drops those beyond the newest [`KEPT`].
+/// Writes the checkpoint into the run's folder of checkpoints and drops those beyond the newest [`KEPT_CHECKPOINTS`].
 /// Returns where it lies. Makes no folder of checkpoints: another folder that took the place of the run's stays as
 /// it is.
 ///
@@ -365,7 +365,7 @@ fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
 
 fn drop_old(run: &Path) {
     let mut found = found(&run.join(CHECKPOINTS));
-    found.truncate(found.len().saturating_sub(KEPT));
+    found.truncate(found.len().saturating_sub(KEPT_CHECKPOINTS));
     for (_, path) in found {
         // Renamed first: a checkpoint that is half removed must not look like one.
         let going = Path::new(CHECKPOINTS).join(format!("{REMOVING}{}", name_of(&path)));

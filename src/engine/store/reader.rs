@@ -28,7 +28,7 @@ const UNKNOWN_GROWTH: u64 = 128;
 /// No run has more channels.
 pub(super) const MAX_CHANNELS: usize = 1 << 14;
 /// Bad lines of one file that are told of one by one.
-const TOLD: u64 = 5;
+const MAX_REPORTED_LINES: u64 = 5;
 
 /// Sentences that a [`Damage`] shows.
 const SHOWN: usize = 3;

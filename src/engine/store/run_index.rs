@@ -25,7 +25,7 @@ const MAX_INDEX: u64 = 256 << 20;
 /// The memory for the parsed index, at most so many times its bytes.
 const GROWTH: u64 = 16;
 /// Folders of a run lie no deeper.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The time of the last change and the length of each part of a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,7 +121,7 @@ pub fn run_folders(runs: &Path) -> Result<Vec<OsString>, StoreError> {
 
 /// Bytes on disk of everything in a run folder. What cannot be looked at counts nothing; links are not followed.
 pub fn bytes(run: &Path) -> u64 {
-    bytes_within(run, DEEPEST)
+    bytes_within(run, MAX_DEPTH)
 }
 
 fn bytes_within(folder: &Path, depth: usize) -> u64 {

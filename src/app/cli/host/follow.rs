@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Looks after which a run that may go on is said to be followed; one that is just ending is not.
-const SOON: u32 = 4;
+const POLLS_BEFORE_NOTICE: u32 = 4;
 
 /// Events that are told at once.
 const CHUNK: usize = 4096;
@@ -81,7 +81,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
         followed.look();
         followed.take_replies();
         looks += 1;
-        if looks == SOON {
+        if looks == POLLS_BEFORE_NOTICE {
             followed.say_so();
         }
     }

@@ -11,7 +11,7 @@ use eframe::egui::{
 /// Side of a tile in pixels: that of the tiles in which Mesa's software rasteriser works.
 pub(super) const TILE: u32 = 64;
 /// If more than this share of tiles changed, all are drawn: one rectangle costs less than many.
-const MOST: f32 = 0.7;
+const MAX_CHANGED_SHARE: f32 = 0.7;
 /// Points in pixels by which a shape may exceed its bounds: rounding to whole pixels, and the soft edge.
 const EDGE: f32 = 3.0;
 
@@ -80,7 +80,7 @@ impl FrameShapes {
         let tiles = self.tiles.iter().zip(&earlier.tiles);
         let changed: Vec<bool> = tiles.map(|(new, old)| !comparison.are_equal(new, old)).collect();
         let count = changed.iter().filter(|changed| **changed).count();
-        if count as f32 > MOST * changed.len() as f32 {
+        if count as f32 > MAX_CHANGED_SHARE * changed.len() as f32 {
             return vec![PixelRect::whole(self.size)];
         }
         self.rectangles(&changed)

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// While runs of a claim are being made, they are read again after so many seconds.
-const AGAIN: f64 = 2.0;
+const REREAD_SECONDS: f64 = 2.0;
 /// Widest a card gets, points: longer lines cannot be read.
 const CARD: f32 = 1280.0;
 
@@ -170,7 +170,7 @@ impl ClaimsPage {
         let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
         for id in going.collect::<Vec<String>>() {
             let Some(runs) = self.runs.get(&id) else { continue };
-            let waits = runs.asked + AGAIN - shell.now;
+            let waits = runs.asked + REREAD_SECONDS - shell.now;
             if waits > 0.0 {
                 ui.ctx().request_repaint_after_secs(waits as f32);
             } else if !runs.is_reading {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// While runs are being made, they are read again after so many seconds.
-const AGAIN: f64 = 2.0;
+const REREAD_SECONDS: f64 = 2.0;
 
 /// A point that was clicked, and where its seeds are offered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,7 +183,7 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     if !results.is_being_made && results.progress().running == 0 {
         return;
     }
-    let waits = page.asked + AGAIN - shell.now;
+    let waits = page.asked + REREAD_SECONDS - shell.now;
     if waits > 0.0 {
         ui.ctx().request_repaint_after_secs(waits as f32);
     } else if !page.is_reading {

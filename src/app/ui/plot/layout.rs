@@ -79,7 +79,7 @@ impl Layout {
 
     /// The window of values that is drawn, in shares of the plot.
     fn window(&self) -> Window {
-        let beyond = |length: f32| f64::from(BEYOND / length.max(1.0));
+        let beyond = |length: f32| f64::from(CLIP_MARGIN / length.max(1.0));
         let (x, y) = (beyond(self.plot.width()), beyond(self.plot.height()));
         Window { x: [-x, 1.0 + x], y: [-y, 1.0 + y] }
     }
@@ -333,7 +333,7 @@ impl Layout {
 /// Lines whose ends are no further apart than this end at one height, points.
 const ALIKE: f32 = 3.0;
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
-const BEYOND: f32 = 16.0;
+const CLIP_MARGIN: f32 = 16.0;
 /// Cuts a text to a width, with an ellipsis.
 fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     if measure(&words, false) <= room {

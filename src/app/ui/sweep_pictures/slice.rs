@@ -6,8 +6,8 @@ use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, 
 use crate::ui::theme::Theme;
 
 /// Room for the figures of the axes, points.
-const LEFT: f32 = 44.0;
-const FOOT: f32 = 34.0;
+const LEFT_MARGIN: f32 = 44.0;
+const BOTTOM_MARGIN: f32 = 34.0;
 
 /// Along the axis of this place.
 pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> PointedAt {
@@ -22,7 +22,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         empty(ui, sheet, theme, "No run has recorded this number at this step.");
         return PointedAt::default();
     };
-    let plot = Rect::from_min_max(sheet.min + vec2(LEFT, 2.0), sheet.max - vec2(10.0, FOOT));
+    let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(10.0, BOTTOM_MARGIN));
     let axes = Axes { sheet, plot, x, y };
     axes.paint(ui, theme, &setting.key);
     let line = results.mean_line(as_of, axis);

@@ -7,7 +7,7 @@ use super::{
 
 /// The slow time after which a trajectory is taken to have settled, and over which it is then observed.
 const SETTLING: f64 = 24.0;
-const WATCHED: f64 = 24.0;
+const WATCH_TIME: f64 = 24.0;
 /// A smaller range of x is rest.
 const REST: f64 = 1e-3;
 
@@ -50,7 +50,7 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm 
     let Some(settled) = settling.points.last().copied().filter(|_| settling.end == StopReason::TimeIsUp) else {
         return if settling.end == StopReason::LeftBounds { LongTerm::Leaves } else { LongTerm::Undecided };
     };
-    let watched = solve(plane, settled, &limits(WATCHED));
+    let watched = solve(plane, settled, &limits(WATCH_TIME));
     if watched.end == StopReason::LeftBounds { LongTerm::Leaves } else { cycle(&watched) }
 }
 

@@ -29,7 +29,7 @@ const MAX_SETTING_BYTES: usize = 512 << 10;
 pub(super) const MAX_TEXT: usize = 256 << 10;
 const MAX_TEXTS: usize = 16 << 20;
 /// Settings that lie deeper in one another are taken as their text.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// One number of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -259,7 +259,7 @@ impl Logged {
             return self.lose(Lost::Settings);
         }
         if let Json::Object(fields) = value
-            && depth < DEEPEST
+            && depth < MAX_DEPTH
         {
             for (name, value) in fields {
                 self.setting_at(run, &format!("{key}.{name}"), value, depth + 1);

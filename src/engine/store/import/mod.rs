@@ -41,7 +41,7 @@ const MAX_FILES: usize = 1000;
 /// Entries of a folder and those below it that are looked at.
 const MAX_ENTRIES: usize = 20_000;
 /// Folders below the one that was named that are looked into.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Bytes of `hparams.yaml`.
 const MAX_SETTINGS: u64 = 256 << 10;
 /// Bytes of a record, or of a row of a database: one of numbers has some kilobytes.
@@ -361,7 +361,7 @@ impl Search<'_> {
                         self.found.push((tool, path));
                     }
                 }
-                Ok(kind) if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !is_run(&entry.path()) => {
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH && !name.starts_with('.') && !is_run(&entry.path()) => {
                     self.look_into(&path, depth + 1)?;
                 }
                 _ => {}

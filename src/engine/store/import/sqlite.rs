@@ -18,7 +18,7 @@ use super::{DamagedParts, ReadError, max_record, too_long};
 /// The first bytes of a database.
 pub(super) const HEAD: &[u8; 16] = b"SQLite format 3\0";
 /// Trees are no deeper.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,7 +144,7 @@ impl Database {
         // pages to read, the next one last, each with its depth
         let mut open = vec![(table.root, 0)];
         while let Some((number, depth)) = open.pop() {
-            if !seen.insert(number) || depth > DEEPEST {
+            if !seen.insert(number) || depth > MAX_DEPTH {
                 return Err(damaged("its pages lead to one another"));
             }
             let page = self.page(number)?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Look, MAX_CHANNELS, SAMPLE_GROWTH, StoreError, TOLD, UNKNOWN_GROWTH,
+    Look, MAX_CHANNELS, MAX_REPORTED_LINES, SAMPLE_GROWTH, StoreError, UNKNOWN_GROWTH,
     lines::{Line, Lines, longest},
     warning,
 };
@@ -196,7 +196,7 @@ impl LogFile {
             match self.lines.next(self.name) {
                 Ok(Line::End) => {
                     self.lines.close();
-                    if self.bad > self.bad_told.max(TOLD) {
+                    if self.bad > self.bad_told.max(MAX_REPORTED_LINES) {
                         self.bad_told = self.bad;
                         self.lose(format!("{}: {} lines could not be read", self.name, self.bad), notices);
                     }
@@ -235,7 +235,7 @@ impl LogFile {
 
     fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
         self.bad += 1;
-        if self.bad <= TOLD {
+        if self.bad <= MAX_REPORTED_LINES {
             self.lose(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);
         }
     }

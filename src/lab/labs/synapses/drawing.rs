@@ -7,7 +7,7 @@ use crate::labs::prelude::*;
 const ROWS: usize = 7;
 const COLS: usize = 24;
 /// Share of a synapse that is left after a word.
-const KEPT: f32 = 0.85;
+const RETENTION: f32 = 0.85;
 /// Neurons that a word lights, at the side and on top; the first comes back again and again.
 const WORDS: [([usize; 2], [usize; 5]); 5] = [
     ([1, 4], [2, 7, 11, 18, 21]),
@@ -46,7 +46,7 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         }
     }
     let words = if read == 1 { "word" } else { "words" };
-    drawing.caption = format!("\u{3c3} \u{2190} {KEPT} \u{3c3} + y x\u{1d40}, after {read} {words}");
+    drawing.caption = format!("\u{3c3} \u{2190} {RETENTION} \u{3c3} + y x\u{1d40}, after {read} {words}");
     drawing
 }
 
@@ -54,7 +54,7 @@ fn synapses(text: &[usize]) -> [[f32; COLS]; ROWS] {
     let mut sigma = [[0f32; COLS]; ROWS];
     for word in text {
         let (y, x) = WORDS[*word];
-        sigma.iter_mut().flatten().for_each(|s| *s *= KEPT);
+        sigma.iter_mut().flatten().for_each(|s| *s *= RETENTION);
         y.iter().for_each(|y| x.iter().for_each(|x| sigma[*y][*x] += 1.0));
     }
     sigma

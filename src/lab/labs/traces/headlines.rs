@@ -3,7 +3,7 @@
 use crate::{labs::prelude::*, telemetry::measurements::Recoverability};
 
 /// Distances whose accuracy is told, where they were measured.
-const TOLD: [usize; 4] = [1, 4, 16, 64];
+const HEADLINE_DISTANCES: [usize; 4] = [1, 4, 16, 64];
 
 const READERS: &str = "the readers were not measured yet (`recoverability.every`)";
 
@@ -67,7 +67,7 @@ fn reach(m: &Recoverability) -> f64 {
 }
 
 fn accuracies(m: &Recoverability) -> Vec<(String, f64)> {
-    let told = m.distances.iter().zip(m.accuracy.iter()).filter(|(k, _)| TOLD.contains(k));
+    let told = m.distances.iter().zip(m.accuracy.iter()).filter(|(k, _)| HEADLINE_DISTANCES.contains(k));
     told.map(|(k, share)| (format!("k={k}"), *share)).collect()
 }
 

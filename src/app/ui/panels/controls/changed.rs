@@ -86,7 +86,7 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
 }
 
 /// Most letters of a value.
-const MOST: usize = 16;
+const MAX_VALUE_CHARS: usize = 16;
 
 /// A value as it is listed.
 fn value_text(value: &Value) -> String {
@@ -94,8 +94,8 @@ fn value_text(value: &Value) -> String {
         Value::Float(x) => number::short(*x),
         Value::Switch(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
         Value::Text(text) if text.trim().is_empty() => "nothing".to_owned(),
-        Value::Text(text) if text.chars().count() > MOST => {
-            format!("{}…", text.chars().take(MOST - 1).collect::<String>())
+        Value::Text(text) if text.chars().count() > MAX_VALUE_CHARS => {
+            format!("{}…", text.chars().take(MAX_VALUE_CHARS - 1).collect::<String>())
         }
         Value::Int(_) | Value::Text(_) => value.to_string(),
     }

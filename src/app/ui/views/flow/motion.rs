@@ -72,7 +72,7 @@ const FRAMES: usize = 60;
 /// first of them.
 const SETTLED: u8 = 2;
 /// Frames that a value is held after its picture was asked for, which is taken of the next one.
-const HELD: u8 = 2;
+const HOLD_FRAMES: u8 = 2;
 /// An answer that takes longer ends a recording, seconds.
 const PATIENCE: f64 = 20.0;
 
@@ -199,7 +199,7 @@ impl Recording {
                     self.stage = Stage::Taken { frames: 0 };
                 }
             }
-            Stage::Taken { frames } if frames < HELD => self.stage = Stage::Taken { frames: frames + 1 },
+            Stage::Taken { frames } if frames < HOLD_FRAMES => self.stage = Stage::Taken { frames: frames + 1 },
             Stage::Taken { .. } => {
                 self.frame += 1;
                 self.stage = Stage::Set;

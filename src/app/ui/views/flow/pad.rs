@@ -8,7 +8,7 @@ use crate::{telemetry::measurements::StepPolicy, ui::views::prelude::*};
 /// The controls go from minus this to this.
 pub const REACH: f64 = 2.0;
 /// Visited places that are kept.
-const KEPT: usize = 1500;
+const MAX_VISITED: usize = 1500;
 /// The change of a control by one press of an arrow key.
 const STEP: f64 = 0.05;
 
@@ -66,7 +66,7 @@ impl Pad {
             return;
         }
         self.last = request;
-        if self.seen.len() == KEPT {
+        if self.seen.len() == MAX_VISITED {
             self.seen.remove(0);
         }
         let difference = classes.plus.probability - classes.minus.probability;

@@ -26,7 +26,7 @@ pub enum Background {
     Flowing,
 }
 
-const BEHIND: [(Background, &str, &str); 3] = [
+const BACKGROUNDS: [(Background, &str, &str); 3] = [
     (Background::Nothing, "none", "Only the paths."),
     (Background::Still, "still", "Streaks along the field, standing still."),
     (
@@ -45,12 +45,12 @@ impl Background {
     }
 
     pub fn label(self) -> &'static str {
-        BEHIND.iter().find(|b| b.0 == self).map_or("", |b| b.1)
+        BACKGROUNDS.iter().find(|b| b.0 == self).map_or("", |b| b.1)
     }
 
     /// Shows all backgrounds side by side with this one selected; returns the one that was clicked.
     pub fn choice_ui(self, ui: &mut Ui) -> Option<Self> {
-        choice_buttons(ui, &self, BEHIND)
+        choice_buttons(ui, &self, BACKGROUNDS)
     }
 }
 

@@ -26,7 +26,7 @@ const WIDE: f32 = 260.0;
 /// Height of a panel among others, points.
 const HIGH: f32 = 190.0;
 /// More channels than this can be searched by name.
-const FEW: usize = 9;
+const MAX_UNFILTERED: usize = 9;
 /// Height of a panel's title, points.
 const TITLE: f32 = 20.0;
 
@@ -64,7 +64,7 @@ impl Logged {
             });
             list.response.widget_info(|| WidgetInfo::labeled(egui::Role::ComboBox, true, "Channel"));
             list.response.on_hover_text("The channel that is shown large.");
-            if self.chosen.is_none() && entries.len() > FEW {
+            if self.chosen.is_none() && entries.len() > MAX_UNFILTERED {
                 let field = TextEdit::singleline(&mut self.filter).hint_text("Find a channel").desired_width(140.0);
                 let field = ui.add(field).on_hover_text("Shows the channels whose names have these letters.");
                 field.widget_info(|| WidgetInfo {
@@ -163,7 +163,8 @@ impl View for Logged {
                 state.ui(ui, cx, entry, size);
             }
             None => {
-                let filter = if entries.len() > FEW { self.filter.trim().to_lowercase() } else { String::new() };
+                let filter =
+                    if entries.len() > MAX_UNFILTERED { self.filter.trim().to_lowercase() } else { String::new() };
                 let is_sought =
                     |entry: &&Entry| filter.is_empty() || entry.channel.as_str().to_lowercase().contains(&filter);
                 let sought: Vec<&Entry> = entries.iter().filter(is_sought).collect();

@@ -31,7 +31,7 @@ const LEAST_NAME: f32 = 104.0;
 /// Between two columns.
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
-const ENOUGH: usize = 4;
+const MIN_TO_SKIP_FIRST: usize = 4;
 /// Height of a row, and of what is above the rows.
 const ROW: f32 = 19.0;
 const HEAD: f32 = 54.0;
@@ -70,7 +70,7 @@ impl Race {
             let Some(group) = all.get(racer.place) else { continue };
             let colour = group.colour(racer.place, cx.theme);
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
-                let untrained = usize::from(racer.marks.len() >= ENOUGH);
+                let untrained = usize::from(racer.marks.len() >= MIN_TO_SKIP_FIRST);
                 let at = |m: &Mark| [m.along(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };

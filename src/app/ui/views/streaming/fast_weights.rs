@@ -20,7 +20,7 @@ const GAP: f32 = 8.0;
 /// Heights of a panel's head, of what the columns are, and of the space above what has no base.
 const HEAD: f32 = 17.0;
 const COLUMNS: f32 = 15.0;
-const ABOVE: f32 = 5.0;
+const SPACE_ABOVE: f32 = 5.0;
 /// Least and greatest height of a cell.
 const ROW: [f32; 2] = [14.0, 48.0];
 /// Width of the names of rows.
@@ -76,7 +76,7 @@ impl Cell<'_> {
 
 /// Height of a panel whose cells are so high.
 fn panel_height(found: &FastWeights, row: f32) -> f32 {
-    HEAD + COLUMNS + ABOVE + row * (found.rates.len() + found.without_base.len()) as f32
+    HEAD + COLUMNS + SPACE_ABOVE + row * (found.rates.len() + found.without_base.len()) as f32
 }
 
 /// The cells of one text in a panel.
@@ -90,7 +90,7 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
         let rect = at(i % columns, top + row * (i / columns) as f32, wide);
         Cell { rect, setting, has_base: true, text }
     });
-    let below = top + row * found.rates.len() as f32 + ABOVE;
+    let below = top + row * found.rates.len() as f32 + SPACE_ABOVE;
     let without = found.without_base.iter().enumerate().map(|(i, setting)| {
         let rect = at(0, below + row * i as f32, wide * columns as f32);
         Cell { rect, setting, has_base: false, text }
@@ -118,7 +118,7 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
         let at = pos2(right, top + row * (i as f32 + 0.5));
         draw_text(at, Align2::RIGHT_CENTER, format!("\u{3b7} {}", short(*rate)), theme.secondary);
     }
-    let below = top + row * found.rates.len() as f32 + ABOVE;
+    let below = top + row * found.rates.len() as f32 + SPACE_ABOVE;
     for (i, setting) in found.without_base.iter().enumerate() {
         let at = pos2(right, below + row * (i as f32 + 0.5));
         let name = format!("no base, \u{3b7} {}", short(setting.rate));
@@ -132,7 +132,7 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let down = n.div_ceil(across);
     let rows = (found.rates.len() + found.without_base.len()).max(1) as f32;
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
-    let row = ((room - HEAD - COLUMNS - ABOVE) / rows).clamp(ROW[0], ROW[1]);
+    let row = ((room - HEAD - COLUMNS - SPACE_ABOVE) / rows).clamp(ROW[0], ROW[1]);
     let high = panel_height(found, row);
     ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);

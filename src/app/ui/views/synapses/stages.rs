@@ -27,7 +27,7 @@ const TEXTS: [(&str, &str, &[&str]); 3] = [
 ];
 /// Height of a stage's box, and the gap between two boxes, points.
 const BOX: f32 = 46.0;
-const BETWEEN: f32 = 20.0;
+const BOX_GAP: f32 = 20.0;
 /// Width of a number and height of a row in the table, points.
 const FIGURE: f32 = 56.0;
 const ROW: f32 = 18.0;
@@ -240,8 +240,8 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     let width = ui.available_width().clamp(200.0, 640.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 2.0 * BOX + GRID), Sense::click());
     let painter = ui.painter_at(rect);
-    let column = (width - 2.0 * BETWEEN) / 3.0;
-    let left = |i: f32| rect.left() + i * (column + BETWEEN);
+    let column = (width - 2.0 * BOX_GAP) / 3.0;
+    let left = |i: f32| rect.left() + i * (column + BOX_GAP);
     let high = rect.center().y - BOX / 2.0;
     let corners = [(left(0.0), high), (left(1.0), rect.top()), (left(1.0), rect.bottom() - BOX), (left(2.0), high)];
     let boxes = corners.map(|(x, y)| Rect::from_min_size(pos2(x, y), vec2(column, BOX)).shrink(1.0));

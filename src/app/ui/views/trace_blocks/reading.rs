@@ -156,7 +156,7 @@ impl TraceReadingView {
         // It stands under the maps, column under column.
         let last = m.sample.tokens.len() as f64;
         chart.x = chart.x.fixed(0.5, last + 0.5);
-        chart.margins = Some([heat::LEFT, heat::BAR]);
+        chart.margins = Some([heat::LEFT_MARGIN, heat::BAR]);
         chart
     }
 }

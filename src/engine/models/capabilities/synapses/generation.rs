@@ -70,13 +70,13 @@ pub fn generate(
 }
 
 /// Neurons times tokens of one stretch of a text that is read as a stream.
-const AT_ONCE: usize = 1 << 22;
+const MAX_CHUNK_VALUES: usize = 1 << 22;
 const MIN_AT_ONCE: usize = 16;
 const MAX_AT_ONCE: usize = 256;
 
 /// Tokens of one stretch of a text that is read as a stream.
 pub fn stretch(shape: &SynapseShape) -> usize {
-    (AT_ONCE / shape.neurons.max(1)).clamp(MIN_AT_ONCE, MAX_AT_ONCE)
+    (MAX_CHUNK_VALUES / shape.neurons.max(1)).clamp(MIN_AT_ONCE, MAX_AT_ONCE)
 }
 
 /// The logits of the last position of `(1, T, V)`.
