@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The widest cell on the terminal, in characters.
-const WIDEST: usize = 36;
+const MAX_CELL_WIDTH: usize = 36;
 
 #[derive(Args)]
 pub struct RunsArgs {
@@ -152,14 +152,14 @@ fn cells(row: &RunRow) -> [String; 10] {
     let note = if row.note.note.is_empty() { String::new() } else { format!(" ({})", first_line(&row.note.note)) };
     [
         row.when.clone(),
-        short(&format!("{pin}{}{note}", row.title()), WIDEST + 16),
+        short(&format!("{pin}{}{note}", row.title()), MAX_CELL_WIDTH + 16),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
-        short(&row.changed_label(), WIDEST),
+        short(&row.changed_label(), MAX_CELL_WIDTH),
         row.seed.to_string(),
         row.steps.to_string(),
         row.loss_label(),
-        short(&results(row), WIDEST),
-        short(&row.state_label(), WIDEST),
+        short(&results(row), MAX_CELL_WIDTH),
+        short(&row.state_label(), MAX_CELL_WIDTH),
         size(row.bytes),
     ]
 }

@@ -27,7 +27,7 @@ pub const MARGIN: f32 = 16.0;
 /// Times that a picture is made higher: charts above one another share what is added.
 const MAX_HEIGHTENED: usize = 6;
 /// Height of title and subtitle, points.
-pub const HEAD: f32 = 48.0;
+pub const HEAD_HEIGHT: f32 = 48.0;
 /// The longest side of a picture, in pixels; what is larger is drawn with fewer pixels a point.
 const MAX_PIXELS: f32 = 8000.0;
 
@@ -65,7 +65,7 @@ fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32
 
 /// The part of a sheet that is the view's own.
 fn inside(sheet: Rect) -> Rect {
-    let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
+    let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD_HEIGHT - 8.0);
     Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
 }
 

@@ -209,7 +209,7 @@ fn figure_text(ui: &Ui, at: egui::Pos2, align: Align2, words: &str, colour: Colo
 /// The point that a click or the pointer is at, among places on the screen.
 fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
     at?;
-    let near = places.filter(|(_, far)| *far <= super::plot::REACH);
+    let near = places.filter(|(_, far)| *far <= super::plot::HOVER_DISTANCE);
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
 }
 

@@ -148,7 +148,7 @@ pub struct Schedule {
 const HOT: f32 = 0.2;
 const COLD: f32 = 1e-3;
 /// Shares of the way between which springs loosen.
-const LOOSENS: (f32, f32) = (0.4, 0.6);
+const LOOSENING: (f32, f32) = (0.4, 0.6);
 /// Shares of the cooling that are left out when a hand moved a node, and when the graph changed.
 const NUDGED: f32 = 0.6;
 const CHANGED: f32 = 0.4;
@@ -195,7 +195,7 @@ impl Schedule {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
         let share = (age / self.steps as f32).min(1.0);
         let hot = HOT * (self.nodes.max(1) as f32).sqrt();
-        let loose = ((share - LOOSENS.0) / (LOOSENS.1 - LOOSENS.0)).clamp(0.0, 1.0);
+        let loose = ((share - LOOSENING.0) / (LOOSENING.1 - LOOSENING.0)).clamp(0.0, 1.0);
         StepParams { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
     }
 }

@@ -31,7 +31,7 @@ pub(super) const MAX_CHANNELS: usize = 1 << 14;
 const MAX_REPORTED_LINES: u64 = 5;
 
 /// Sentences that a [`Damage`] shows.
-const SHOWN: usize = 3;
+const MAX_SHOWN: usize = 3;
 
 /// The parts of a record that could not be read, a sentence each; empty if the record is whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = &self.0[..self.0.len().min(SHOWN)];
+        let shown = &self.0[..self.0.len().min(MAX_SHOWN)];
         f.write_str(&shown.join("; "))?;
         match self.0.len() - shown.len() {
             0 => Ok(()),

@@ -150,7 +150,7 @@ impl Drop for AnswerThread {
 }
 
 /// A thread that was asked nothing for so long lets go of its models; the next question makes them again.
-const REST: Duration = Duration::from_secs(20);
+const RELEASE_AFTER: Duration = Duration::from_secs(20);
 
 /// The reason why a wait for a question ended.
 enum Wait {
@@ -222,7 +222,7 @@ struct Responder {
 
 impl Responder {
     fn work(mut self, shared: &Shared) {
-        while let Some(job) = self.kept.next(shared, REST) {
+        while let Some(job) = self.kept.next(shared, RELEASE_AFTER) {
             let request = job.question.request;
             let result = guard(|| self.answer(&job, shared));
             if result.is_err() {
@@ -358,6 +358,6 @@ mod tests {
         let thread = AnswerThread(Arc::default());
         let shared = Arc::clone(&thread.0);
         drop(thread);
-        assert!(KeptModels::default().next(&shared, REST).is_none());
+        assert!(KeptModels::default().next(&shared, RELEASE_AFTER).is_none());
     }
 }

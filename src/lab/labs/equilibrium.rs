@@ -93,7 +93,7 @@ pub static LAB: Lab = Lab {
         Pane::more("attention_chain"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 

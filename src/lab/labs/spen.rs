@@ -83,7 +83,7 @@ pub static LAB: Lab = Lab {
         Pane::more("uncertainty"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 

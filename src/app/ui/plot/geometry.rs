@@ -132,7 +132,7 @@ impl Layout {
             distance_to(&points, at)
         };
         let lines = self.traces.iter().filter_map(|t| Some((t.line?, distance(t))));
-        lines.filter(|(_, far)| *far <= REACH).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(line, _)| line)
+        lines.filter(|(_, far)| *far <= HOVER_DISTANCE).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(line, _)| line)
     }
 
     /// The value under a position in points.
@@ -151,7 +151,7 @@ impl Layout {
 }
 
 /// A mark this near to the pointer is hovered, points.
-pub const REACH: f32 = 8.0;
+pub const HOVER_DISTANCE: f32 = 8.0;
 
 /// The distance of a position from a path, points; infinite for an empty one.
 pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {

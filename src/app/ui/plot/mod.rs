@@ -34,7 +34,7 @@ mod weave;
 pub use drawing::drawing;
 pub use empty::{empty_ui, nothing_shown};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
-pub use geometry::{REACH, distance_to};
+pub use geometry::{HOVER_DISTANCE, distance_to};
 pub use gestures::{arrow_steps, presses, zoom_factor};
 pub use guess::{Guess, guess, set_guess};
 pub use mark::paint_mark;

@@ -47,7 +47,7 @@ impl Scale {
 }
 
 /// Largest span that is divided as it is; a larger one is divided as a thousandth of itself.
-const WIDEST: f64 = 1e300;
+const MAX_PLAIN_SPAN: f64 = 1e300;
 /// Numbers of this size and larger are written with a power of ten.
 const HUGE: f64 = 1e12;
 
@@ -62,7 +62,7 @@ fn nice_step(span: f64, wanted: usize) -> f64 {
 
 fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     let half = to * 0.5 - from * 0.5;
-    if half.is_finite() && half > WIDEST {
+    if half.is_finite() && half > MAX_PLAIN_SPAN {
         let ticks = linear_ticks(from / 1000.0, to / 1000.0, wanted).into_iter().map(|t| t.0 * 1000.0);
         return ticks.filter(|v| v.is_finite()).map(|v| (v, trim_exponent(v, 1))).collect();
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Seconds for which the answer to an earlier question is shown without a note, so that a dragged control does not flicker.
-const PATIENCE: f64 = 0.3;
+const NOTE_DELAY: f64 = 0.3;
 
 /// The state of a panel that shows the answer to a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -311,7 +311,7 @@ impl<'a> ViewCx<'a> {
         let has_ended = matches!(self.mirror.state, Some(RunState::Stopped | RunState::Failed { .. }));
         match self.open_question(key) {
             _ if is_same => None,
-            Some(question) => (question.since >= PATIENCE).then_some(Outdated::Asked(question)),
+            Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),
             None if has_ended && self.mirror.is_example => (now != first).then_some(Outdated::Example),
             None if has_ended => (now != first).then_some(Outdated::CannotAsk),
             None => self.is_known_to_differ(sample, now).then_some(Outdated::Inapplicable),

@@ -179,7 +179,7 @@ impl Contrast {
 }
 
 impl PanelView for LossDifference {
-    const FOOT: f32 = 32.0;
+    const FOOT_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror);

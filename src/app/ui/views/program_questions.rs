@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Seconds after which it is said what may keep an answer.
-const PATIENCE: f64 = 10.0;
+const HINT_DELAY: f64 = 10.0;
 /// Width of the fields, points.
 const FIELD: f32 = 420.0;
 
@@ -250,7 +250,7 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, impatience: &str) {
         }
         None | Some(QuestionState::Working(_)) => {
             let since = (ui.input(|i| i.time) - put.since).max(0.0);
-            format!("Asked {since:.0} s ago{}.", if since < PATIENCE { "" } else { impatience })
+            format!("Asked {since:.0} s ago{}.", if since < HINT_DELAY { "" } else { impatience })
         }
     };
     wrapped_ui(ui, words, colour);

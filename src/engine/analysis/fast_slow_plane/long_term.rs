@@ -9,7 +9,7 @@ use super::{
 const SETTLING: f64 = 24.0;
 const WATCH_TIME: f64 = 24.0;
 /// A smaller range of x is rest.
-const REST: f64 = 1e-3;
+const REST_RANGE: f64 = 1e-3;
 
 /// The long run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +58,7 @@ fn cycle(watched: &Trajectory) -> LongTerm {
     let xs = || watched.points.iter().map(|p| p[0]);
     let (least, most) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
     let last = watched.points[watched.points.len() - 1];
-    if most - least < REST {
+    if most - least < REST_RANGE {
         return LongTerm::Rest(last);
     }
     let middle = f64::midpoint(least, most);

@@ -83,7 +83,7 @@ const THETA: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const SAME: f32 = 1e-5;
 /// The number of names that a message lists.
-const LISTED: usize = 6;
+const MAX_LISTED: usize = 6;
 
 /// A checkpoint whose tensors all fit; not yet loaded.
 pub struct ImportedStateDict {
@@ -108,12 +108,12 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
     let Some(TensorGroup { prefix, code, mut names }) = group(&all) else {
-        let some: Vec<&str> = all.iter().take(LISTED).map(|(n, _)| *n).collect();
+        let some: Vec<&str> = all.iter().take(MAX_LISTED).map(|(n, _)| *n).collect();
         bail!(
             "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}",
             all.len(),
             some.join(", "),
-            if all.len() > LISTED { ", .." } else { "" },
+            if all.len() > MAX_LISTED { ", .." } else { "" },
             NAMES.map(|names| names.join(", ")).join(", nor of ")
         )
     };

@@ -129,8 +129,8 @@ impl Tool {
             && match self {
                 // a name is enough: a file that was just begun is empty
                 Self::TensorBoard => true,
-                Self::Wandb => head.starts_with(&wandb::HEAD),
-                Self::Trackio => head.starts_with(sqlite::HEAD),
+                Self::Wandb => head.starts_with(&wandb::MAGIC),
+                Self::Trackio => head.starts_with(sqlite::MAGIC),
                 Self::Lightning => {
                     let line = head.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii_end();
                     let has = |name: &[u8]| line.split(|b| *b == b',').any(|column| column == name);

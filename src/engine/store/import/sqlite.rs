@@ -16,7 +16,7 @@ use std::{
 use super::{DamagedParts, ReadError, max_record, too_long};
 
 /// The first bytes of a database.
-pub(super) const HEAD: &[u8; 16] = b"SQLite format 3\0";
+pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Trees are no deeper.
 const MAX_DEPTH: usize = 24;
 
@@ -80,7 +80,7 @@ impl Database {
     pub fn open(mut file: File, wal: Option<File>) -> Result<Self, ReadError> {
         let mut head = [0; 100];
         read_at(&mut file, 0, &mut head).map_err(|_| damaged("it is no SQLite database"))?;
-        if !head.starts_with(HEAD) {
+        if !head.starts_with(MAGIC) {
             return Err(damaged("it is no SQLite database"));
         }
         let page_size = match u16::from_be_bytes([head[16], head[17]]) {

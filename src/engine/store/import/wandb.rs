@@ -22,7 +22,7 @@ use super::{
 use crate::{store::reader::MAX_CHANNELS, telemetry::RunState};
 
 /// The first bytes of a log: a magic word and version 0.
-pub(super) const HEAD: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
+pub(super) const MAGIC: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
 const BLOCK: usize = 32 << 10;
 /// Checksum, length and kind of a part of a record.
 const PART_HEAD: usize = 7;
@@ -40,10 +40,10 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         damaged: DamagedParts::default(),
         is_cut: false,
     };
-    if !records.next_block()? || !records.block.starts_with(&HEAD) {
+    if !records.next_block()? || !records.block.starts_with(&MAGIC) {
         return Err(ReadError::Other("it does not begin as a log of W&B of version 0 does".to_owned()));
     }
-    records.at = HEAD.len();
+    records.at = MAGIC.len();
     let mut data = vec![];
     while records.next(&mut data)? {
         match record(&data, run, logged) {

@@ -46,7 +46,7 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "largest_share",
         "error over bound",

@@ -30,4 +30,4 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-pub static LARGE: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];
+pub static LARGE_NUMBERS: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];

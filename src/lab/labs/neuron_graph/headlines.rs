@@ -72,7 +72,7 @@ const HEAVY_PAIRS: Headline = Headline {
 };
 
 /// A rewired graph is a single draw, so Q is shown beside its Q without a verdict; the four null models decide.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired")),
     LargeNumber::new(
         "modularity_beyond_nulls",

@@ -43,7 +43,7 @@ pub static ALL: &[Headline] = &[
 
 /// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an
 /// accuracy by itself is only named beside that token's share.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "reach",
         "reach",

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Edges that a picture can show.
-const SHOWN: usize = 90;
+const MAX_SHOWN: usize = 90;
 /// Synapses that a picture can show.
 const REMEMBERED: usize = 60;
 /// The least flow of an edge that is drawn, as a share of the strongest edge's flow.
@@ -204,7 +204,7 @@ impl Machine {
         let mut flows = self.system.flows(&self.state, pulse);
         self.carried = flows.len();
         flows.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()));
-        flows.truncate(SHOWN);
+        flows.truncate(MAX_SHOWN);
         let max = flows.first().map_or(0.0, |f| f.amount.abs());
         flows.retain(|f| f.amount.abs() > FAINTEST * max);
         self.flows = flows;

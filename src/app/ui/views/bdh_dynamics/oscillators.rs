@@ -21,9 +21,9 @@ const LEAST_RING: f32 = 240.0;
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
 /// Energy below which the system counts as at rest.
-const REST: f64 = 1e-5;
+const REST_ENERGY: f64 = 1e-5;
 /// The view opens this long after a poke, in seconds, so that motion is visible at once.
-const BEGUN: f64 = 0.6;
+const POKE_AGE: f64 = 0.6;
 
 /// View `oscillators`.
 pub struct OscillatorsView {
@@ -68,7 +68,7 @@ impl OscillatorsView {
                 toy.poke(0);
                 self.toy = Some((spec, toy));
                 (self.past, self.owed, self.playing) = (VecDeque::new(), 0.0, false);
-                self.go_on(BEGUN);
+                self.go_on(POKE_AGE);
             }
         }
     }
@@ -99,7 +99,7 @@ impl OscillatorsView {
         // A picture that is drawn twice at one time goes on once.
         self.go_on(since.clamp(0.0, MAX_ELAPSED));
         self.last = Some(now);
-        if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST) {
+        if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST_ENERGY) {
             self.playing = false;
         }
         ui.ctx().request_repaint();

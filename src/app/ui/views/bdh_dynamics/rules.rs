@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Seconds a round takes while playing.
-const PACE: f64 = 0.45;
+const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
@@ -87,10 +87,10 @@ impl Rules {
     fn play(&mut self, ui: &Ui, machine: &mut Machine) {
         let Some(since) = self.playing else { return };
         let now = ui.input(|i| i.time);
-        if now - since >= PACE {
+        if now - since >= ROUND_TIME {
             self.playing = machine.step().then_some(now);
         }
-        ui.ctx().request_repaint_after(Duration::from_secs_f64(PACE / 4.0));
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(ROUND_TIME / 4.0));
     }
 
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, machine: &mut Machine, sample: &Sample) {

@@ -23,7 +23,7 @@ const FLAT: f32 = 2.2;
 /// Height of the labels above and below a picture, points.
 const LABELS: f32 = 44.0;
 /// Points of a drag that multiply a rate by e.
-const PACE: f64 = 50.0;
+const POINTS_PER_E: f64 = 50.0;
 /// The range of rates that can be set.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
@@ -78,8 +78,8 @@ impl GeneratorView {
             RateGesture::Dragged(up) => {
                 let held = self.dragged.filter(|(rate, _)| *rate == (from, to));
                 let (_, start) = *self.dragged.insert(held.unwrap_or(((from, to), now)));
-                let moved =
-                    (start.max(*RATES.start()) * (f64::from(up) / PACE).exp()).clamp(*RATES.start(), *RATES.end());
+                let moved = (start.max(*RATES.start()) * (f64::from(up) / POINTS_PER_E).exp())
+                    .clamp(*RATES.start(), *RATES.end());
                 // The pointer is not more precise than three digits.
                 format!("{moved:.2e}").parse().unwrap_or(moved)
             }

@@ -7,7 +7,7 @@ use super::{
     answer::{Answer, SPACE},
     method::{field_ui, solver_ui},
     motion::Motion,
-    pad::{Pad, REACH, control_text, name_of, tidy},
+    pad::{MAX_CONTROL, Pad, control_text, name_of, tidy},
     settings::{ALPHA, CONTROLS, FlowSettings, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
@@ -72,7 +72,7 @@ impl Steer {
                         (_, Some(n)) if dim < n => TRAINED_TIP,
                         _ => UNTRAINED_TIP,
                     };
-                    let range = -REACH..=REACH;
+                    let range = -MAX_CONTROL..=MAX_CONTROL;
                     if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
                         self.motion.stop();
                         cx.set(U[dim].key, Value::Float(v));

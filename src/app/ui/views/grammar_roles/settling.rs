@@ -11,7 +11,7 @@ use crate::{
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
 /// Seconds a sweep while it plays.
-const PACE: f64 = 0.35;
+const SWEEP_TIME: f64 = 0.35;
 /// Steps after which a running network is asked again.
 const ASK_INTERVAL: u64 = 10;
 const MIN_SIZE: eframe::egui::Vec2 = vec2(300.0, 220.0);
@@ -111,7 +111,7 @@ impl View for SettlingView {
         cx.controls_ui(ui, |ui, _| {
             let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);
             let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
-            let now = self.playhead.ui(ui, "sweep", PACE, cursor, frames - 1);
+            let now = self.playhead.ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1);
             if now != cursor {
                 self.cursor = Some(now);
             }

@@ -22,7 +22,7 @@ use entry::{Entry, chart, entries, is_number, sample};
 use panel::PanelState;
 
 /// Least width of a panel among others, points.
-const WIDE: f32 = 260.0;
+const MIN_PANEL_WIDTH: f32 = 260.0;
 /// Height of a panel among others, points.
 const HIGH: f32 = 190.0;
 /// More channels than this can be searched by name.
@@ -82,7 +82,7 @@ impl Logged {
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[&Entry]) {
         let room = ui.available_size();
         let gap = ui.spacing().item_spacing;
-        let most = ((room.x + gap.x) / (WIDE + gap.x)).floor().max(1.0) as usize;
+        let most = ((room.x + gap.x) / (MIN_PANEL_WIDTH + gap.x)).floor().max(1.0) as usize;
         let columns = most.min(entries.len()).max(1);
         let rows = entries.len().div_ceil(columns);
         let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();

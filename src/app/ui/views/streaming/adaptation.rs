@@ -44,7 +44,7 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
 
 impl PanelView for AdaptationView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT: f32 = CONTROLS + GAP;
+    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         Panel::whole(chart(cx))

@@ -18,7 +18,7 @@ use crate::{
 const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
 /// The names as heads of the table's columns.
 const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
-const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
+const MARKS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
 const TEXTS: [(&str, &str, &[&str]); 3] = [
     ("base reads", CorpusSettings::source.name, &[CorpusSettings::file.name, CorpusSettings::folder.name]),
@@ -263,7 +263,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         let strong = if begun { cx.theme.text } else { cx.theme.secondary };
         let small = theme::small();
         let at = place.min + vec2(GRID, 5.0);
-        let sign = inner.text(at, Align2::LEFT_TOP, SIGNS[i], small.clone(), colour);
+        let sign = inner.text(at, Align2::LEFT_TOP, MARKS[i], small.clone(), colour);
         inner.text(pos2(sign.right() + 5.0, at.y), Align2::LEFT_TOP, NAMES[i], small.clone(), strong);
         inner.text(at + vec2(0.0, 16.0), Align2::LEFT_TOP, &words, small, cx.theme.secondary);
         let (x, y) = (place.left() + GRID, place.bottom() - 5.0);
@@ -294,7 +294,7 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         ui.label(RichText::new(words).strong());
         for (v, text) in all.iter().enumerate().filter_map(|(v, m)| Some((v, m.as_ref()?.texts.get(t)?))) {
             ui.horizontal_wrapped(|ui| {
-                ui.label(small_text(SIGNS[v], cx.theme.series(v)));
+                ui.label(small_text(MARKS[v], cx.theme.series(v)));
                 note_ui(ui, cx.theme, NAMES[v]);
                 ui.add_space(widest - widths[v]);
                 ui.label(RichText::new(one_line(&text.continuation)).small());

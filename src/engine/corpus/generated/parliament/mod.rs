@@ -30,7 +30,7 @@ const SHARE: [(Class, f64); 5] = [
     (Class::Institution, 0.10),
 ];
 /// The number of nouns of a list.
-const LISTED: usize = 3;
+const NOUNS_PER_LIST: usize = 3;
 
 /// The part of the parliament that a text has: always the first of each. What a text leaves out, a finder does
 /// not ask about; frames and nouns that are held out stay held out.
@@ -143,8 +143,8 @@ fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Lan
         let entity = rng.random_range(0..entities);
         // Others of the class, all different.
         let listed = if !naive && rng.random_bool(extent.listing) {
-            let step = rng.random_range(1..entities / LISTED);
-            (0..LISTED).map(|k| (entity + k * step) % entities).collect()
+            let step = rng.random_range(1..entities / NOUNS_PER_LIST);
+            (0..NOUNS_PER_LIST).map(|k| (entity + k * step) % entities).collect()
         } else {
             vec![]
         };

@@ -10,9 +10,9 @@ use crate::{
 
 /// Sweeps that have a column; of more the last ones do.
 const MAX_SWEEPS: usize = 4;
-const WORDS: f32 = 36.0;
+const WORDS_HEIGHT: f32 = 36.0;
 const LABEL: f32 = 44.0;
-const HEAD: f32 = 16.0;
+const HEAD_HEIGHT: f32 = 16.0;
 const GAP: f32 = 8.0;
 
 /// The position of reading.
@@ -45,7 +45,7 @@ impl Stage {
     pub(super) fn new(rect: Rect, found: &Settling, words: usize) -> Self {
         let shown = found.sweeps.min(MAX_SWEEPS);
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
-        let above = WORDS + 2.0 * strip + HEAD + 2.0 * GAP;
+        let above = WORDS_HEIGHT + 2.0 * strip + HEAD_HEIGHT + 2.0 * GAP;
         let columns = shown + 3;
         let [widest, high] =
             found.levels.iter().map(|l| bitmap::cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
@@ -81,7 +81,7 @@ impl Stage {
     }
 
     pub(super) fn word_at(&self, at: Pos2, words: usize) -> Option<usize> {
-        let bottom = self.rect.top() + WORDS + 2.0 * self.strip + GAP;
+        let bottom = self.rect.top() + WORDS_HEIGHT + 2.0 * self.strip + GAP;
         let place = ((at.x - self.rect.left() - LABEL) / self.column).floor();
         (at.y < bottom && place >= 0.0 && (place as usize) < words).then_some(place as usize)
     }
@@ -115,7 +115,7 @@ pub(super) fn draw_words(
     for (i, word) in tokens.iter().enumerate() {
         let (left, top) = (stage.word_left(i), stage.rect.top());
         if i == position.word {
-            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS + 2.0 * stage.strip));
+            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS_HEIGHT + 2.0 * stage.strip));
             painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
         }
         let role = roles.get(i).map_or("", String::as_str);
@@ -146,7 +146,7 @@ pub(super) fn draw_traces(
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
-        let top = stage.rect.top() + WORDS + stage.strip * strip as f32;
+        let top = stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32;
         painter.text(
             pos2(stage.rect.left(), top + stage.strip / 2.0),
             Align2::LEFT_CENTER,
