@@ -22,7 +22,7 @@ pub fn tell(run: &Path, damage: &Damage) {
 }
 
 /// Says what of the runs of a table is lost.
-pub fn tell_of_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
+pub fn report_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
     rows.for_each(|row| tell(&row.path, &Damage(row.damage.clone())));
 }
 

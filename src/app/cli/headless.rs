@@ -138,7 +138,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
     }
-    tell_memory(&plan, wishes.insist_memory)?;
+    check_memory_need(&plan, wishes.insist_memory)?;
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
     let options = DriveOptions {
@@ -160,7 +160,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
 ///
 /// # Errors
 /// If the machine has less, unless one insists.
-fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
+fn check_memory_need(plan: &Plan, insists: bool) -> Result<(), Failure> {
     let estimate = trainer::check_plan_memory(plan, insists)
         .map_err(|e| Failure::run(format!("{e}. --insist-memory starts it anyway; the system may end it")))?;
     notice!("it will hold about {} of memory", size(estimate.bytes()));
@@ -170,7 +170,7 @@ fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     figures::check_folder(&args.run)?;
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
-    tell_memory(&plan, args.insist_memory)?;
+    check_memory_need(&plan, args.insist_memory)?;
     notices.iter().for_each(|n| notice!("warning: {n}"));
     match &from {
         Some(c) => notice!("going on from step {} of {}", c.step, plan.steps),

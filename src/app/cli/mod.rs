@@ -165,7 +165,7 @@ pub fn main() -> ExitCode {
         return exit_code(Err(Failure::usage(sentence)));
     }
     exit_code(Cli::try_parse().map_or_else(
-        |e| tell_refusal(&e),
+        |e| print_refusal(&e),
         |cli| match cli.command {
             None => window::open(&cli.open, began),
             Some(command) => command.run(began),
@@ -174,7 +174,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints the help that was asked for, or why the arguments are wrong.
-fn tell_refusal(e: &clap::Error) -> Result<(), Failure> {
+fn print_refusal(e: &clap::Error) -> Result<(), Failure> {
     let printed = e.print();
     match e.exit_code() {
         0 => printed.map_err(|e| output::unprinted(&e)),

@@ -22,7 +22,7 @@ use super::{
     failure::Failure,
     interrupt,
     process::spawn,
-    stream::{Frame, Have, LOGS, MARK, MAX_PART, VERSION, WHOLE},
+    stream::{Frame, LOGS, LocalPart, MARK, MAX_PART, VERSION, WHOLE},
     terminal::notice,
 };
 use crate::{
@@ -282,7 +282,7 @@ impl Copy {
     /// Connects, and copies until the connection ends.
     fn connect_once(&self) -> Connection {
         let refused = |end: String| Connection { end, exit: SshExit::default(), answered: false };
-        let have = match LOGS.iter().map(|log| self.have(log)).collect::<Result<Vec<Have>, FileError>>() {
+        let have = match LOGS.iter().map(|log| self.local_part(log)).collect::<Result<Vec<LocalPart>, FileError>>() {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
@@ -299,16 +299,16 @@ impl Copy {
     }
 
     /// The part of a log that is here.
-    fn have(&self, log: &str) -> Result<Have, FileError> {
+    fn local_part(&self, log: &str) -> Result<LocalPart, FileError> {
         let mut file = match open_inside(&self.folder, log) {
-            Err(e) if e.is_missing() => return Ok(Have { log: log.to_owned(), bytes: 0, end: vec![] }),
+            Err(e) if e.is_missing() => return Ok(LocalPart { log: log.to_owned(), bytes: 0, end: vec![] }),
             opened => opened?,
         };
         let bytes = file.metadata()?.len();
         let mut end = vec![0; MARK.min(bytes) as usize];
         file.seek(SeekFrom::Start(bytes - end.len() as u64))?;
         file.read_exact(&mut end)?;
-        Ok(Have { log: log.to_owned(), bytes, end })
+        Ok(LocalPart { log: log.to_owned(), bytes, end })
     }
 
     /// Writes what comes, until it ends.
@@ -331,7 +331,7 @@ impl Copy {
                 Frame::Beat => is_up_to_date.store(true, Ordering::SeqCst),
                 Frame::Anew => {
                     is_up_to_date.store(false, Ordering::SeqCst);
-                    self.begin_anew().map_err(|e| unwritten(&self.folder, &e))?;
+                    self.restart_copy().map_err(|e| unwritten(&self.folder, &e))?;
                 }
                 Frame::Whole { file, bytes } => {
                     let known = WHOLE.iter().find(|(name, most)| *name == file && bytes <= *most);
@@ -361,14 +361,14 @@ impl Copy {
         file.write_all(content).map_err(|e| unwritten(&self.folder, &e))
     }
 
-    fn begin_anew(&self) -> Result<(), FileError> {
+    fn restart_copy(&self) -> Result<(), FileError> {
         LOGS.iter().try_for_each(|log| create_inside(&self.folder, log).map(|_| ()))
     }
 }
 
 /// The arguments of [`SCRIPT`], in the order of [`LOGS`].
-fn arguments(have: &[Have]) -> String {
-    have.iter().map(Have::place).collect::<Vec<_>>().join(" ")
+fn arguments(have: &[LocalPart]) -> String {
+    have.iter().map(LocalPart::place).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn the_script_is_told_what_is_here() {
-        let have = LOGS.map(|log| Have { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
+        let have = LOGS.map(|log| LocalPart { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
         assert_eq!(arguments(&have), "2:7d0a 2:7d0a 2:7d0a");
     }
 }

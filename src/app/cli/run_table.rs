@@ -88,7 +88,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     let text = match (args.json, args.csv) {
         (true, _) => as_json(&rows)?,
         (_, true) => as_csv(&rows),
-        _ => return tell_table(&rows, all, &args.out),
+        _ => return print_table(&rows, all, &args.out),
     };
     output::print(text.as_bytes())
 }
@@ -127,7 +127,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     note::write(run, &kept).map_err(Failure::wrong)
 }
 
-fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
+fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
     let archived = all.iter().filter(|r| r.note.archived).count();
     if all.is_empty() {
         return print_line!("no runs in {}; `orrery run LAB` makes one", out.display());

@@ -59,18 +59,18 @@ pub struct StreamArgs {
     stdio: bool,
     /// Go on after so many bytes of a log, which end with these (in hexadecimal digits)
     #[arg(long = "have", value_name = "LOG=BYTES:END")]
-    have: Vec<Have>,
+    have: Vec<LocalPart>,
 }
 
 /// The part of a log that the other side has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Have {
+pub struct LocalPart {
     pub log: String,
     pub bytes: u64,
     pub end: Vec<u8>,
 }
 
-impl FromStr for Have {
+impl FromStr for LocalPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -87,13 +87,13 @@ impl FromStr for Have {
     }
 }
 
-impl std::fmt::Display for Have {
+impl std::fmt::Display for LocalPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={}", self.log, self.place())
     }
 }
 
-impl Have {
+impl LocalPart {
     /// `BYTES:END`
     pub fn place(&self) -> String {
         let end: String = self.end.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -261,13 +261,13 @@ mod tests {
 
     #[test]
     fn what_the_other_side_has_is_said_in_words() {
-        let have = Have { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
+        let have = LocalPart { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
         assert_eq!(have.to_string(), "metrics.jsonl=3:6f0aff");
         assert_eq!(have.to_string().parse(), Ok(have));
-        assert!("metrics.jsonl=0:".parse::<Have>().is_ok());
+        assert!("metrics.jsonl=0:".parse::<LocalPart>().is_ok());
         for wrong in ["", "metrics.jsonl", "secret=0:", "metrics.jsonl=3:6f", "metrics.jsonl=1:zz", "metrics.jsonl=-1:"]
         {
-            assert!(wrong.parse::<Have>().is_err(), "{wrong}");
+            assert!(wrong.parse::<LocalPart>().is_err(), "{wrong}");
         }
     }
 }

@@ -249,7 +249,7 @@ impl CallbackTrait for GraphCallback {
 
     fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
         if let Some(renderer) = resources.get::<Renderer>() {
-            renderer.lay_on_page(self.graph.key, pass);
+            renderer.draw_onto_page(self.graph.key, pass);
         }
     }
 }

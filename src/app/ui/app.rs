@@ -314,7 +314,7 @@ impl eframe::App for App {
         if self.frames.frames == 2 {
             self.milestones.frame_shown();
         }
-        self.close_request.obey(ctx);
+        self.close_request.close_if_asked(ctx);
         window_size::fit_to_monitor(ctx);
         self.listen(ctx, is_hidden);
     }
@@ -342,7 +342,7 @@ impl eframe::App for App {
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
         // then says what a frame takes, not when something happened.
-        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.are_told() && training {
+        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.are_printed() && training {
             ctx.request_repaint();
         }
     }

@@ -29,7 +29,7 @@ impl CloseRequest {
     }
 
     /// Called by the window in every frame.
-    pub(super) fn obey(&self, ctx: &Context) {
+    pub(super) fn close_if_asked(&self, ctx: &Context) {
         let ctx = self.window.get_or_init(|| ctx.clone());
         if self.is_asked() {
             ctx.send_viewport_cmd(ViewportCommand::Close);

@@ -150,7 +150,7 @@ impl Milestones {
     }
 
     /// True if times are to be printed (`--timings`).
-    pub fn are_told(&self) -> bool {
+    pub fn are_printed(&self) -> bool {
         self.told
     }
 

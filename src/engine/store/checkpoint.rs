@@ -217,7 +217,7 @@ pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, Sto
         let checkpoint = load_at(path, device)?;
         let Lengths { metrics, samples, events } = checkpoint.lengths;
         let logs = [(METRICS, metrics), (SAMPLES, samples), (EVENTS, events)];
-        match logs.iter().find(|(name, length)| !Log::has_all_up_to(run, name, *length)) {
+        match logs.iter().find(|(name, length)| !Log::is_intact_up_to(run, name, *length)) {
             None => Ok(checkpoint),
             Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it"))),
         }

@@ -46,7 +46,7 @@ impl Log {
     }
 
     /// Returns true if the log of `folder` still has everything up to `length`.
-    pub fn has_all_up_to(folder: &Path, name: &str, length: u64) -> bool {
+    pub fn is_intact_up_to(folder: &Path, name: &str, length: u64) -> bool {
         let end = open_inside(folder, name).map_err(io::Error::from).and_then(|mut file| {
             let actual = file.metadata()?.len();
             lines_end(&mut file, length.min(actual))

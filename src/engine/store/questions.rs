@@ -112,7 +112,7 @@ impl OpenQuestion {
     /// If the folder takes no questions, the question is longer than a program reads, or the system refuses.
     pub fn put(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
         match folder_inside(run, ASK) {
-            Err(e) if e.is_missing() => return Err(StoreError::new(nobody(run))),
+            Err(e) if e.is_missing() => return Err(StoreError::new(no_program_message(run))),
             found => drop(found.at("ask in", &run.join(ASK))?),
         }
         let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args, patience)?;
@@ -252,7 +252,7 @@ impl OpenQuestion {
 }
 
 /// Why nobody can be asked in a folder without `ask/`.
-fn nobody(run: &Path) -> String {
+fn no_program_message(run: &Path) -> String {
     format!(
         "nobody answers in `{}`: it has no folder `{ASK}`, which a program makes where its script allows questions \
          (docs/protocol.md)",

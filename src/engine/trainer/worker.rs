@@ -260,7 +260,7 @@ impl Worker {
             let deadline = if self.running { Some(Instant::now()) } else { None };
             match self.next_command(commands, deadline) {
                 Ok(c) => {
-                    if matches!(self.obey(c), LoopControl::Stop) {
+                    if matches!(self.handle_command(c), LoopControl::Stop) {
                         return LoopControl::Stop;
                     }
                 }
@@ -291,7 +291,7 @@ impl Worker {
         }
     }
 
-    fn obey(&mut self, command: Command) -> LoopControl {
+    fn handle_command(&mut self, command: Command) -> LoopControl {
         match command {
             Command::Run if self.run.step < self.run.plan.steps => {
                 if self.may_train() {
@@ -304,7 +304,7 @@ impl Worker {
                 self.pause_at = None;
                 self.set_running(false);
             }
-            Command::StepOnce => return self.obey(Command::RunTo(self.run.step + 1)),
+            Command::StepOnce => return self.handle_command(Command::RunTo(self.run.step + 1)),
             Command::RunTo(step) if self.run.step < step.min(self.run.plan.steps) => {
                 if self.may_train() {
                     self.pause_at = Some(step);
@@ -398,7 +398,7 @@ impl Worker {
             self.set_running(false);
         }
         for command in waiting {
-            if matches!(self.obey(command), LoopControl::Stop) {
+            if matches!(self.handle_command(command), LoopControl::Stop) {
                 return Ok(LoopControl::Stop);
             }
         }
@@ -410,7 +410,7 @@ impl Worker {
         while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
             match self.next_command(commands, Some(until)) {
                 Ok(c) => {
-                    if matches!(self.obey(c), LoopControl::Stop) {
+                    if matches!(self.handle_command(c), LoopControl::Stop) {
                         return LoopControl::Stop;
                     }
                 }

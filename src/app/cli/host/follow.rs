@@ -82,7 +82,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
         followed.take_replies();
         looks += 1;
         if looks == POLLS_BEFORE_NOTICE {
-            followed.say_so();
+            followed.send_followed();
         }
     }
     if !followed.is_whole {
@@ -170,12 +170,12 @@ impl<'a> Followed<'a> {
             self.inbox.deliver_recorded(chunk);
         }
         if is_foreign {
-            self.tell_weights();
+            self.send_weights();
         }
     }
 
     /// Says of which steps the program keeps weights, where that has changed.
-    fn tell_weights(&mut self) {
+    fn send_weights(&mut self) {
         let changed = fs::metadata(self.folder.join("snapshots")).and_then(|m| m.modified()).ok();
         if changed != self.weights_changed {
             self.weights_changed = changed;
@@ -192,7 +192,7 @@ impl<'a> Followed<'a> {
     }
 
     /// Says that the run is followed, if it may go on.
-    fn say_so(&self) {
+    fn send_followed(&self) {
         if !self.reader.has_ended() {
             self.notice(Level::Info, "this run is followed: what is appended to its folder shows here".to_owned());
         }
@@ -207,7 +207,7 @@ impl<'a> Followed<'a> {
             Ok(Look::Missing { why }) => {
                 format!("the run's folder is not whole at the moment ({why}); it is looked for again")
             }
-            Ok(Look::Replaced) => return self.read_anew(),
+            Ok(Look::Replaced) => return self.reopen(),
             Err(e) => format!("{e}; it is tried again"),
         };
         if trouble != self.trouble && !trouble.is_empty() {
@@ -217,7 +217,7 @@ impl<'a> Followed<'a> {
     }
 
     /// Another run is in the folder, or the same one from its beginning.
-    fn read_anew(&mut self) {
+    fn reopen(&mut self) {
         // a folder that is not complete yet is tried again later
         let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };
         // the one that was in its place is dropped, and what it was asked is withdrawn

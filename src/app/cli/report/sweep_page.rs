@@ -82,7 +82,7 @@ impl SweepReport {
             escaped(sweep.lab.question),
             escaped(&self.facts())
         );
-        self.troubles(&mut out);
+        self.unfinished_runs(&mut out);
         self.points(&mut out);
         sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
         curves(&mut out, &charts, sweep.points.len());
@@ -105,7 +105,7 @@ impl SweepReport {
     }
 
     /// Every run that has no end, and why, as far as it is known.
-    fn troubles(&self, out: &mut String) {
+    fn unfinished_runs(&self, out: &mut String) {
         let open: Vec<String> = self.states.iter().filter_map(trouble).collect();
         if open.is_empty() {
             return;

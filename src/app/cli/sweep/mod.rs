@@ -165,7 +165,7 @@ fn wrong_kind(path: &Path) -> Failure {
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
     let states = sweep.states()?;
-    damage::tell_of_rows(states.iter().filter_map(TaskState::finished));
+    damage::report_rows(states.iter().filter_map(TaskState::finished));
     let table = table::SweepTable::new(sweep, &states);
     let path = table.write(sweep)?;
     print_line!("{}", table.to_text())?;

@@ -29,7 +29,7 @@ pub struct PictureWishes<'a> {
 /// If no run has recorded such a number, or the folder cannot be written.
 pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
-    damage::tell_of_rows(sweep.states()?.iter().filter_map(TaskState::finished));
+    damage::report_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
     let theme = Theme::new(!wishes.is_light);

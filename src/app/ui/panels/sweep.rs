@@ -91,7 +91,7 @@ impl SweepPage {
             self.number = results.first_number().map(|i| results.numbers[i].id.clone());
         }
         if is_first {
-            self.others = usual_others(&results, self.number.as_ref());
+            self.others = default_others(&results, self.number.as_ref());
         }
         self.others.retain(|id| results.number(id).is_some() && self.number.as_ref() != Some(id));
         let axes = results.axes.len();
@@ -149,7 +149,7 @@ impl SweepPage {
 }
 
 /// Beside the first number: the next headline numbers of the same variants, of which a table has room for a few.
-fn usual_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
+fn default_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
     const SHOWN: usize = 2;
     let group = first.map_or("", |id| id.group.as_str());
     let headlines =

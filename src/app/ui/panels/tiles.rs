@@ -50,7 +50,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(mirror) = page.mirror() {
         plot::set_step_events(ui.ctx(), step_events::from_mirror(mirror, &page.knobs).into());
     }
-    lesson::lend_guess(page, ui.ctx());
+    lesson::share_guess(page, ui.ctx());
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }

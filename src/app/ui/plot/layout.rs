@@ -15,7 +15,7 @@ use super::{
 
 mod thinning;
 
-use thinning::{envelope, extremes, one_beyond, stairs};
+use thinning::{envelope, extremes, stairs, with_neighbours};
 
 impl Layout {
     /// The layout in this size; in a tile in a higher one, where the data would have too little room.
@@ -305,7 +305,7 @@ impl Layout {
             Data::Curve(curve) => {
                 let buckets = match self.x_scale {
                     Scale::Linear => {
-                        let (from, to) = one_beyond(curve, from, to);
+                        let (from, to) = with_neighbours(curve, from, to);
                         curve.range(from, to, columns)
                     }
                     Scale::Log => {

@@ -141,7 +141,7 @@ impl Factors {
     }
 
     /// The neuron with the longest row of E.
-    pub fn loudest(&self) -> usize {
+    pub fn strongest_writer(&self) -> usize {
         let square = |row: &[f32]| row.iter().map(|v| v * v).sum::<f32>();
         let rows = self.a.chunks_exact(self.width).map(square).enumerate();
         rows.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(i, _)| i)

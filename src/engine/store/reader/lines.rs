@@ -56,7 +56,7 @@ impl Lines {
     }
 
     /// The lines of a file that is whole.
-    pub fn of_file(file: File) -> Self {
+    pub fn from_file(file: File) -> Self {
         Self::new(Some(Box::new(BufReader::with_capacity(1 << 16, file))), false)
     }
 

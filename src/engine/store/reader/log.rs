@@ -128,7 +128,7 @@ impl LogFile {
     pub fn open(folder: &Path, kind: LogKind, may_lack: bool) -> Self {
         let mut log = Self::new(folder, kind, Lines::new(None, false));
         match open_inside(folder, kind.name) {
-            Ok(file) => log.lines = Lines::of_file(file),
+            Ok(file) => log.lines = Lines::from_file(file),
             Err(e) if e.is_missing() && may_lack => {}
             Err(e) => {
                 let (name, holds) = (kind.name, kind.holds);

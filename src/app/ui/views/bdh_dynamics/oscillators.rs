@@ -68,13 +68,13 @@ impl OscillatorsView {
                 toy.poke(0);
                 self.toy = Some((spec, toy));
                 (self.past, self.owed, self.playing) = (VecDeque::new(), 0.0, false);
-                self.go_on(POKE_AGE);
+                self.advance(POKE_AGE);
             }
         }
     }
 
     /// Advances by a number of seconds, in whole steps.
-    fn go_on(&mut self, seconds: f64) {
+    fn advance(&mut self, seconds: f64) {
         let Some((_, toy)) = &mut self.toy else { return };
         self.owed += seconds;
         while self.owed >= STEP {
@@ -97,7 +97,7 @@ impl OscillatorsView {
         let now = ui.input(|i| i.time);
         let since = self.last.map_or(0.0, |l| now - l);
         // A picture that is drawn twice at one time goes on once.
-        self.go_on(since.clamp(0.0, MAX_ELAPSED));
+        self.advance(since.clamp(0.0, MAX_ELAPSED));
         self.last = Some(now);
         if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST_ENERGY) {
             self.playing = false;

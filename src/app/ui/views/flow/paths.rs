@@ -194,7 +194,7 @@ impl Paths {
         if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
             scene.path(path, true, true);
             scene.name(path, tokens, true);
-            let rejected = attempts.iter().filter(|a| !a.accepted).map(|a| frame.at(path.at(a.t)));
+            let rejected = attempts.iter().filter(|a| !a.accepted).map(|a| frame.project(path.at(a.t)));
             for at in rejected.filter(|at| scene.is_seen(*at)) {
                 paint_mark(painter, at, Mark::Cross, cx.theme.error);
             }
@@ -238,7 +238,7 @@ impl Paths {
     fn point(&self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, all: &[Path], tokens: &[String]) {
         let Some(pointer) = response.hover_pos() else { return };
         let near = |path: &Path| {
-            let places: Vec<Pos2> = path.places.iter().map(|p| frame.at(*p)).collect();
+            let places: Vec<Pos2> = path.places.iter().map(|p| frame.project(*p)).collect();
             distance_to(&places, pointer)
         };
         let nearest = all.iter().map(|p| (near(p), p)).min_by(|a, b| a.0.total_cmp(&b.0));
@@ -246,7 +246,7 @@ impl Paths {
         if response.clicked() && !tokens.is_empty() {
             cx.selection.token = Some(path.token);
         }
-        let far = |i: &usize| (frame.at(path.places[*i]) - pointer).length();
+        let far = |i: &usize| (frame.project(path.places[*i]) - pointer).length();
         let Some(i) = (0..path.places.len()).min_by(|a, b| far(a).total_cmp(&far(b))) else { return };
         let place = path.places[i].map(|v| value_label(f64::from(v))).join("  ");
         let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
