@@ -88,7 +88,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    let wishes = RunWishes { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
+    let wishes = RunOptions { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
     train(lab, &config, &args.set.out, wishes).map(|_| ())
 }
 
@@ -102,7 +102,7 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
 
 /// Wishes for a run besides its settings.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RunWishes {
+pub struct RunOptions {
     pub with_figures: bool,
     /// Begin although the estimate is that memory does not suffice.
     pub insist_memory: bool,
@@ -127,7 +127,7 @@ impl Sink for EndAt {
 }
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
-pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Result<PathBuf, Failure> {
+pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunOptions) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
     if let Some(step) = wishes.until.filter(|step| *step > plan.steps) {

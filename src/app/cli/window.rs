@@ -196,7 +196,7 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
         lab,
         &config,
         &open.set.out,
-        headless::RunWishes { with_figures: true, until, ..headless::RunWishes::default() },
+        headless::RunOptions { with_figures: true, until, ..headless::RunOptions::default() },
     )?;
     let shown = folder.display();
     notice!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");

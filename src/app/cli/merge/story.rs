@@ -72,7 +72,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
     output::make_folder(&args.out).map_err(|failure| Failure::usage(failure.words))?;
-    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
+    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunOptions::default())?;
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");
     output::write_json(&path, &story, &[])?;

@@ -5,7 +5,7 @@ use std::{io, process::Command, time::Duration};
 
 use super::{
     super::{
-        headless::{self, RunWishes},
+        headless::{self, RunOptions},
         shell::quoted,
     },
     folder::{LOGS, SweepFolder},
@@ -107,7 +107,7 @@ fn timed(sweep: &SweepFolder) -> Result<f64, Failure> {
     notice!("timing {} steps of the first run; --minutes saves that", TIMED_STEPS.min(steps));
     let folder = tempfile::tempdir().map_err(Failure::failed)?;
     let began = Instant::now();
-    headless::train(sweep.sweep.lab, &config, folder.path(), RunWishes::default())?;
+    headless::train(sweep.sweep.lab, &config, folder.path(), RunOptions::default())?;
     Ok(estimate(began.elapsed(), steps) / 60.0)
 }
 

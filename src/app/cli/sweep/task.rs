@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        headless::{self, ResumeArgs, RunWishes},
+        headless::{self, ResumeArgs, RunOptions},
         shell::quoted,
     },
     folder::{SweepFolder, task_name},
@@ -49,7 +49,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
         }
         None => notice!("{name}: {words}"),
     }
-    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunWishes::default()).map(|_| ())
+    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunOptions::default()).map(|_| ())
 }
 
 /// The shell command that makes the run of this number.

@@ -67,7 +67,7 @@ pub struct Area {
 
 /// A line's name and where it stands (left middle).
 #[derive(Debug, Clone)]
-pub struct Name {
+pub struct LineName {
     pub line: usize,
     pub at: Pos2,
 }
@@ -88,7 +88,7 @@ pub struct Layout {
     pub y_ticks: Vec<(f64, String)>,
     pub traces: Vec<PlottedLine>,
     pub areas: Vec<Area>,
-    pub names: Vec<Name>,
+    pub names: Vec<LineName>,
     /// Labels of zones, spans and reference lines.
     pub labels: Vec<Label>,
     /// The axes' words, shortened to the room there is.

@@ -6,7 +6,7 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use super::{
     Axis, Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
+    geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
     range::{x_ends, y_ends},
     tile::LEAST_PLOT,
@@ -135,7 +135,7 @@ impl Layout {
                 x = left;
                 row += ROW;
             }
-            self.names.push(Name { line: *i, at: pos2(x, row) });
+            self.names.push(LineName { line: *i, at: pos2(x, row) });
             x += w + 14.0;
         }
         let top = row + ROW / 2.0 + 6.0;
@@ -178,7 +178,7 @@ impl Layout {
             ceiling = *y - row;
         }
         let x = self.plot.right() + 8.0;
-        self.names = at.into_iter().map(|(line, y)| Name { line, at: pos2(x, y) }).collect();
+        self.names = at.into_iter().map(|(line, y)| LineName { line, at: pos2(x, y) }).collect();
     }
 
     /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
