@@ -55,9 +55,9 @@ pub struct NodeStyle {
 /// The part of the plane that is visible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Camera {
-    /// Everything, with so many points free at the rims.
+    /// Everything, with this many points free at the rims.
     Fit { margin: f32 },
-    /// This place in the middle, so many points for a unit of length.
+    /// This place in the middle, this many points for a unit of length.
     At { centre: [f32; 2], scale: f32 },
 }
 
@@ -118,7 +118,7 @@ pub struct Graph {
     pub style_revision: u64,
     pub camera: Camera,
     pub look: GraphStyle,
-    /// The others are too weak to be seen: only so many of the strongest edges are.
+    /// The others are too weak to be seen: only this many of the strongest edges are.
     pub edges: usize,
     /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
     pub drawn: usize,

@@ -173,7 +173,7 @@ impl ParticlesCallback {
     }
 }
 
-/// The shader counts from [`LIFE`], so that there are always so many steps before.
+/// The shader counts from [`LIFE`], so that a particle always has a whole life of steps before it.
 fn shader_step(step: u64) -> u32 {
     LIFE + (step % (1 << 30)) as u32
 }

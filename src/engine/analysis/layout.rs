@@ -32,7 +32,7 @@ const MIN_STEPS: usize = 40;
 /// Nodes from which a step is made by several threads.
 const PARALLEL_FROM: usize = 20_000;
 
-/// The number of steps from the start to rest for so many nodes: [`STEPS`], or fewer for a large graph.
+/// The number of steps from the start to rest for this many nodes: [`STEPS`], or fewer for a large graph.
 pub fn steps_for(nodes: usize) -> u32 {
     (MAX_NODE_STEPS / nodes.max(1)).clamp(MIN_STEPS, STEPS as usize) as u32
 }
@@ -244,7 +244,7 @@ pub enum Repulsion {
 }
 
 impl Repulsion {
-    /// The repulsion that serves for so many nodes.
+    /// The repulsion that serves for this many nodes.
     pub fn for_nodes(nodes: usize) -> Self {
         if nodes <= EXACT_UP_TO {
             return Self::Exact;

@@ -13,7 +13,7 @@ use crate::files::{
 
 /// A list of characters is no longer than this; Unicode has some 300,000, and some lists have each twice.
 const MAX_BYTES: u64 = 16 << 20;
-/// The memory for a parsed list, at most so many times its bytes.
+/// The memory for a parsed list, at most this many times its bytes.
 const GROWTH: u64 = 32;
 /// The limit of ids in a vocabulary of characters.
 const MAX_IDS: u64 = 1 << 21;

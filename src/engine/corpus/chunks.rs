@@ -27,7 +27,7 @@ const CHUNK: usize = 64 << 10;
 /// The distance before the end of a chunk within which white space is looked for, bytes.
 const SPLIT_SEARCH: usize = 256;
 
-/// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A chunk ends before white space
+/// The ids from byte `from` of a span on, about this many bytes of them; `None` at its end. A chunk ends before white space
 /// where there is some near, else at a character, so that no token of bytes, characters or words is cut.
 pub(super) fn chunk(
     span: TextSlice<'_>,

@@ -16,7 +16,7 @@ const MEASURED: usize = 64 << 10;
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;
-/// A window is looked for in at most so many bytes, or 64 a token.
+/// A window is looked for in at most this many bytes, or 64 a token.
 const MAX_WINDOW_TOKENS: usize = 16 << 20;
 
 /// The first byte of the held-out part: at white space near the fraction, or at least at a character.

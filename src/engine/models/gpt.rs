@@ -75,7 +75,7 @@ impl AlibiGptSpec {
     }
 }
 
-/// The memory of a net with so many learned positions.
+/// The memory of a net with this many learned positions.
 fn memory([d_model, heads, layers, positions]: [usize; 4], step: &StepSizes) -> StepMemory {
     let block = BlockSizes::gpt2(d_model, heads);
     let (d, layers, n) = (d_model as f64, layers as f64, step.positions());
@@ -111,7 +111,7 @@ struct Sizes {
 type BlockPass<'a> = dyn FnMut(usize, &Tensor, &mut Tap) -> Result<Tensor> + 'a;
 
 impl Net {
-    /// Builds the net with so many learned positions, or with ALiBi where there are none.
+    /// Builds the net with this many learned positions, or with ALiBi where there are none.
     fn new(p: &mut Params, vocab: usize, sizes: Sizes, positions: Option<usize>) -> Result<Self> {
         let Sizes { d_model: d, heads, layers, residual, window } = sizes;
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none(), window };

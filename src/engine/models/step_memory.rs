@@ -106,7 +106,7 @@ impl BlockSizes {
         }
     }
 
-    /// The numbers that a block saves for backward over so many positions: queries, keys and values, attention's
+    /// The numbers that a block saves for backward over this many positions: queries, keys and values, attention's
     /// result, the state between both sublayers, the MLP's hidden units, and the block's own result.
     pub fn saved(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;

@@ -20,7 +20,7 @@ pub use metadata::json_scalars;
 
 use crate::files::{self, FileError, check_memory};
 
-/// Tensors have at most so many sides, as in PyTorch.
+/// Tensors have at most this many sides, as in PyTorch.
 const MAX_DIMS: usize = 64;
 
 /// The type of values in the file, little-endian.

@@ -21,7 +21,7 @@ use log::{EVENTS_LOG, LogFile, LogKind, METRICS_LOG, NameTable, SAMPLES_LOG};
 const LONGEST_LINE: u64 = 4 << 20;
 /// The limit of a measurement's line in bytes, which may hold many thousand numbers.
 const LONGEST_SAMPLE: u64 = 512 << 20;
-/// The memory for a parsed measurement, at most so many times the bytes of its line.
+/// The memory for a parsed measurement, at most this many times the bytes of its line.
 const SAMPLE_GROWTH: u64 = 16;
 /// Same as [`SAMPLE_GROWTH`], for an unknown channel, which is kept as it was read.
 const UNKNOWN_GROWTH: u64 = 128;

@@ -22,7 +22,7 @@ use crate::files::{self, Replacement, check_memory, read_inside};
 const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.
 const MAX_INDEX: u64 = 256 << 20;
-/// The memory for the parsed index, at most so many times its bytes.
+/// The memory for the parsed index, at most this many times its bytes.
 const GROWTH: u64 = 16;
 /// Folders of a run lie no deeper.
 const MAX_DEPTH: usize = 16;

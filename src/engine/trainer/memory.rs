@@ -87,7 +87,7 @@ pub fn check_plan_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, T
     check_plan_memory_against(plan, available_memory().filter(|_| !insists))
 }
 
-/// Same as [`check_plan_memory`], for so many free bytes, or an unknown number.
+/// Same as [`check_plan_memory`], for this many free bytes, or an unknown number.
 ///
 /// # Errors
 /// If the estimate is more.

@@ -216,7 +216,7 @@ mod tests {
         Variant::new(&spec, built, AdamWSpec::default(), 1).unwrap()
     }
 
-    /// The numbers of an update in batches of so many rows, and the weights after it.
+    /// The numbers of an update in batches of this many rows, and the weights after it.
     fn updated(qk: QkVariant, rows: usize) -> (Vec<(Channel, f64)>, Vec<f32>) {
         let mut variant = variant(qk);
         let batches = micro_batches(&windows(), rows, &Device::Cpu).unwrap();

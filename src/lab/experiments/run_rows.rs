@@ -23,7 +23,7 @@ use crate::{
 
 /// Words about a folder that a row keeps.
 const PROBLEMS: usize = 3;
-/// Folders are read by at most so many threads, which a training beside them should not feel.
+/// Folders are read by at most this many threads, which a training beside them should not feel.
 const READERS: usize = 4;
 
 /// The rows of a folder of runs.

@@ -208,7 +208,7 @@ fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: ComparedModel) -
 /// The id of standard attention that trains for longer than the others.
 const LONGER: &str = "standard_longer";
 
-/// Standard attention for so many times the steps, if that is more than once.
+/// Standard attention for this many times the steps, if that is more than once.
 fn longer(s: &CoupledQkSettings) -> Option<Variant> {
     let times = s.ablation.longer;
     let model = ModelSpec::CoupledQk(spec(s, QkVariant::Standard));

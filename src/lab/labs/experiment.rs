@@ -41,7 +41,7 @@ pub struct Experiment<'a> {
     pub config: &'a Config,
     pub train: &'a TrainSettings,
     pub run: &'a RunSettings,
-    /// Every variant is trained so many times, with the run's seed and the ones after it.
+    /// Every variant is trained this many times, with the run's seed and the ones after it.
     pub seeds: u64,
 }
 

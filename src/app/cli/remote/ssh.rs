@@ -341,7 +341,7 @@ impl Frames {
         }
     }
 
-    /// Reads so many bytes, which follow a line.
+    /// Reads this many bytes, which follow a line.
     pub fn read_bytes(&mut self, bytes: u64) -> Result<Vec<u8>, String> {
         let mut content = vec![];
         match self.out.by_ref().take(bytes).read_to_end(&mut content) {

@@ -111,7 +111,7 @@ impl fmt::Debug for Multiples {
 }
 
 impl Multiples {
-    /// Shows this view of so many runs from now on.
+    /// Shows this view of this many runs from now on.
     pub fn take(&mut self, view: &'static ViewEntry, runs: usize) {
         *self = Self {
             view: Some(view),

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// While runs of a claim are being made, they are read again after so many seconds.
+/// The interval in seconds between reads of the runs of a claim while they are being made.
 const REREAD_SECONDS: f64 = 2.0;
 /// Widest a card gets, points: longer lines cannot be read.
 const CARD: f32 = 1280.0;

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// While runs are being made, they are read again after so many seconds.
+/// The interval in seconds between reads of the runs while they are being made.
 const REREAD_SECONDS: f64 = 2.0;
 
 /// A point that was clicked, and where its seeds are offered.

@@ -40,7 +40,7 @@ pub(super) fn step_events(ctx: &Context) -> StepEvents {
     ctx.data(|d| d.get_temp(id())).unwrap_or_default()
 }
 
-/// The events in a place of so many points where the pointer is near one, in words.
+/// The events in a place of this many points where the pointer is near one, in words.
 pub fn near(events: &[StepEvent], x_of: impl Fn(u64) -> f32, x: f32) -> Vec<&StepEvent> {
     events.iter().filter(|e| (x_of(e.step) - x).abs() <= HIT_DISTANCE).collect()
 }

@@ -164,7 +164,7 @@ pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
     path.windows(2).map(to_segment).chain(alone).filter(|far| far.is_finite()).fold(f32::INFINITY, f32::min)
 }
 
-/// Positions lie at most so many times the plot's size away from it.
+/// Positions lie at most this many times the plot's size away from it.
 const FAR: f64 = 1e4;
 
 /// The position of a place between two ends, as a share of their distance. Values are halved first, because the

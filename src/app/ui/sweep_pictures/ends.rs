@@ -68,7 +68,7 @@ impl Ends {
         self.scale.value(self.from + f64::from(share) * (self.to - self.from))
     }
 
-    /// About so many ticks: share of the way and words.
+    /// About this many ticks: share of the way and words.
     pub fn ticks(&self, wanted: usize) -> Vec<(f32, String)> {
         if !self.marks.is_empty() {
             return self.marks.iter().map(|(value, words)| (self.share(*value), words.clone())).collect();

@@ -52,7 +52,7 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// True if so many charts stand beside one another in this room.
+    /// True if this many charts stand beside one another in this room.
     fn is_wide(self, ctx: &Context, room: Vec2, charts: usize) -> bool {
         match self {
             Self::OneAxis => columns(ctx, room, charts) >= charts.max(2),

@@ -100,7 +100,7 @@ impl SpikingGraph {
         Rounds { a, sigma: grown, y, x }
     }
 
-    /// The rounds with so many spikes of each variable a round: what was counted over what was sent. The rates of a round are
+    /// The rounds with this many spikes of each variable a round: what was counted over what was sent. The rates of a round are
     /// those that were counted in the round before.
     pub fn spiking(&self, rates: &Rates, spikes: usize, rng: &mut ChaCha8Rng) -> Rounds {
         let Rates { x, y, sigma } = rates;

@@ -27,7 +27,7 @@ const MAX_LENGTH: usize = 12;
 
 struct RepeatAfterMe;
 
-/// Symbols of a sequence of so many letters with its repetition and both signs.
+/// Symbols of a sequence of this many letters with its repetition and both signs.
 const fn turn(letters: usize) -> usize {
     2 * letters + 2
 }

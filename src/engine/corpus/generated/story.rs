@@ -209,7 +209,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
 struct FillerSentences<'a> {
     filler: &'a [String],
     measure: &'a dyn Fn(&str) -> usize,
-    /// True where so many tokens can be filled exactly, as far as one try of each sentence shows.
+    /// True where this many tokens can be filled exactly, as far as one try of each sentence shows.
     even: Vec<bool>,
     recent: Vec<usize>,
 }

@@ -63,7 +63,7 @@ impl AlibiGptSpec {
         (1..=self.layers + 1).map(|sources| self.residual.parameters(sources, self.d_model)).sum()
     }
 
-    /// The sizes that come closest to so many parameters; of two as close, the less unusual one.
+    /// The sizes that come closest to this many parameters; of two as close, the less unusual one.
     pub fn with_parameters_near(parameters: usize, vocab: usize) -> Self {
         let coarse = Self::nearest(parameters, vocab, STEP);
         if coarse.miss(parameters, vocab) <= COUNT_TOLERANCE {

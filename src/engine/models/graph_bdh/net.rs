@@ -207,7 +207,7 @@ impl Net {
         Ok(y)
     }
 
-    /// The state before the first token of so many texts.
+    /// The state before the first token of this many texts.
     pub(super) fn rest(&self, rows: usize) -> Result<SynapseState> {
         let Self { spec, embed, .. } = self;
         let empty = || Tensor::zeros((rows, spec.neurons, spec.synapses), DType::F32, embed.device());

@@ -32,7 +32,7 @@ pub struct ContextSearch {
     pub window: usize,
     /// The number of windows that are kept.
     pub top: usize,
-    /// Reading ends after so many tokens.
+    /// Reading ends after this many tokens.
     pub max_tokens: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::{
 
 /// The number of held-out controls.
 const HELD_OUT: usize = 512;
-/// The map reaches so many times as far as the training did.
+/// The map reaches this many times as far as the training did.
 const EXTRAPOLATION: f64 = 2.0;
 
 /// Makes a [`StationaryMapError`].

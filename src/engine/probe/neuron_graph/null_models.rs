@@ -41,7 +41,7 @@ pub(super) fn answers(
     Ok(vec![Answer::new(measured, about, vec![])])
 }
 
-/// A graph at every size: the first so many of its edges by falling strength.
+/// A graph at every number of edges: the strongest ones, by falling strength.
 struct RankedEdges(Vec<(u32, u32, f32)>);
 
 impl RankedEdges {

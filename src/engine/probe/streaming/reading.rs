@@ -28,7 +28,7 @@ pub(super) struct TokenCosts {
 }
 
 impl TokenCosts {
-    /// Costs of so many streams that are still to be read.
+    /// Costs of this many streams that are still to be read.
     pub fn unread(rows: usize, len: usize) -> Self {
         Self { len, nats: vec![0.0; rows * len], uncertainty: vec![] }
     }

@@ -159,7 +159,7 @@ enum ReadError {
     Other(String),
 }
 
-/// Words for a record of so many bytes that is passed over.
+/// Words for a record of this many bytes that is passed over.
 fn too_long(what: &str, bytes: u64) -> String {
     let most = size(max_record());
     format!("{what} has {}, and at most {most} are held in memory here", size(bytes))

@@ -71,7 +71,7 @@ measurement! {
 }
 
 impl RoleCounts {
-    /// Creates counts of 0 for so many roles.
+    /// Creates counts of 0 for this many roles.
     pub fn new(roles: usize) -> Self {
         Self { right: vec![0; roles], of: vec![0; roles] }
     }

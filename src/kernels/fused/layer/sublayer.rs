@@ -135,7 +135,7 @@ impl<'a> Sublayer<'a> {
         self.sizes.iter().sum()
     }
 
-    /// Number of values that so many rows save for backward: for attention the output of the input projection, evolved if
+    /// Number of values that this many rows save for backward: for attention the output of the input projection, evolved if
     /// it does, the result, what the evolution saves, and what attention itself saves; for an MLP the output of the
     /// input projection.
     pub fn saved_len(&self, rows: usize) -> usize {

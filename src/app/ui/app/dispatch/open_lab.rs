@@ -131,7 +131,7 @@ pub(in crate::ui) fn take_checked(app: &mut App, file: &ChosenFile, read: Result
     }
 }
 
-/// The setting of the number of states of a matrix with so many rows.
+/// The setting of the number of states of a matrix with this many rows.
 pub(in crate::ui) fn states_setting(rows: usize) -> (&'static str, Value) {
     (GeneratorSettings::states.name, Value::Int(rows as i64))
 }

@@ -22,7 +22,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
     recipe: Recipe::Domains,
 };
 
-/// Writes so many bytes at least.
+/// Writes at least this many bytes.
 type Write = fn(&mut ChaCha8Rng, usize) -> String;
 
 /// The domains; a text of n has the first n.
@@ -48,7 +48,7 @@ pub(super) const DEBATES: [usize; 2] = [2, 6];
 pub const NAMES: [&str; MAX_DOMAINS] =
     ["harbour stories", "code", "French debates", "a log", "tunes", "sums", "German debates", "a catalogue"];
 
-/// A document has at least so many bytes, and at most half as many again and a little.
+/// A document has at least this many bytes, and at most half as many again and a little.
 const DOCUMENT: usize = 500;
 const MAX_DOCUMENT: usize = 900;
 /// Stands between two documents.

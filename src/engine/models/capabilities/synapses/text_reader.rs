@@ -86,7 +86,7 @@ impl<'a> TextReader<'a> {
         self.pass(0, ids, rows, None)
     }
 
-    /// Reads the text as one stream by the recurrent form, so many tokens at once.
+    /// Reads the text as one stream by the recurrent form, this many tokens at once.
     ///
     /// # Errors
     /// Those of the model and of `each`.

@@ -61,7 +61,7 @@ impl KnownFacts {
 }
 
 /// The tokens and the layers with which a model reads the beginning of a text best, where nothing says them. `open` gives
-/// the model with so many layers.
+/// the model with this many layers.
 ///
 /// # Errors
 /// If no candidate can read the beginning of the text.
