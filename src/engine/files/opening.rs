@@ -61,7 +61,7 @@ impl FileError {
         }
     }
 
-    /// Returns true if there is something that is no ordinary file of its folder.
+    /// Returns true if there is something that is not an ordinary file of its folder.
     pub fn is_other_than_a_file(&self) -> bool {
         !matches!(self, Self::TooLong { .. } | Self::NotUtf8 { .. } | Self::Memory(_) | Self::Io(_))
     }

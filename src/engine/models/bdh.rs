@@ -50,7 +50,7 @@ impl FamilySpec for BdhSpec {
     }
 
     fn check_files(&self) -> Result<()> {
-        // values too: what is no number, or damaged, is the file's fault and not the run's
+        // values too: what is not a number, or damaged, is the file's fault and not the run's
         if let Some(path) = &self.weights {
             import_state_dict::open(path, self)?.load(&Device::Cpu)?;
         }

@@ -77,7 +77,7 @@ impl AdamW {
     }
 
     /// One update; returns the global gradient norm before clipping. Frozen parameters stay as they
-    /// are and do not count in the norm. Where the norm is no finite number, every weight is left as it was.
+    /// are and do not count in the norm. Where the norm is not finite, every weight is left as it was.
     ///
     /// # Errors
     /// A parameter that no gradient reached, by name; every weight is left as it was.

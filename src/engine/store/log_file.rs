@@ -25,7 +25,7 @@ impl Log {
     ///
     /// # Errors
     /// If the log ends before `length` or within a line there, so that going on would leave a hole; if something
-    /// that is no ordinary file is in its place; if the system refuses.
+    /// that is not an ordinary file is in its place; if the system refuses.
     pub fn open(folder: &Path, name: &str, length: u64) -> Result<Self, StoreError> {
         let path = folder.join(name);
         let mut file = WatchedFile::open(folder, name).at("write", &path)?;

@@ -231,7 +231,7 @@ impl Run {
     /// The held-out loss at the end of a variant is its result.
     ///
     /// # Errors
-    /// If this evaluation is the variant's last and its loss is no finite number. Of a model that learns by a rule of its
+    /// If this evaluation is the variant's last and its loss is not finite. Of a model that learns by a rule of its
     /// own that is a result as any other, and was said when it came about.
     pub fn check_last_evaluation(&self, stats: &StepStats) -> Result<(), RunError> {
         if self.variants[stats.variant].learns_locally {

@@ -139,7 +139,7 @@ impl Variant {
     /// One update by gradients, which leads to `step`. Batches without a target are left out.
     ///
     /// # Errors
-    /// If the loss or the gradient is no finite number.
+    /// If the loss or the gradient is not finite.
     pub(super) fn gradient_update(
         &mut self,
         batches: &[MicroBatch],

@@ -22,7 +22,7 @@ pub fn abbreviated(v: f64) -> String {
     }
 }
 
-/// A share between 0 and 1 to draw with: of what is no number, none.
+/// A share between 0 and 1 to draw with: of what is not a number, none.
 pub fn share(v: f32) -> f32 {
     if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) }
 }

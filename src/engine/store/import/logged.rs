@@ -295,7 +295,7 @@ impl Logged {
         });
         self.texts.sort_by_key(|text| text.step);
         for (what, n) in std::mem::take(&mut self.lost) {
-            // texts and media are no numbers, as they should be
+            // texts and media are not numbers, as they should be
             let level = if what == Lost::NoNumber { Level::Info } else { Level::Warning };
             self.notices.push((level, what.sentence(n)));
         }

@@ -175,7 +175,7 @@ impl LogFile {
     /// Looks at a log that grows, so that what was appended is read next.
     ///
     /// # Errors
-    /// If there is something that is no file, or the system refuses.
+    /// If there is something that is not a file, or the system refuses.
     pub fn look(&mut self) -> Result<Look, StoreError> {
         if !self.lines.is_followed() {
             return Ok(Look::Same);

@@ -39,7 +39,7 @@ pub enum AxisKind {
 }
 
 impl AxisKind {
-    /// The place of a value on the axis; NaN of one that is no number, or no word of the axis.
+    /// The place of a value on the axis; NaN of one that is not a number, or no word of the axis.
     pub fn place(&self, text: &str, number: Option<f64>) -> f64 {
         let place = match self {
             Self::Numbers { .. } => number,

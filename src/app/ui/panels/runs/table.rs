@@ -172,7 +172,7 @@ fn preset_label(row: &RunRow) -> String {
     }
 }
 
-/// The first headline number that is no loss.
+/// The first headline number that is not a loss.
 fn result(row: &RunRow) -> String {
     let keys = row.headlines.keys();
     let key = keys.into_iter().find(|key| !split(key).0.ends_with("loss") && *key != "perplexity");

@@ -54,7 +54,7 @@ pub fn colour_of(colours: Colours, value: f64) -> Color32 {
     colours.map.colour(share as f32)
 }
 
-/// Fills a rectangle with cells, row 0 at the top; a value that is no number is left open.
+/// Fills a rectangle with cells, row 0 at the top; a value that is not a number is left open.
 pub fn paint_cells(
     painter: &Painter,
     rect: Rect,

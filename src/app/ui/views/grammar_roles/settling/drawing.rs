@@ -173,7 +173,7 @@ pub(super) fn draw_traces(
     }
 }
 
-/// A value as a share of the largest, 0 to 1; what is no number is as strong as can be, so that it is seen.
+/// A value as a share of the largest, 0 to 1; what is not a number is as strong as can be, so that it is seen.
 fn share(value: f32, max: f32) -> f32 {
     let share = value / max;
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
