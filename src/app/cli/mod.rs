@@ -178,6 +178,6 @@ fn print_refusal(e: &clap::Error) -> Result<(), Failure> {
     let printed = e.print();
     match e.exit_code() {
         0 => printed.map_err(|e| output::unprinted(&e)),
-        code => Err(Failure::said(u8::try_from(code).unwrap_or(2))),
+        code => Err(Failure::reported(u8::try_from(code).unwrap_or(2))),
     }
 }

@@ -156,7 +156,7 @@ impl<W: Write> Streamer<'_, W> {
                 self.whole.insert(file, bytes);
             }
         }
-        // The end of a run is looked for first and told last, so that all that came before it is there.
+        // The end of a run is read first and sent last, so that everything before it has been sent.
         let mut parts = vec![];
         for i in (0..self.sent.len()).rev() {
             match next_part(self.folder, &self.sent[i]) {

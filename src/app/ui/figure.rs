@@ -198,7 +198,7 @@ impl Figure<'_> {
         Ok(self.drawing(view.as_ref(), &mut selection))
     }
 
-    /// Why the view has nothing to show, in its own words; `None` where it shows something. Needs no adapter.
+    /// The view's message if it has nothing to show; `None` if it shows something. Needs no adapter.
     pub fn nothing(&self) -> Result<Option<String>, String> {
         let (mut view, mut selection) = (self.make()?, Selection::default());
         let words = self.pass(view.as_mut(), &mut selection);

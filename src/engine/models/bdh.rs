@@ -74,7 +74,7 @@ pub struct Bdh {
     net: Net,
     inference_net: Net,
     notes: Vec<String>,
-    /// The facts told beside the weights, where they came from a file.
+    /// The metadata stored with the weights, if they came from a file.
     facts: Option<CheckpointFacts>,
     /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
     /// hold them. Empty where nothing is carried.

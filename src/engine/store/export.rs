@@ -76,7 +76,7 @@ pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     let first = ["step", "variant", "wall_secs"];
     let header = first.into_iter().chain(channels.iter().map(Channel::as_str));
     out.write_record(header).map_err(io::Error::from).at("write", to)?;
-    // A step's training and held-out values are told apart; here they share a row.
+    // A step's training and held-out values are separate events; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
     // the damage was already reported by the first pass
     let _ = each_step(record, |stats| table.add(&stats).at("write", to))?;

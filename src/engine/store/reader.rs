@@ -1,4 +1,4 @@
-//! Opens a run folder and tells it again: the events in order, line by line, whatever the size.
+//! Opens a run folder and replays it: the events in order, line by line, whatever the size.
 //!
 //! A folder may have lost something: a line cut short by a crash, a file, its description. Each is a
 //! notice that names the file and the line, and everything else is told.
@@ -27,7 +27,7 @@ const SAMPLE_GROWTH: u64 = 16;
 const UNKNOWN_GROWTH: u64 = 128;
 /// No run has more channels.
 pub(super) const MAX_CHANNELS: usize = 1 << 14;
-/// Bad lines of one file that are told of one by one.
+/// The number of bad lines of a file that are reported one by one.
 const MAX_REPORTED_LINES: u64 = 5;
 
 /// Sentences that a [`Damage`] shows.
@@ -62,7 +62,7 @@ pub struct Reader {
     start: VecDeque<Event>,
     notices: VecDeque<Event>,
     names: NameTable,
-    /// Steps, samples, happenings: of equal steps the earlier kind is told first.
+    /// Steps, samples and events; at equal steps the earlier kind in this list is sent first.
     feeds: [LogFile; 3],
     end: Option<RunEnd>,
     followed: Option<Followed>,
@@ -193,7 +193,7 @@ impl Reader {
         self.end.as_ref().is_some_and(|end| matches!(end.state, Some(RunState::Failed { .. })))
     }
 
-    /// Follows no longer: what only the end of a record tells, such as an interruption, is told next.
+    /// Stops following: events that only the end of a record gives, such as an interruption, are sent next.
     pub fn end_following(&mut self) {
         self.followed = None;
     }

@@ -78,7 +78,7 @@ pub struct HeadlinePoint {
     pub value: f64,
 }
 
-/// The headline numbers that one event tells, each of one variant; those that compare variants are told by no event alone.
+/// The headline numbers that one event gives, each of one variant; no single event gives those that compare variants.
 pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
     let point = |headline: &Headline, place: &str, variant, step, value| HeadlinePoint {
         key: headline.key(place),
@@ -128,7 +128,7 @@ impl HeadlineReader {
         }
     }
 
-    /// Channels of the measurements that it reads; others need not be told.
+    /// Channels of the measurements that it reads; others need not be passed on.
     pub fn measurements(lab: &Lab) -> Vec<&'static str> {
         lab.headlines.iter().filter(|h| h.source.is_measured()).map(|h| h.source.channel()).collect()
     }

@@ -54,7 +54,7 @@ impl SeriesReader {
         Self { lab, keeps, values: Values::new(), times: BTreeMap::new() }
     }
 
-    /// Channels of the measurements that it reads; others need not be told.
+    /// Channels of the measurements that it reads; others need not be passed on.
     pub fn measurements(&self) -> Vec<&'static str> {
         self.lab.map(HeadlineReader::measurements).unwrap_or_default()
     }

@@ -33,7 +33,7 @@ use crate::{
 /// Looks after which a run that may go on is said to be followed; one that is just ending is not.
 const POLLS_BEFORE_NOTICE: u32 = 4;
 
-/// Events that are told at once.
+/// The number of events that are sent at a time.
 const CHUNK: usize = 4096;
 
 /// The reason why following a run for a window ended.
@@ -91,7 +91,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
     Ok(FollowOutcome::Whole)
 }
 
-/// A folder and the window that is told of it.
+/// A followed folder and the window that receives its events.
 struct Followed<'a> {
     folder: &'a Path,
     inbox: &'a Arc<Inbox>,
@@ -108,7 +108,7 @@ struct Followed<'a> {
     computing: Vec<(u64, Arc<AtomicBool>)>,
     /// When the folder of those weights last changed.
     weights_changed: Option<SystemTime>,
-    /// The trouble that was told last.
+    /// The problem that was reported last.
     trouble: String,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// Says of which steps the program keeps weights, where that has changed.
+    /// Sends the steps of which the program keeps weights, if they have changed.
     fn send_weights(&mut self) {
         let changed = fs::metadata(self.folder.join("snapshots")).and_then(|m| m.modified()).ok();
         if changed != self.weights_changed {
@@ -191,7 +191,7 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// Says that the run is followed, if it may go on.
+    /// Sends a notice that the run is followed, if it may grow.
     fn send_followed(&self) {
         if !self.reader.has_ended() {
             self.notice(Level::Info, "this run is followed: what is appended to its folder shows here".to_owned());
@@ -216,7 +216,7 @@ impl<'a> Followed<'a> {
         self.trouble = trouble;
     }
 
-    /// Another run is in the folder, or the same one from its beginning.
+    /// Reads the folder again from the beginning: it holds another run, or the same one was cut.
     fn reopen(&mut self) {
         // a folder that is not complete yet is tried again later
         let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };

@@ -76,7 +76,7 @@ struct Readback {
     ready: Arc<AtomicBool>,
     /// Start revision, step and version of the read-back in progress.
     under_way: Option<(u64, u64, u64)>,
-    /// The version that was read back last.
+    /// The version of the layout that was read back last.
     told: Option<u64>,
 }
 

@@ -181,7 +181,7 @@ impl ClaimsPage {
 }
 
 impl RunsHere {
-    /// Some are being made.
+    /// True while some runs are being made.
     fn are_going(&self) -> bool {
         self.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0)
     }

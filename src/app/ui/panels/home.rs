@@ -39,7 +39,7 @@ impl PastRuns {
         self.runs.iter().find(is_interrupted).filter(|r| !session.is_dismissed(&r.folder))
     }
 
-    /// A run goes on, and is interrupted no more.
+    /// Notes that an interrupted run was resumed.
     pub fn goes_on(&mut self, folder: &Path) {
         self.runs.iter_mut().filter(|r| r.folder == folder).for_each(|r| r.interruption = None);
     }

@@ -136,7 +136,7 @@ fn change(trend: &[(u64, f64)]) -> Option<&'static str> {
     }
 }
 
-/// The name of the pinned run, and what is told where the pointer rests on it.
+/// The name of the pinned run, and its tooltip.
 struct PinnedWords {
     name: String,
     tip: String,

@@ -94,7 +94,7 @@ impl RunsPage {
         self.trashed.last()
     }
 
-    /// A run is being taken back out of the trash.
+    /// Notes that a run is being restored from the trash.
     pub fn taken_back(&mut self, place: &Path) {
         self.trashed.retain(|trashed| trashed != place);
     }

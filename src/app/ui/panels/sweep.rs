@@ -148,7 +148,7 @@ impl SweepPage {
     }
 }
 
-/// Beside the first number: the next headline numbers of the same variants, of which a table has room for a few.
+/// The numbers shown beside the first: the next few headline numbers of the same variants.
 fn default_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
     const SHOWN: usize = 2;
     let group = first.map_or("", |id| id.group.as_str());

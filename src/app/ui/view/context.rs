@@ -361,7 +361,7 @@ impl<'a> ViewCx<'a> {
         self.latest::<M>().map_or_else(|| what.to_owned(), |m| m.subtitle(self, &format!("{what} \u{b7} ")))
     }
 
-    /// The label of a variant and a dot, where there are several.
+    /// The label of a variant and a dot, or nothing if there is only one variant.
     fn whose(&self, variant: usize) -> String {
         let label = self.mirror.variants().get(variant).filter(|_| self.mirror.variants().len() > 1);
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))

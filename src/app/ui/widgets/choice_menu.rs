@@ -6,7 +6,7 @@ use eframe::egui::{
     containers::menu::{MenuButton, MenuConfig},
 };
 
-/// A button for each of a few choices, with its words and what is told of it under the pointer, which may be nothing. Gives
+/// A button for each of a few choices, with its label and its tooltip, which may be empty. Gives
 /// the one that was clicked.
 pub fn choice_buttons<T: PartialEq>(
     ui: &mut Ui,

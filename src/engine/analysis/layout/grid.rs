@@ -68,7 +68,7 @@ impl Pyramid {
         pyramid
     }
 
-    /// The cells of a level from the four below each.
+    /// Computes each cell of a level as the sum of the four below it.
     fn sum_children(&mut self, level: u32) {
         let (side, below) = (1usize << level, first_cell(level + 1));
         for c in 0..side * side {

@@ -93,7 +93,7 @@ pub struct ImportedStateDict {
     pub vocab: usize,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
-    /// The facts told beside the weights; without a number of layers it is the asked one.
+    /// The metadata stored with the weights; a missing number of layers is the requested one.
     pub facts: CheckpointFacts,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].

@@ -94,7 +94,7 @@ impl Records {
                 continue;
             }
             let Some((kind, part)) = self.part() else {
-                // the rest of the block cannot be told apart; the next one begins with a part again
+                // the rest of the block cannot be parsed; the next block begins with a part again
                 match self.is_cut {
                     true => return Ok(false),
                     false => self.damaged.add("a part of a record does not have its checksum"),

@@ -98,7 +98,7 @@ pub(super) struct LogFile {
     name: &'static str,
     lines: Lines,
     bad: u64,
-    /// The number of bad lines that was told last.
+    /// The number of bad lines in the last report.
     bad_told: u64,
     parse: fn(&[u8], &mut NameTable) -> Parsed,
     pub head: Option<(u64, Event)>,

@@ -278,7 +278,7 @@ fn judgement<'a>(rows: &'a [Row], claim: &str) -> Option<&'a Judgement> {
 }
 
 impl ClaimResult {
-    /// This with the verdict of a judgement; without one nothing can be told.
+    /// This with the verdict of a judgement; without one the claim is undecided.
     fn judged(&self, judged: Option<&Judgement>) -> Self {
         let outcome = judged.and_then(|judged| judged.outcome);
         Self {

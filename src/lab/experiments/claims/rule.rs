@@ -13,7 +13,7 @@ use crate::{
     labs::{LABS, Lab, TrainSettings},
 };
 
-/// An experiment and its decision. Its text in this order is what is hashed.
+/// An experiment and its decision. Its text, in this order, is hashed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -22,7 +22,7 @@ pub struct Rule {
     /// Updates; the preset's without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// Runs with different seeds, from the preset's on; with fewer nothing is told.
+    /// Runs with different seeds, from the preset's on; fewer give no verdict.
     pub seeds: u64,
     /// The probe that is asked of the models at the end of their run; without it a headline number is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

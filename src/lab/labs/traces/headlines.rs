@@ -2,7 +2,7 @@
 
 use crate::{labs::prelude::*, telemetry::measurements::Recoverability};
 
-/// Distances whose accuracy is told, where they were measured.
+/// Distances whose accuracy is a headline number, if it was measured.
 const HEADLINE_DISTANCES: [usize; 4] = [1, 4, 16, 64];
 
 const READERS: &str = "the readers were not measured yet (`recoverability.every`)";
@@ -59,7 +59,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
     large::common::LOSS,
 ];
 
-/// 0 where not even the nearest is told.
+/// The largest distance recovered; 0 if not even the nearest is.
 fn reach(m: &Recoverability) -> f64 {
     let mut near: Vec<(usize, f64)> = m.distances.iter().copied().zip(m.low.iter().copied()).collect();
     near.sort_by_key(|(k, _)| *k);

@@ -50,7 +50,7 @@ pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
     resume_training(app);
 }
 
-/// A run that was opened from its folder is shown: if it was opened to go on, it trains from its last checkpoint.
+/// Resumes training from the last checkpoint, if the shown run was opened for that.
 fn resume_training(app: &mut App) {
     let Some(run) = app.open.and_then(|id| app.pages.get_mut(id)).and_then(|page| page.run.as_mut()) else { return };
     let is_sought = |going_on: &mut PathBuf| run.replayed_folder() == Some(going_on.as_path());
@@ -60,7 +60,7 @@ fn resume_training(app: &mut App) {
     app.warn_of(outcome);
 }
 
-/// A run that was opened from its folder is shown: if a link led to it, as the link wants it.
+/// Shows the step of the link that led to the shown run, if one did.
 fn show_linked_step(app: &mut App) {
     let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
     let folder = page.run.as_ref().and_then(|run| run.replayed_folder().map(ToOwned::to_owned));

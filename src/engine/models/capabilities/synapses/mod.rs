@@ -38,7 +38,7 @@ pub trait SynapseModel: Model {
     /// Neurons, heads, layers, and the effect of time on a trace; those of the file, where the weights came from one.
     fn shape(&self) -> &SynapseShape;
 
-    /// The facts told of the model beside its weights, where they came from a file.
+    /// The metadata stored with the model's weights, if they came from a file.
     fn checkpoint(&self) -> Option<&CheckpointFacts>;
 
     /// True if the number of layers is certain, false if it was assumed because nothing says it.

@@ -7,7 +7,7 @@ use crate::{
 
 /// Tokens of a window where nothing tells how long those of training were.
 pub const USUAL_WINDOW: usize = 256;
-/// Standard errors of a difference below which two candidates are not told apart.
+/// The number of standard errors below which a difference between two candidates does not count.
 const CLOSE: f64 = 2.0;
 
 /// The facts known before any text is read.
