@@ -197,7 +197,7 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
     figures
 }
 
-/// Every number over the steps of runs of which each is of a point, with its name: a line a point, over its seeds.
+/// Every number over the steps of runs of which each is of a point, with its name: one line per point, over its seeds.
 ///
 /// # Errors
 /// If a run cannot be read.

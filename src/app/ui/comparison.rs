@@ -1,4 +1,4 @@
-//! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds.
+//! One number of several runs over their steps, as one chart: one colour per run, or folded, mean and band over seeds.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 

@@ -104,7 +104,7 @@ impl UnigramMixture {
     }
 }
 
-/// Loss of these documents under the mixture, nats a token.
+/// Loss of these documents under the mixture, nats per token.
 pub fn loss(mixture: &UnigramMixture, documents: &[Counts]) -> f64 {
     let tokens: f64 = documents.iter().flat_map(|document| document.values()).sum();
     -documents.iter().map(|document| mixture.log_likelihood(document)).sum::<f64>() / tokens

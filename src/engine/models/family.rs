@@ -39,7 +39,7 @@ pub trait FamilySpec {
     }
 }
 
-/// Declares the enum of all families from `Family(its sizes) = its constructor`, one a line, and the methods that every family
+/// Declares the enum of all families from `Family(its sizes) = its constructor`, one per line, and the methods that every family
 /// has. A constructor takes the sizes, the vocabulary, the seed and the device.
 macro_rules! families {
     ($($family:ident($spec:ty) = $new:path),+ $(,)?) => {

@@ -138,7 +138,7 @@ impl Net {
         self.normalised(x, &mut |layer, x, tap| self.layers[layer].forward(x, tap), tap)
     }
 
-    /// Same as [`Net::encode`], for the tokens after those in the caches, one a layer, without learned positions.
+    /// Same as [`Net::encode`], for the tokens after those in the caches, one per layer, without learned positions.
     fn encode_after(&self, tokens: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let x = embedding(&self.embed, tokens)?;
         let mut bias = None;

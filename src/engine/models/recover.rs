@@ -289,7 +289,7 @@ impl Heads {
         weights.contiguous()?.matmul(&map(&self.values)?.contiguous()?)
     }
 
-    /// Attention over slots of the past, one a position: slots `(T, B, W)` -> `(P B, K, HEAD_WIDTH)`.
+    /// Attention over slots of the past, one per position: slots `(T, B, W)` -> `(P B, K, HEAD_WIDTH)`.
     fn over_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let (t, b, _) = slots.dims3()?;
         let (k, p) = (self.query.dim(0)?, positions.len());

@@ -80,7 +80,7 @@ fn exchanged(windows: &[Vec<u32>], rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
     tokens.chunks(len).map(<[u32]>::to_vec).collect()
 }
 
-/// Mean loss, nats a token, of either half under the mixture of the other. Windows are in an order of chance.
+/// Mean loss, nats per token, of either half under the mixture of the other. Windows are in an order of chance.
 fn across_halves(windows: &[Counts], vocab: usize, components: usize, rng: &mut ChaCha8Rng) -> f64 {
     let (first, second) = windows.split_at(windows.len() / 2);
     let mut judged =

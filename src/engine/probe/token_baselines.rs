@@ -84,7 +84,7 @@ impl Counts {
         (pair as f64 + self.unigram(token)) / (after as f64 + 1.0)
     }
 
-    /// The cross-entropies of unigrams and of bigrams, nats a token; NaN without targets.
+    /// The cross-entropies of unigrams and of bigrams, nats per token; NaN without targets.
     fn cross_entropies(&self, windows: &Windows) -> [f64; 2] {
         let mut sums = [0.0; 2];
         let mut count = 0;

@@ -52,7 +52,7 @@ pub struct Exported<T> {
     pub damage: Damage,
 }
 
-/// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
+/// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then one column per channel, in
 /// the order of their first appearance; one row a (step, variant). Absent values are empty, others in full precision (`NaN`,
 /// `inf`, `-inf` for what is not finite). Returns the number of rows.
 ///

@@ -1,4 +1,4 @@
-//! The weights of a run at some of its steps, so that a recorded run can be asked about its past: one file a step,
+//! The weights of a run at some of its steps, so that a recorded run can be asked about its past: one file per step,
 //! `snapshots/step-00000400-1a2b3c4d.safetensors`, whose name ends with the checksum of its bytes. Other programs, which may
 //! have no fast CRC-32C, leave it out of the name and put a CRC-32 of the values into the header (docs/protocol.md).
 //!

@@ -183,7 +183,7 @@ impl Run {
         Ok(batches)
     }
 
-    /// Held-out loss (nats a token) of variant `i` on what it reads, and the accuracy at the positions that answer a
+    /// Held-out loss (nats per token) of variant `i` on what it reads, and the accuracy at the positions that answer a
     /// question where the corpus has any.
     pub fn evaluate(&mut self, i: usize) -> Result<StepStats, RunError> {
         let model = &self.variants[i].model;

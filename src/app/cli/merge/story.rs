@@ -50,9 +50,9 @@ struct StoryModel {
     name: String,
     file: PathBuf,
     neurons: usize,
-    /// Held-out nats a token, by text.
+    /// Held-out nats per token, by text.
     loss: Vec<f64>,
-    /// Held-out nats a token of translations, by direction.
+    /// Held-out nats per token of translations, by direction.
     translations: BTreeMap<String, f64>,
     /// The continuation that the model wrote after each prompt, by text.
     writes: Vec<String>,

@@ -60,7 +60,7 @@ impl SweepReport {
         self.states.iter().filter_map(|state| Some((state, state.finished()?)))
     }
 
-    /// Every number over the steps, a line a point: the mean over its seeds.
+    /// Every number over the steps, one line per point: the mean over its seeds.
     fn figures(&self) -> Result<Vec<Comparison>, Failure> {
         let sweep = &self.folder.sweep;
         let shown: Vec<_> = self.finished().filter(|(state, _)| state.task.point < MAX_CURVES).collect();

@@ -1,4 +1,4 @@
-//! A number over steps: a line a point, seeds folded to mean and band.
+//! A number over steps: one line per point, seeds folded to mean and band.
 
 use eframe::egui::{Ui, Vec2};
 

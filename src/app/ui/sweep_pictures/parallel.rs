@@ -1,4 +1,4 @@
-//! Parallel coordinates: an upright axis a setting and a number, a line a point. A drag on an axis brushes, a click takes the
+//! Parallel coordinates: an upright axis a setting and a number, one line per point. A drag on an axis brushes, a click takes the
 //! brush away.
 
 use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};

@@ -1,4 +1,4 @@
-//! A number against one setting: a dot a seed, and the line of means.
+//! A number against one setting: one dot per seed, and the line of means.
 
 use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
 

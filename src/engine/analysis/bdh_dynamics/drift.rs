@@ -79,7 +79,7 @@ impl Drift {
         }
     }
 
-    /// A row of state (one value a column) after a token, in place: s U.
+    /// A row of state (one value per column) after a token, in place: s U.
     pub fn row<N: Number>(&self, row: &mut [N]) {
         let mut pairs = row.chunks_exact_mut(2);
         let mut j = 0;

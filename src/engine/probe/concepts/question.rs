@@ -160,7 +160,7 @@ impl ConceptQuestion {
         Some(question)
     }
 
-    /// The question of two lists, one sentence a line; every second one confirms. A line may name its language
+    /// The question of two lists, one sentence per line; every second one confirms. A line may name its language
     /// as the corpus does (`<F:en>...`).
     ///
     /// # Errors

@@ -42,7 +42,7 @@ pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttent
 
 type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
 
-/// Tables by length, neurons a head and the address of the table of frequencies, which is stored too so that no other
+/// Tables by length, neurons per head and the address of the table of frequencies, which is stored too so that no other
 /// can lie there.
 type TableCache = HashMap<(usize, usize, usize), (RopeTable, Option<Arc<[f32]>>)>;
 

@@ -72,7 +72,7 @@ pub struct Checks {
     chart: ChartState,
 }
 
-/// Error, bound and error over bound of a check, one entry a token (of Claim 3: wires, prods).
+/// Error, bound and error over bound of a check, one entry per token (of Claim 3: wires, prods).
 struct Differences {
     error: Vec<f64>,
     bound: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Everything that a run has logged and no other view is made for: a panel a channel, drawn by what its data are.
+//! Everything that a run has logged and no other view is made for: one panel per channel, drawn by what its data are.
 
 mod content;
 mod csv;

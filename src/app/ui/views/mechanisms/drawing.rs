@@ -1,4 +1,4 @@
-//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before.
+//! The drawing of a staircase: one column per step, a tread at what it reaches, a riser from the one before.
 
 use eframe::egui::{Galley, Stroke};
 

@@ -21,7 +21,7 @@ pub struct Stepping {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learned {
     pub force: Force,
-    /// The starts, one a token.
+    /// The starts, one per token.
     pub starts: Vec<PhasePoint>,
     /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,

@@ -46,7 +46,7 @@ pub struct Mark {
     pub seconds: f64,
     /// 1e9 floating-point operations; NaN where they are not counted.
     pub gflop: f64,
-    /// Mean over seeds, nats a token.
+    /// Mean over seeds, nats per token.
     pub loss: f64,
     pub sd: f64,
 }

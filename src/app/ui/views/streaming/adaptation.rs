@@ -1,4 +1,4 @@
-//! Gain on a foreign text that models learn from, against what they forget of their own: a line a variant, a dot
+//! Gain on a foreign text that models learn from, against what they forget of their own: one line per variant, a dot
 //! a rate.
 
 use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};

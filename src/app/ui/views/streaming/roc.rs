@@ -1,4 +1,4 @@
-//! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance.
+//! Areas under ROC curves as marks with their intervals, one row per text, and the level of chance.
 
 use eframe::egui::Stroke;
 

@@ -93,7 +93,7 @@ impl Lengths {
 /// The measurement of each of the four models, if it has been made.
 type Measurements<'a> = [Option<&'a TextLosses>; 4];
 
-/// The held-out loss of one model on one text, nats a token.
+/// The held-out loss of one model on one text, nats per token.
 fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
     all[model]?.texts.get(text).map(|t| t.loss)
 }

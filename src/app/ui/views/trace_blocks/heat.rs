@@ -1,4 +1,4 @@
-//! Three traces of a block as maps over the same tokens: a row a channel, a column a token.
+//! Three traces of a block as maps over the same tokens: one row per channel, one column per token.
 
 use eframe::egui::Stroke;
 

@@ -46,7 +46,7 @@ impl UnitUsage {
         chart
     }
 
-    /// The share of units that were never kept, over training: a line a variant and block.
+    /// The share of units that were never kept, over training: one line per variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
         let mut chart = cx.over_training("unused units", y).empty(cx.why_nothing::<Measured>(

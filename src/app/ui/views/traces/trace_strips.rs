@@ -122,7 +122,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     }
 }
 
-/// Draws a trace: a bar a word, as high as its retained share.
+/// Draws a trace: one bar per word, as high as its retained share.
 fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + 8.0;

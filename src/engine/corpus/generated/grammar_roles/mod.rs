@@ -16,7 +16,7 @@ use super::{Generated, Recipe};
 use words::ROLE_WORDS;
 pub use words::{Vocabulary, WordClass, words};
 
-/// Corpus `grammar_roles`: both vocabularies in turn, a sentence a line.
+/// Corpus `grammar_roles`: both vocabularies in turn, one sentence per line.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "grammar_roles",
     title: "Grammatical roles",
@@ -179,7 +179,7 @@ impl Grammar {
     }
 }
 
-/// At least `size` bytes of sentences, one a line.
+/// At least `size` bytes of sentences, one per line.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let (all, grammar) = (words(), Grammar::default());
     let mut text = String::with_capacity(size + 128);

@@ -102,7 +102,7 @@ impl Extent {
     }
 }
 
-/// At least `size` bytes of aligned pairs, one a line.
+/// At least `size` bytes of aligned pairs, one per line.
 pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String {
     let extent = extent.clamped();
     between(rng, size, &extent, &extent.languages())

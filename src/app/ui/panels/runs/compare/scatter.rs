@@ -1,4 +1,4 @@
-//! Any two numbers of the compared runs against each other, or a number against a setting: a dot a run.
+//! Any two numbers of the compared runs against each other, or a number against a setting: one dot per run.
 
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{

@@ -125,7 +125,7 @@ fn file_name(m: Measured<'_, AttentionChain>) -> String {
     format!("attention-{}-h{}-step{}.csv", m.path, m.head, m.sample.step)
 }
 
-/// The chain, a row a line; it stays on a first position that sees nothing.
+/// The chain, one row per line; it stays on a first position that sees nothing.
 fn transitions_csv(m: &AttentionChain) -> String {
     let alpha = matrix_csv(m);
     if !m.first_sees_nothing {
@@ -136,7 +136,7 @@ fn transitions_csv(m: &AttentionChain) -> String {
     format!("{}\n{rest}", stays.join(","))
 }
 
-/// alpha, a row a line.
+/// alpha, one row per line.
 fn matrix_csv(m: &AttentionChain) -> String {
     let line = |row: &[f32]| row.iter().map(f32::to_string).collect::<Vec<_>>().join(",") + "\n";
     m.weights.data().chunks(m.weights.cols().max(1)).map(line).collect()

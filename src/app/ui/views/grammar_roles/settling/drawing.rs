@@ -135,7 +135,7 @@ pub(super) fn draw_words(
     }
 }
 
-/// The traces of the lowest level, a column a word that has been read: units from top to bottom.
+/// The traces of the lowest level, one column per word that has been read: units from top to bottom.
 pub(super) fn draw_traces(
     painter: &Painter,
     theme: &Theme,
