@@ -1,6 +1,6 @@
 //! `orrery follow ssh://host/path`: the system's `ssh` hands a script to the other side's `sh`, which starts `orrery stream` there
 //! or, where there is none, writes the same frames with `tail`. What comes is kept in a folder here, which is followed like any
-//! other. After a cut it goes on where the folder ends. No port is opened and nothing is installed.
+//! other. After a cut it continues where the folder ends. No port is opened and nothing is installed.
 
 mod address;
 mod question;

@@ -44,7 +44,7 @@ pub enum Frame {
     Whole { file: String, bytes: u64 },
     /// `bytes` bytes of a log, starting at offset `from`.
     Part { file: String, from: u64, bytes: u64 },
-    /// Another run is in the folder, or the same one was cut: the logs begin anew.
+    /// Another run is in the folder, or the same one was cut: the logs begin again.
     Anew,
     /// All that is there was sent, and nothing was appended since.
     Beat,

@@ -104,7 +104,7 @@ pub struct Graph {
     pub shape_revision: u64,
     /// Where the nodes are at the step `begun`.
     pub start: Arc<Vec<[f32; 2]>>,
-    /// Grows when they are put somewhere anew.
+    /// Grows when they are put somewhere again.
     pub start_revision: u64,
     pub begun: u64,
     /// Step to be seen; without compute shaders only `begun` can be.

@@ -210,7 +210,7 @@ impl Offscreen {
     }
 
     /// The context dies with its picture, its textures with it. The font atlas keeps its id and is
-    /// written anew by the next context.
+    /// written again by the next context.
     fn forget_textures(&self, made: &[egui::TextureId]) {
         let mut renderer = self.state.renderer.write();
         for id in made {

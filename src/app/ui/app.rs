@@ -58,7 +58,7 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
-    /// A run folder that is being opened so that its training goes on.
+    /// A run folder that is being opened so that its training continues.
     pub(super) going_on: Option<PathBuf>,
     /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,

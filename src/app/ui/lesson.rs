@@ -107,7 +107,7 @@ impl LessonState {
         mirror.step > before
     }
 
-    /// Judges the current step by the run, anew when the run has gone on.
+    /// Judges the current step by the run, again when the run has gone on.
     pub fn judge(&mut self, mirror: Option<&Mirror>) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
         let of = JudgedInputs { run: mirror.map(|m| m.run), revision: mirror.map_or(0, |m| m.revision), step: current };

@@ -22,7 +22,7 @@ pub enum Freshness {
     IfMissing,
     /// Asked again so many training steps later, and once training pauses, of the model at that step.
     Steps(u64),
-    /// Asked again whenever the schedule has measured the same channel anew.
+    /// Asked again whenever the schedule has measured the same channel again.
     WithSchedule,
     /// Asked again whenever the answer with this number, which it goes with, was asked for later than itself:
     /// for what belongs to another answer.

@@ -156,7 +156,7 @@ impl Tiling {
         before
     }
 
-    /// Makes the tiles of a view anew, so that its own controls stand as at first.
+    /// Makes the tiles of a view again, so that its own controls stand as at first.
     pub fn renew(&mut self, view: &str) {
         let tiles = &self.tree.tiles;
         self.views.retain(|id, _| tiles.get_pane(id).is_none_or(|pane| pane.view != view));
@@ -223,7 +223,7 @@ impl Tiling {
         all
     }
 
-    /// Numbers all tiles anew when they next have their places.
+    /// Numbers all tiles again when they next have their places.
     pub fn forget_numbers(&mut self) {
         self.numbers.clear();
     }

@@ -68,7 +68,7 @@ impl GrammarRoles {
         (0..self.count(set)).map(|index| self.sentence(set, index)).collect()
     }
 
-    /// The training sentence that comes as number `drawn`: the first pass is in order, every later one shuffled anew.
+    /// The training sentence that comes as number `drawn`: the first pass is in order, every later one shuffled again.
     fn drawn(&self, drawn: u64) -> usize {
         let count = self.train.max(1) as u64;
         match (drawn / count, drawn % count) {

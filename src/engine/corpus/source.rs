@@ -121,7 +121,7 @@ impl Source {
         }
     }
 
-    /// Returns true if it is a text that goes on: not windows made to order.
+    /// Returns true if it is a text that continues: not windows made to order.
     pub fn is_running_text(&self) -> bool {
         !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
     }

@@ -2,7 +2,7 @@
 //! `snapshots/step-00000400-1a2b3c4d.safetensors`, whose name ends with the checksum of its bytes. Other programs, which may
 //! have no fast CRC-32C, leave it out of the name and put a CRC-32 of the values into the header (docs/protocol.md).
 //!
-//! They serve looking back and nothing else: a run goes on from a checkpoint, never from these. So they are not
+//! They serve looking back and nothing else: a run continues from a checkpoint, never from these. So they are not
 //! forced to the disk, and one that is damaged or missing is passed over.
 
 use std::{
@@ -143,7 +143,7 @@ pub fn remove(run: &Path, path: &Path) {
     let _ = files::remove_file_inside(run, Path::new(SNAPSHOTS).join(path.file_name().unwrap_or_default()));
 }
 
-/// Removes the weights of every step after this one: a run that goes on from it has not been there.
+/// Removes the weights of every step after this one: a run that continues from it has not been there.
 pub(super) fn remove_after(run: &Path, step: Option<u64>) {
     list(run).into_iter().filter(|(at, _)| step.is_none_or(|s| *at > s)).for_each(|(_, path)| remove(run, &path));
 }

@@ -51,7 +51,7 @@ pub enum RunError {
     /// The plan asks for what this machine or these texts cannot give.
     #[error("{0}")]
     Plan(String),
-    /// A setting, question or checkpoint does not fit the run, which goes on as it was.
+    /// A setting, question or checkpoint does not fit the run, which continues as it was.
     #[error("{0}")]
     Refused(String),
     /// The loss or the gradient is no number any more.

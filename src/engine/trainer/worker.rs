@@ -446,7 +446,7 @@ impl Worker {
         self.listeners.check()
     }
 
-    /// A scheduled question. A probe that fails is a notice; the run goes on.
+    /// A scheduled question. A probe that fails is a notice; the run continues.
     fn measure(&mut self, i: usize, probe: &str, args: &Args) {
         match guard(|| self.run.ask(i, probe, args)) {
             Ok(samples) => samples.into_iter().for_each(|s| self.listeners.emit(Event::Sample(s))),

@@ -147,7 +147,7 @@ fn finish(row: &mut RunRow, runs: &Path) {
     }
 }
 
-/// Another program's run has no lock: as long as its logs have changed of late, it may go on.
+/// Another program's run has no lock: as long as its logs have changed recently, it may continue.
 fn may_be_written(row: &RunRow) -> bool {
     const LATE: Duration = Duration::from_secs(120);
     row.lab == FOREIGN && store::last_change(&row.path).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE)

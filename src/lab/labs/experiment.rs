@@ -98,7 +98,7 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
     ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }
 
-/// The interval between two askings of a probe, and the setting that changes it while a run goes on.
+/// The interval between two askings of a probe, and the setting that changes it while a run continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     key: &'static str,

@@ -30,7 +30,7 @@ use crate::{
     telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
 
-/// Looks after which a run that may go on is said to be followed; one that is just ending is not.
+/// Looks after which a run that may continue is said to be followed; one that is just ending is not.
 const POLLS_BEFORE_NOTICE: u32 = 4;
 
 /// The number of events that are sent at a time.

@@ -47,7 +47,7 @@ fn is_about(page: &Page, interrupted: &PastRun) -> bool {
     is_calm && page.recorded_folder().as_ref() != Some(&interrupted.folder)
 }
 
-/// An earlier run was cut off: it can go on from its last checkpoint, or be looked at.
+/// An earlier run was cut off: it can continue from its last checkpoint, or be looked at.
 fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     let Some(end) = &run.interruption else { return };
     let name = run.folder.file_name().unwrap_or_default().to_string_lossy();

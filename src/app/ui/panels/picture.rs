@@ -1,4 +1,4 @@
-//! Pictures in progress: a view drawn anew off screen, or the window cut to a rectangle, as PNG bytes. Painting,
+//! Pictures in progress: a view drawn again off screen, or the window cut to a rectangle, as PNG bytes. Painting,
 //! cutting and encoding run on threads of their own.
 
 use std::sync::Mutex;

@@ -430,7 +430,7 @@ pub struct ChartState {
     /// Shown range of x and of y in values; `None` fits the data.
     pub zoom_x: Option<[f64; 2]>,
     pub zoom_y: Option<[f64; 2]>,
-    /// The y axis' range, held while the run goes on.
+    /// The y axis' range, held while the run continues.
     pub fixed_y: Option<[f64; 2]>,
     /// Names of lines that were switched off in the legend.
     pub hidden: BTreeSet<String>,

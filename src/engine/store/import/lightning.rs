@@ -33,7 +33,7 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
         return Err(ReadError::Other("its first line is longer than 1 MiB".to_owned()));
     }
     file.seek(SeekFrom::Start(0))?;
-    // the inner limit begins anew with every row
+    // the inner limit begins again with every row
     let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE).take(MAX_ROW));
     let columns = table.byte_headers().map_err(io::Error::from)?;
     if columns.len() > MAX_COLUMNS {

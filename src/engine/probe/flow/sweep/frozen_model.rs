@@ -16,7 +16,7 @@ pub struct FrozenModel {
     pub weights: Box<dyn Trainable>,
 }
 
-/// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins anew.
+/// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins again.
 static FROZEN_MODELS: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
 /// The limit allows as many as there may be variants and kinds under way: frozen models are as large as the trained
 /// ones.

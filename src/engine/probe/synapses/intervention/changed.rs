@@ -120,7 +120,7 @@ pub(in crate::probe) fn continuation(
     Ok(ForwardPass::run(model, ids, None, length, device, progress)?.continuation)
 }
 
-/// Log-probabilities `(B, T, V)` of rows that begin anew, each padded at its end to the longest.
+/// Log-probabilities `(B, T, V)` of rows that begin again, each padded at its end to the longest.
 pub(in crate::probe) fn read_rows(
     model: &dyn SynapseModel,
     rows: &[&[u32]],
