@@ -147,7 +147,7 @@ pub struct Schedule {
 /// The first step goes so much of the picture's radius at most, the last so much of the first.
 const HOT: f32 = 0.2;
 const COLD: f32 = 1e-3;
-/// Shares of the way between which springs loosen.
+/// Springs loosen between these shares of the way.
 const LOOSENING: (f32, f32) = (0.4, 0.6);
 /// Shares of the cooling that are left out when a hand moved a node, and when the graph changed.
 const NUDGED: f32 = 0.6;

@@ -35,7 +35,7 @@ use crate::{
 const MAX_QUESTION: usize = 64 << 10;
 /// Bytes of an answer, and of the tensors beside it.
 pub const MAX_ANSWER: u64 = 64 << 20;
-/// Bytes of the names and shapes of those tensors: each takes twenty times its text until it is shown.
+/// The limit for the names and shapes of those tensors: parsed, they take twenty times the memory of their text.
 const MAX_HEADER: u64 = 1 << 20;
 /// Bytes of memory that a value of them takes on its way to JSON: as its number, in bytes that grow, and as text.
 const MAX_VALUE_MEMORY: u64 = 24;

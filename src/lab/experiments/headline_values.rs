@@ -114,7 +114,7 @@ pub struct HeadlineReader {
     headlines: &'static [Headline],
     variants: Vec<VariantInfo>,
     scalars: Newest<f64>,
-    /// Numbers by place, for every measured headline by its place in the list.
+    /// The last step and numbers of every measured headline, keyed by its index in the list and by variant.
     measured: HashMap<(usize, usize), (u64, Numbers)>,
 }
 

@@ -101,7 +101,7 @@ pub struct Check {
     pub above: Option<f64>,
     pub below: Option<f64>,
     pub apart: Option<f64>,
-    /// Judged by the value at this step.
+    /// The step whose value decides the check.
     pub at: Option<u64>,
     /// Judged by the first step at which it holds, up to this one.
     pub by: Option<u64>,

@@ -69,7 +69,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
         followed.begin();
     }
     let mut looks = 0;
-    while followed.goes_on() {
+    while followed.may_grow() {
         // its models are with the program that trains them, which is asked over the folder
         match commands.recv_timeout(POLL) {
             Err(RecvTimeoutError::Disconnected) => return Ok(FollowOutcome::Left),
@@ -144,7 +144,7 @@ impl<'a> Followed<'a> {
     }
 
     /// True while more may be appended.
-    fn goes_on(&self) -> bool {
+    fn may_grow(&self) -> bool {
         let is_written =
             || !self.reader.has_ended() && (self.options.is_followed || store::is_being_written(self.folder));
         !self.is_whole && (self.is_foreign || is_written())

@@ -144,7 +144,7 @@ fn bounds(clipped: &ClippedShape, pixels_per_point: f32) -> Rect {
 struct Comparison<'a> {
     new: &'a [ClippedShape],
     old: &'a [ClippedShape],
-    /// By shape of the new frame: the one of the earlier frame that it was last compared with, and whether they are equal.
+    /// For each shape of the new frame, the old one that it was last compared with, and true if they are equal.
     known: Vec<Option<(u32, bool)>>,
 }
 

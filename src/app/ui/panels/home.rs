@@ -40,7 +40,7 @@ impl PastRuns {
     }
 
     /// Notes that an interrupted run was resumed.
-    pub fn goes_on(&mut self, folder: &Path) {
+    pub fn mark_resumed(&mut self, folder: &Path) {
         self.runs.iter_mut().filter(|r| r.folder == folder).for_each(|r| r.interruption = None);
     }
 }

@@ -199,7 +199,7 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
     clicked
 }
 
-/// Width of the words that stand for those without room.
+/// Width of the note that stands for the figures without room.
 const MORE_WIDTH: f32 = 40.0;
 
 /// The number of figures of these widths that fit, the first in any case; if not all do, the words for the rest fit too.

@@ -26,7 +26,7 @@ const AVERAGED_STEPS: usize = 256;
 pub struct MultiscaleError {
     /// The ratio eps of the two timescales.
     pub epsilon: f64,
-    /// The averaged system, with x at rest.
+    /// The value for the averaged system, with x at rest.
     pub averaged: f64,
     /// Lie splitting, by the numbers of steps of [`SPLITTING_STEPS`].
     pub splitting: [f64; 2],

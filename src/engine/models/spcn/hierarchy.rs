@@ -132,7 +132,7 @@ pub struct LevelState {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     pub levels: Vec<LevelState>,
-    /// u, the drive of a level, of the widest one.
+    /// u, the drive of a level; it has the size of the widest one.
     drive: Vec<f32>,
     keys: Vec<u32>,
     scores: Vec<(f32, usize)>,

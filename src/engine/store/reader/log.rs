@@ -152,7 +152,7 @@ impl LogFile {
         Self::new(Path::new(""), kind, Lines::new(Some(Box::new(Cursor::new(bytes))), false))
     }
 
-    /// A log that is not read.
+    /// A log of which nothing will be read.
     pub fn unread(folder: &Path, kind: LogKind) -> Self {
         Self::new(folder, kind, Lines::new(None, false))
     }

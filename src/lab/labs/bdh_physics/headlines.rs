@@ -75,7 +75,7 @@ fn shares(m: &BdhDynamicsChecks) -> Vec<(&'static str, f64)> {
     by_token.chain([("wires", m.wires.share), ("prods", m.prods.share)]).collect()
 }
 
-/// NaN if any is: a check that is not a number does not pass.
+/// The largest value; NaN if any is NaN, since a check without a number does not pass.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }

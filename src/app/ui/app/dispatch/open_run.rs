@@ -56,7 +56,7 @@ fn resume_training(app: &mut App) {
     let is_sought = |going_on: &mut PathBuf| run.replayed_folder() == Some(going_on.as_path());
     let Some(folder) = app.going_on.take_if(is_sought) else { return };
     let outcome = run.train(Command::Run);
-    app.past_runs.goes_on(&folder);
+    app.past_runs.mark_resumed(&folder);
     app.warn_of(outcome);
 }
 

@@ -283,7 +283,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     });
 }
 
-/// One row per line of the chart, and one row per run that has none: its value at the step, and what differs.
+/// A table with one row per line of the chart and per run without one: its value at the step, and what differs.
 fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     let theme = shell.theme;
     let title = page.figure().map_or_else(String::new, |f| f.title.clone());

@@ -110,7 +110,7 @@ pub fn pick(
     found.min_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2))).map(|(i, ..)| i)
 }
 
-/// Points beside a disc that still hit it.
+/// The distance beside a disc at which the pointer still hits it, points.
 const HIT_MARGIN: f32 = 5.0;
 
 #[cfg(test)]

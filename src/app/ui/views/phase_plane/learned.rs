@@ -27,7 +27,7 @@ pub struct Learned {
     pub ends: Vec<PhasePoint>,
     /// The model's own integrator, step and number of steps.
     pub own: Stepping,
-    /// By token, the distance of the model's end from that of the same steps in f64; `None` where either overflows.
+    /// For each token, the distance of the model's end from that of the same steps in f64; `None` if either overflows.
     pub off: Vec<Option<f64>>,
 }
 

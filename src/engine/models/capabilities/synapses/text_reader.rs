@@ -38,7 +38,7 @@ pub fn longest_at_once(shape: &SynapseShape) -> usize {
     (ACTIVATIONS / shape.neurons.max(1)).min(LONGEST_AT_ONCE)
 }
 
-/// Tokens that were read at once.
+/// Tokens that were read in one call.
 pub struct ReadTokens<'t> {
     /// Position of the first of them in the text.
     pub from: usize,
