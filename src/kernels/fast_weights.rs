@@ -59,7 +59,7 @@ kernel! {
             for ((v, gated), e) in state.variance.iter_mut().zip(&mut gated).zip(&*e) {
                 *v += rule.follow * (e * e - *v);
                 let precision = 1.0 / (*v + rule.min_variance);
-                // unlike `f32::min`, this keeps what is no number
+                // unlike `f32::min`, this keeps what is not a number
                 let precision = if precision > rule.max_precision { rule.max_precision } else { precision };
                 sum += 1.0 / precision;
                 *gated = rule.rate * precision * e;

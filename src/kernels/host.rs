@@ -28,7 +28,7 @@ pub fn scalar(t: &Tensor) -> Result<f64> {
     t.flatten_all()?.get(0)?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_scalar()
 }
 
-/// The same values and type in host memory, row-major: what a file writer needs. Exact bits.
+/// Copies a tensor to host memory, row-major, with its type and exact bits, for a file writer.
 pub fn to_cpu(t: &Tensor) -> Result<Tensor> {
     t.detach().to_device(&Device::Cpu)?.contiguous()
 }

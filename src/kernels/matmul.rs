@@ -43,12 +43,12 @@ const MIN_PACKED_ROWS: usize = 8;
 impl<'a> LinearWeight<'a> {
     /// The weight, stored as suits products with `rows` rows over all calls.
     pub fn new(w: View<'a>, bias: Option<&'a [f32]>, rows: usize) -> Self {
-        const FEW: usize = 64;
-        let unpacked = rows == 1 || rows <= FEW && w.steps()[0] == 1 && w.steps()[1] > 1;
+        const FEW_ROWS: usize = 64;
+        let unpacked = rows == 1 || rows <= FEW_ROWS && w.steps()[0] == 1 && w.steps()[1] > 1;
         Self { stored: if unpacked { Stored::Unpacked(w) } else { Stored::Packed(Packed::new(w)) }, bias }
     }
 
-    /// The same product with a packed weight.
+    /// The product with a weight that is packed already.
     pub fn from_packed(w: &'a Packed, bias: Option<&'a [f32]>) -> Self {
         Self { stored: Stored::Borrowed(w), bias }
     }

@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         self.data
     }
 
-    /// One value.
+    /// The value at a row and column.
     ///
     /// # Panics
     /// If there is no such row or column.
@@ -117,7 +117,7 @@ impl Panel<'_> {
         (0..self.rows).for_each(|r| self.row(r).fill(0.0));
     }
 
-    /// One row.
+    /// The row with index `r`.
     ///
     /// # Panics
     /// If it has fewer rows.

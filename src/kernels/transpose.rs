@@ -37,14 +37,14 @@ impl Transpose<'_> {
         match arch {
             #[cfg(target_arch = "x86_64")]
             Arch::V3(simd) => simd.vectorize(x86::Shuffled { all: self, avx: simd.avx }),
-            // of squares of sixteen the compiler makes for AVX-512 what takes four times as long
+            // the compiler's AVX-512 code for 16 x 16 squares takes four times as long
             #[cfg(target_arch = "x86_64")]
             Arch::V4(simd) => simd.vectorize(x86::Shuffled { all: self, avx: simd.avx }),
             arch => arch.dispatch(self),
         }
     }
 
-    /// In squares, and the rest value by value.
+    /// Transposes in squares, and the rest value by value.
     #[inline(always)]
     fn by_squares<Q: Square>(self, square: Q) {
         let side = Q::SIDE;

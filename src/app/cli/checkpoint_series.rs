@@ -31,7 +31,7 @@ const STEP_KEYS: [&str; 9] =
 /// No more are taken: each is copied into the run.
 const MAX_CHECKPOINTS: usize = 500;
 
-/// What is named as a checkpoint and can be none: a pipe, a device, a socket, a folder, a link that leads nowhere.
+/// Paths named as checkpoints that are not files: pipes, devices, sockets, folders and broken links.
 fn left_out(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = named_as_checkpoints(folder).filter(|path| !path.is_file()).collect();
     paths.sort();
@@ -46,7 +46,7 @@ fn step_of(path: &Path) -> Option<u64> {
 
 /// The value of each of [`STEP_KEYS`] in a file; none for a file that cannot be read, which is reported when it is
 /// opened.
-fn said_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
+fn recorded_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
     let Ok(file) = Weights::open(path) else { return Default::default() };
     let metadata: Vec<(&str, &str)> = file.metadata().collect();
     STEP_KEYS.map(|key| {
@@ -60,7 +60,7 @@ fn said_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
 
 /// The first key whose values differ between the files, with the step of each file.
 fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
-    let said: Vec<_> = paths.iter().map(|path| said_steps(path)).collect();
+    let said: Vec<_> = paths.iter().map(|path| recorded_steps(path)).collect();
     STEP_KEYS.iter().enumerate().find_map(|(place, key)| {
         let steps = said.iter().map(|said| said[place]).collect::<Option<Vec<u64>>>()?;
         let distinct: BTreeSet<u64> = steps.iter().copied().collect();

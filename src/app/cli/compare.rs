@@ -198,7 +198,7 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
     figures
 }
 
-/// Every number over the steps of runs of which each is of a point, with its name: a line a point, over its seeds.
+/// Every number over the steps of runs of which each is of a point, with its name: one line per point, over its seeds.
 ///
 /// # Errors
 /// If a run cannot be read.
@@ -216,7 +216,7 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
     }
     figures.iter_mut().for_each(Comparison::fold);
     for line in figures.iter_mut().flat_map(|f| &mut f.lines) {
-        // a point has one colour, whatever else was measured
+        // all lines of a point have one colour, whichever numbers were measured
         line.place = line.like;
         if let Some(i) = line.runs.first() {
             line.name.clone_from(&names[*i]);
@@ -250,7 +250,7 @@ pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
     })
 }
 
-/// The same runs read whole, with the views that have something to show.
+/// Reads the whole runs in `folders`, with the views that have data to show.
 pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
     let rows: Vec<RunRow> =
         folders.iter().map(|f| run_rows::row_of(f)).collect::<Result<_, _>>().map_err(Failure::wrong)?;

@@ -75,8 +75,8 @@ struct Searched {
     name: String,
     seed: u64,
     loss: f64,
-    /// In which share of sentences it expects what belongs to the noun's class: in known frames, in new ones.
-    /// `None` in a rehearsal.
+    /// The shares of sentences, in known frames and in new ones, where the model expects a continuation of the noun's
+    /// class. `None` in a rehearsal.
     knows: Option<[f64; 2]>,
 }
 
@@ -148,7 +148,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         results.push(of_model);
         let class = PRESETS.iter().find(|p| p.0 == id).map_or(Class::Currency, |p| p.1);
         let knows = match args.rehearse {
-            // It is asked on sentences that confirm.
+            // A rehearsal leaves the confirming sentences unread.
             true => None,
             false => Some(concepts::knows(model, run.corpus(), class, &run.device).map_err(wrong)?),
         };

@@ -52,8 +52,8 @@ pub struct ContextArgs {
 /// Ids that are handed on at once.
 const PIECE: usize = 1 << 16;
 /// Characters of a passage on a line of the terminal, before its token and after.
-const BEFORE: usize = 44;
-const AFTER: usize = 20;
+const CHARS_BEFORE: usize = 44;
+const CHARS_AFTER: usize = 20;
 
 pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     args.read.check_table(args.csv.as_deref())?;
@@ -155,10 +155,10 @@ fn print(m: &TopContexts) -> Result<(), Failure> {
 /// A passage with its token between bars, in as much as a line holds.
 fn line(c: &TopContext) -> String {
     let before: String = c.tokens[..c.token].concat();
-    let skipped = before.chars().count().saturating_sub(BEFORE);
+    let skipped = before.chars().count().saturating_sub(CHARS_BEFORE);
     let before: String = before.chars().skip(skipped).collect();
-    let after: String = c.tokens[c.token + 1..].concat().chars().take(AFTER).collect();
-    format!("{before:>BEFORE$}|{}|{after}", c.tokens[c.token])
+    let after: String = c.tokens[c.token + 1..].concat().chars().take(CHARS_AFTER).collect();
+    format!("{before:>CHARS_BEFORE$}|{}|{after}", c.tokens[c.token])
 }
 
 fn table(m: &TopContexts) -> Table {

@@ -1,4 +1,4 @@
-//! The one place that decides whether a recorded run may go on, and from where. A run goes on exactly or not
+//! The one place that decides whether a recorded run may continue, and from where. A run continues exactly or not
 //! at all: the same settings, the same files, a checkpoint that is whole, and a record without a hole.
 
 use super::{
@@ -13,10 +13,10 @@ use crate::{
     trainer::{Plan, RunError, inputs},
 };
 
-/// A run that may go on.
+/// A run that may continue.
 pub struct Continuation {
     pub plan: Plan,
-    /// Where it goes on; without a checkpoint at step 0.
+    /// The checkpoint that the run continues from; `None` starts at step 0.
     pub from: Option<Checkpoint>,
     /// Notices for the person, in words.
     pub notices: Vec<String>,

@@ -6,7 +6,7 @@ use crate::{
     store::{Damage, export::Record},
 };
 
-/// The wish for what can be read of a record that is damaged.
+/// The option to write the readable part of a damaged record.
 #[derive(Args, Clone, Copy)]
 pub struct PartialArgs {
     /// Of a record that is damaged, write what can be read, and say what is missing
@@ -14,15 +14,15 @@ pub struct PartialArgs {
     pub partial: bool,
 }
 
-/// Says what of a run is lost, if anything is.
+/// Reports the lost parts of a run, if there are any.
 pub fn tell(run: &Path, damage: &Damage) {
     if !damage.is_empty() {
         notice!("{}: {damage}", run.display());
     }
 }
 
-/// Says what of the runs of a table is lost.
-pub fn tell_of_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
+/// Reports the lost parts of the runs of a table.
+pub fn report_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
     rows.for_each(|row| tell(&row.path, &Damage(row.damage.clone())));
 }
 

@@ -28,11 +28,11 @@ impl Failure {
 
     /// The reader of the output has left; nothing is said, as other commands do.
     pub fn reader_left() -> Self {
-        Self::said(READER_LEFT)
+        Self::reported(READER_LEFT)
     }
 
-    /// A failure that has been told already.
-    pub fn said(code: u8) -> Self {
+    /// A failure that was reported already.
+    pub fn reported(code: u8) -> Self {
         Self { words: String::new(), code, source: None }
     }
 
@@ -40,7 +40,7 @@ impl Failure {
         Self { words: words.into(), code: INTERRUPTED, source: None }
     }
 
-    /// With these words at its end, where they help.
+    /// Appends `words` to the message if `helps`.
     pub fn with(self, words: String, helps: bool) -> Self {
         if helps { Self { words: self.words + &words, ..self } } else { self }
     }

@@ -19,7 +19,7 @@ pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String
     let mut checked = CheckedFile::default();
     match file.kind {
         FileKind::Matrix => {
-            // which of both its numbers are is a setting of its own
+            // another setting says whether the numbers are rates or probabilities, so both are tried
             let rates = read_matrix(path, MatrixKind::Rates);
             let matrix = rates.or_else(|e| read_matrix(path, MatrixKind::Transitions).map_err(|_| e));
             checked.states = Some(matrix.map_err(words)?.len());
@@ -64,7 +64,7 @@ fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
     texts.iter().try_for_each(CorpusSpec::check_file).map_err(words)
 }
 
-/// What a run of the settings with the file would read of it.
+/// The texts that a run with these settings would read from the file.
 fn texts_with(file: &ChosenFile, settings: &Config) -> Result<Vec<CorpusSpec>, ConfigError> {
     let lab = labs::known(labs::LABS, file.lab)?;
     let mut settings = settings.clone();

@@ -101,7 +101,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         return Err(Failure::usage(words));
     };
     let tokenizers = args.trained.fitting(&checkpoint, args.prompt.as_bytes())?;
-    // a file that is given is meant, and stands after bytes
+    // a file given by the user comes last and is preferred to bytes
     let Some(tokenizer) = tokenizers.last() else { return Err(Failure::usage("no tokens fit the model")) };
     notice!("{}", trained::described(&checkpoint, layers));
     notice!("tokens: {}", tokenizer.label());

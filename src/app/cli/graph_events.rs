@@ -25,7 +25,7 @@ use crate::{
 pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
 pub const MAX_BYTES: u64 = 1 << 30;
-/// A graph takes at most so many times the bytes of its file.
+/// A graph takes at most this many times the bytes of its file.
 const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
 const MAX_SEARCHED: usize = 2_000_000;

@@ -50,7 +50,7 @@ pub struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// To go on with a run as far as it was to go, without figures.
+    /// Arguments that resume a run to its planned last step, without figures.
     pub fn without_figures(run: PathBuf) -> Self {
         Self { run, steps: None, no_figures: true, insist_memory: false }
     }
@@ -88,7 +88,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    let wishes = RunWishes { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
+    let wishes = RunOptions { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
     train(lab, &config, &args.set.out, wishes).map(|_| ())
 }
 
@@ -102,7 +102,7 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
 
 /// Wishes for a run besides its settings.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RunWishes {
+pub struct RunOptions {
     pub with_figures: bool,
     /// Begin although the estimate is that memory does not suffice.
     pub insist_memory: bool,
@@ -119,7 +119,7 @@ struct EndAt {
 impl Sink for EndAt {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         if matches!(event, Event::Step(stats) if stats.step >= self.step) {
-            // it is heard before the next step; one such command is enough
+            // the worker reads the command before the next step; one is enough
             let _ = self.commands.try_send(Command::Stop);
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Sink for EndAt {
 }
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
-pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Result<PathBuf, Failure> {
+pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunOptions) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
     if let Some(step) = wishes.until.filter(|step| *step > plan.steps) {
@@ -138,7 +138,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
     }
-    tell_memory(&plan, wishes.insist_memory)?;
+    check_memory_need(&plan, wishes.insist_memory)?;
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
     let options = DriveOptions {
@@ -160,7 +160,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
 ///
 /// # Errors
 /// If the machine has less, unless one insists.
-fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
+fn check_memory_need(plan: &Plan, insists: bool) -> Result<(), Failure> {
     let estimate = trainer::check_plan_memory(plan, insists)
         .map_err(|e| Failure::run(format!("{e}. --insist-memory starts it anyway; the system may end it")))?;
     notice!("it will hold about {} of memory", size(estimate.bytes()));
@@ -171,7 +171,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     store::check_folder(&args.run).map_err(Failure::wrong)?;
     figures::check_folder(&args.run)?;
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
-    tell_memory(&plan, args.insist_memory)?;
+    check_memory_need(&plan, args.insist_memory)?;
     notices.iter().for_each(|n| notice!("warning: {n}"));
     match &from {
         Some(c) => notice!("going on from step {} of {}", c.step, plan.steps),

@@ -93,20 +93,20 @@ impl DesktopHost {
         Self { claims: Arc::new(WindowClaims::from_folder(folder)), ..self }
     }
 
-    /// Works like [`Self::aside`], for work that may fail or have nothing to deliver.
-    fn try_aside<D: Into<Option<Delivery>>, E: Display>(&self, work: impl FnOnce() -> Result<D, E> + Send + 'static) {
-        self.aside_quietly(move || match work() {
+    /// Works like [`Self::spawn_work`], for work that may fail or have nothing to deliver.
+    fn try_spawn<D: Into<Option<Delivery>>, E: Display>(&self, work: impl FnOnce() -> Result<D, E> + Send + 'static) {
+        self.spawn_optional(move || match work() {
             Ok(delivery) => delivery.into(),
             Err(e) => Some(Delivery::Failed { what: e.to_string() }),
         });
     }
 
     /// Does `work` on another thread and delivers what comes of it.
-    fn aside(&self, work: impl FnOnce() -> Delivery + Send + 'static) {
-        self.aside_quietly(|| Some(work()));
+    fn spawn_work(&self, work: impl FnOnce() -> Delivery + Send + 'static) {
+        self.spawn_optional(|| Some(work()));
     }
 
-    fn aside_quietly(&self, work: impl FnOnce() -> Option<Delivery> + Send + 'static) {
+    fn spawn_optional(&self, work: impl FnOnce() -> Option<Delivery> + Send + 'static) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let spawned = spawn("host", move || {
             if let Some(delivery) = work() {
@@ -186,7 +186,7 @@ impl Host for DesktopHost {
     }
 
     fn pick(&mut self, dialog: DialogKind) {
-        self.aside(move || {
+        self.spawn_work(move || {
             let chooser = |title: &str| rfd::FileDialog::new().set_title(title);
             let pick = |title: &str, kind: &str, endings: &[&str]| chooser(title).add_filter(kind, endings).pick_file();
             let path = match &dialog {
@@ -207,11 +207,11 @@ impl Host for DesktopHost {
     }
 
     fn read_text(&mut self, path: PathBuf) {
-        self.try_aside(move || read_config(&path));
+        self.try_spawn(move || read_config(&path));
     }
 
     fn identify(&mut self, path: PathBuf) {
-        self.try_aside(move || -> Result<_, String> {
+        self.try_spawn(move || -> Result<_, String> {
             let is_json = output::has_ending(&path, "json");
             let content = match path.is_dir() {
                 true => FileContent::Folder,
@@ -225,12 +225,12 @@ impl Host for DesktopHost {
 
     fn check_file(&mut self, file: &ChosenFile, settings: &Config) -> bool {
         let (file, settings) = (file.clone(), settings.clone());
-        self.aside(move || Delivery::Checked { read: file_check::check(&file, &settings), file });
+        self.spawn_work(move || Delivery::Checked { read: file_check::check(&file, &settings), file });
         true
     }
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
-        self.try_aside(move || -> Result<_, Failure> {
+        self.try_spawn(move || -> Result<_, Failure> {
             path.parent().map_or(Ok(()), output::make_folder)?;
             output::write(&path, &bytes, &[])?;
             Ok(Delivery::Saved { path })
@@ -243,12 +243,12 @@ impl Host for DesktopHost {
 
     fn list_runs(&mut self) {
         let out = self.out.clone();
-        self.try_aside(move || store::list(&out).map(|found| Delivery::Runs(past_runs(found))));
+        self.try_spawn(move || store::list(&out).map(|found| Delivery::Runs(past_runs(found))));
     }
 
     fn list_run_table(&mut self) {
         let (out, sender, wake) = (self.out.clone(), self.sender.clone(), Arc::clone(&self.wake));
-        self.try_aside(move || {
+        self.try_spawn(move || {
             let early = |rows: &[RunRow]| {
                 let _ = sender.send(Delivery::RunTable { rows: rows.to_vec(), whole: false });
                 wake();
@@ -259,16 +259,16 @@ impl Host for DesktopHost {
     }
 
     fn compare_runs(&mut self, runs: Vec<PathBuf>) {
-        self.aside(move || Delivery::Compared(compare::compared(&runs).map(Box::new)));
+        self.spawn_work(move || Delivery::Compared(compare::compared(&runs).map(Box::new)));
     }
 
     fn replay_runs(&mut self, runs: Vec<PathBuf>) {
-        self.aside(move || Delivery::Replayed(compare::replayed(&runs).map(Arc::new).map_err(|e| e.words)));
+        self.spawn_work(move || Delivery::Replayed(compare::replayed(&runs).map(Arc::new).map_err(|e| e.words)));
     }
 
     fn find_run(&mut self, link: &Permalink) -> bool {
         let (out, link) = (self.out.clone(), Box::new(link.clone()));
-        self.try_aside(move || {
+        self.try_spawn(move || {
             run_rows::list(&out, |_| {}).map(|listing| Delivery::Found { run: run_of(&link, &listing.rows), link })
         });
         true
@@ -276,22 +276,22 @@ impl Host for DesktopHost {
 
     fn list_sweeps(&mut self) {
         let out = self.out.clone();
-        self.aside(move || Delivery::Sweeps(sweep::results::beside(&out)));
+        self.spawn_work(move || Delivery::Sweeps(sweep::results::beside(&out)));
     }
 
     fn read_sweep(&mut self, folder: PathBuf) {
         let (sweeps, series) = (Arc::clone(&self.sweeps), Arc::clone(&self.series));
-        self.aside(move || read_sweep(folder, &sweeps, &series));
+        self.spawn_work(move || read_sweep(folder, &sweeps, &series));
     }
 
     fn make_sweep(&mut self, file: SweepFile, is_begun: bool) {
         let (sweeps, out) = (Arc::clone(&self.sweeps), self.out.clone());
-        self.aside(move || Delivery::SweepMade(sweep::make::make(&file, &out, is_begun.then_some(&*sweeps))));
+        self.spawn_work(move || Delivery::SweepMade(sweep::make::make(&file, &out, is_begun.then_some(&*sweeps))));
     }
 
     fn complete_sweep(&mut self, folder: PathBuf) {
         let (sweeps, series) = (Arc::clone(&self.sweeps), Arc::clone(&self.series));
-        self.try_aside(move || -> Result<_, Failure> {
+        self.try_spawn(move || -> Result<_, Failure> {
             sweeps.begin(&std::path::absolute(&folder).map_err(Failure::failed)?)?;
             Ok(read_sweep(folder, &sweeps, &series))
         });
@@ -299,7 +299,7 @@ impl Host for DesktopHost {
 
     fn stop_sweep(&mut self, folder: PathBuf) {
         let sweeps = Arc::clone(&self.sweeps);
-        self.aside_quietly(move || {
+        self.spawn_optional(move || {
             if let Ok(path) = std::path::absolute(&folder) {
                 sweeps.stop(&path);
             }
@@ -309,12 +309,12 @@ impl Host for DesktopHost {
 
     fn list_claims(&mut self) {
         let claims = Arc::clone(&self.claims);
-        self.aside(move || Delivery::Claims(claims.list().map_err(|e| e.words)));
+        self.spawn_work(move || Delivery::Claims(claims.list().map_err(|e| e.words)));
     }
 
     fn read_claim(&mut self, claim: String) {
         let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
-        self.aside(move || {
+        self.spawn_work(move || {
             let read = claims.runs(&claim, &out, &sweeps).map(|runs| runs.map(Box::new));
             Delivery::ClaimRuns { claim, read: read.map_err(|e| e.words) }
         });
@@ -322,22 +322,22 @@ impl Host for DesktopHost {
 
     fn run_claim(&mut self, claim: String) {
         let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
-        self.aside(move || {
+        self.spawn_work(move || {
             let begun = claims.begin(&claim, &out, &sweeps).and_then(|()| claims.runs(&claim, &out, &sweeps));
             Delivery::ClaimRuns { claim, read: begun.map(|runs| runs.map(Box::new)).map_err(|e| e.words) }
         });
     }
 
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
-        self.try_aside(move || store::note::write(&run, &note).map(|()| None::<Delivery>));
+        self.try_spawn(move || store::note::write(&run, &note).map(|()| None::<Delivery>));
     }
 
     fn discard_run(&mut self, run: PathBuf) {
-        self.try_aside(move || store::trash::discard(&run).map(|place| Delivery::Discarded { run, place }));
+        self.try_spawn(move || store::trash::discard(&run).map(|place| Delivery::Discarded { run, place }));
     }
 
     fn restore_run(&mut self, place: PathBuf) {
-        self.try_aside(move || store::trash::restore(&place).map(|_| Delivery::Restored));
+        self.try_spawn(move || store::trash::restore(&place).map(|_| Delivery::Restored));
     }
 
     fn deliveries(&mut self) -> Vec<Delivery> {

@@ -29,7 +29,7 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     static LISTENING: AtomicBool = AtomicBool::new(false);
     if LISTENING.swap(true, Ordering::SeqCst) {
-        // who was at work may have ended before it noticed
+        // the task that was running may have ended before it noticed the interrupt
         if ASKED.load(Ordering::SeqCst) {
             call_stop();
         }

@@ -12,7 +12,7 @@ use super::graph_events::MAX_BYTES;
 use crate::{cli::prelude::*, files::check_memory, ui::host::FileContent};
 
 /// Keys that tell one kind from another.
-const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
+const DISTINCTIVE_KEYS: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
 
 /// True if a file is longer than a graph may be, or than there is memory for one of its keys.
 pub fn is_too_large(path: &Path) -> bool {
@@ -58,7 +58,7 @@ impl<'de> Visitor<'de> for Outermost {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut keys = HashSet::new();
         while let Some((key, IgnoredAny)) = map.next_entry::<String, _>()? {
-            if TELLING.contains(&key.as_str()) {
+            if DISTINCTIVE_KEYS.contains(&key.as_str()) {
                 keys.insert(key);
             }
         }

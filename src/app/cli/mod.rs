@@ -78,7 +78,7 @@ const EXIT_CODES: [(u8, &str); 5] = [
     (141, "the reader of the output left"),
 ];
 
-/// What else a user of the commands should know, a line a paragraph: the terminal's width breaks them.
+/// Notes at the end of the help, one paragraph each; they wrap at the terminal's width.
 const REMARKS: [&str; 2] = [
     "Without a command Orrery opens its window; on a machine without a display it says so and runs the default lab into \
      a folder instead.",
@@ -165,7 +165,7 @@ pub fn main() -> ExitCode {
         return exit_code(Err(Failure::usage(sentence)));
     }
     exit_code(Cli::try_parse().map_or_else(
-        |e| tell_refusal(&e),
+        |e| print_refusal(&e),
         |cli| match cli.command {
             None => window::open(&cli.open, began),
             Some(command) => command.run(began),
@@ -174,10 +174,10 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints the help that was asked for, or why the arguments are wrong.
-fn tell_refusal(e: &clap::Error) -> Result<(), Failure> {
+fn print_refusal(e: &clap::Error) -> Result<(), Failure> {
     let printed = e.print();
     match e.exit_code() {
         0 => printed.map_err(|e| output::unprinted(&e)),
-        code => Err(Failure::said(u8::try_from(code).unwrap_or(2))),
+        code => Err(Failure::reported(u8::try_from(code).unwrap_or(2))),
     }
 }

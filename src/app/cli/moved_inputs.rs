@@ -4,9 +4,9 @@
 use crate::{cli::prelude::*, files::fingerprint, telemetry::InputFile};
 
 /// Folders around the run that are looked in, the run's own among them.
-const AROUND: usize = 4;
+const SEARCHED_FOLDERS: usize = 4;
 /// Names of a path's end that are kept together: a run and its file may have been moved with the folders that held them.
-const TOGETHER: usize = 4;
+const MAX_SHARED_NAMES: usize = 4;
 
 /// Why a file was not found.
 #[derive(Debug, thiserror::Error)]
@@ -55,8 +55,8 @@ fn beside(folder: &Path, recorded: &InputFile) -> Result<PathBuf, MovedInput> {
     let run = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let names: Vec<_> = Path::new(&recorded.path).iter().collect();
     let mut other = None;
-    for around in run.ancestors().take(AROUND) {
-        for together in (1..=TOGETHER.min(names.len().saturating_sub(1))).rev() {
+    for around in run.ancestors().take(SEARCHED_FOLDERS) {
+        for together in (1..=MAX_SHARED_NAMES.min(names.len().saturating_sub(1))).rev() {
             let candidate = around.join(names[names.len() - together..].iter().collect::<PathBuf>());
             if !candidate.is_file() {
                 continue;

@@ -17,7 +17,7 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
     let reader = Reader::open(folder)?;
     let Some(info) = reader.info() else { return Ok(String::new()) };
     let mut found: BTreeMap<usize, (Measured, Measured)> = BTreeMap::new();
-    // what is lost is said where the run is drawn or listed
+    // damage is reported where the run is drawn or listed
     let _ = reader.read_through(|event| {
         let Event::Sample(sample) = event else { return };
         let Some(measured) = sample.measurement::<GraphModularity>() else { return };

@@ -12,7 +12,7 @@ use crate::store::import::Source;
 /// # Errors
 /// If there is such a log and it cannot be read, or the folder cannot be written.
 pub fn imported(path: &Path, runs: &Path) -> Result<Option<PathBuf>, Failure> {
-    // a sweep may hold what was exported of it
+    // a sweep's folder may hold its own exported logs, which are not imported
     if is_sweep(path) {
         return Ok(None);
     }

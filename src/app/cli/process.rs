@@ -59,7 +59,7 @@ pub fn terminate(child: &mut Child, is_group: bool) {
     let _ = (is_group, child.kill());
 }
 
-/// The exit code for the result of a command; a failure is printed to standard error, unless it was told before.
+/// The exit code for the result of a command; a failure is printed to standard error, unless it was reported before.
 pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -28,7 +28,7 @@ fn bar(style: &str) -> Option<ProgressBar> {
 pub struct StepProgress {
     bar: Option<ProgressBar>,
     what: String,
-    /// What is counted: "step".
+    /// The singular name of one unit of work: "step".
     unit: &'static str,
     total: u64,
     told: Instant,
@@ -39,7 +39,7 @@ impl StepProgress {
         Self::counting(what, "step", total)
     }
 
-    /// Of a task whose steps are called otherwise.
+    /// Shows the progress of a task whose unit of work has another name than "step".
     pub fn counting(what: impl Into<String>, unit: &'static str, total: u64) -> Self {
         let bar = bar(&format!("{{bar:32}} {{pos}}/{{len}} {unit}s, {{eta}} left  {{msg}}"));
         let what = what.into();

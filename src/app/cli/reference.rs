@@ -6,7 +6,7 @@ use clap::{Arg, Command, CommandFactory, Parser};
 
 use super::{Cli, EXIT_CODES, REMARKS};
 
-const HEAD: &str = "# Commands
+const INTRO: &str = "# Commands
 
 What `orrery` can be asked on the command line, as `orrery COMMAND --help` says it too. This page is made from the
 program: `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
@@ -16,7 +16,7 @@ program: `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
 pub fn markdown() -> String {
     let mut program = Cli::command();
     program.build();
-    let mut text = HEAD.to_owned();
+    let mut text = INTRO.to_owned();
     section(&mut text, &program, 2);
     let codes = EXIT_CODES.map(|(code, meaning)| format!("- `{code}`: {meaning}")).join("\n");
     // Writing to a string does not fail.

@@ -1,6 +1,6 @@
 //! `orrery follow ssh://host/path`: the system's `ssh` hands a script to the other side's `sh`, which starts `orrery stream` there
 //! or, where there is none, writes the same frames with `tail`. What comes is kept in a folder here, which is followed like any
-//! other. After a cut it goes on where the folder ends. No port is opened and nothing is installed.
+//! other. After a cut it continues where the folder ends. No port is opened and nothing is installed.
 
 mod address;
 mod question;
@@ -22,7 +22,7 @@ use super::{
     failure::Failure,
     interrupt,
     process::spawn,
-    stream::{Frame, Have, LOGS, MARK, MAX_PART, VERSION, WHOLE},
+    stream::{Frame, LOGS, LocalPart, MARK, MAX_PART, VERSION, WHOLE},
     terminal::notice,
 };
 use crate::{
@@ -37,12 +37,12 @@ pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
 const SOURCE: &str = ".source";
-/// How long the first part of a run is waited for before it is said that it is, its last part before a question is put, and
-/// the configuration of `ssh`.
-const SOON: Duration = Duration::from_secs(5);
+/// The longest silent wait for the first part of a run; also for its last part before a question is sent, and for the
+/// configuration of `ssh`.
+const SILENT_WAIT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
-/// How often it is looked whether something has come.
+/// The interval between two looks for new data.
 const POLL: Duration = Duration::from_millis(20);
 /// Starts `orrery stream`, or writes what it writes with what every Unix has.
 const SCRIPT: &str = include_str!("remote/stream.sh");
@@ -52,16 +52,16 @@ const SCRIPT: &str = include_str!("remote/stream.sh");
 pub struct FollowedRun {
     /// Its folder, or the copy of it.
     pub folder: PathBuf,
-    /// Where it lies, of a run of another machine.
+    /// The address of a run on another machine.
     pub remote: Option<RemoteSource>,
 }
 
-/// Where the run of a copy lies on another machine, and how well the copy shows it.
+/// The address of a copied run on another machine, and the state of the copy.
 #[derive(Debug, Clone)]
 pub struct RemoteSource {
     pub address: Address,
     copied: Arc<CopyState>,
-    /// Those of further connections, which go over that of the copy.
+    /// The options of further connections, which share the socket of the copy's connection.
     options: ConnectionOptions,
 }
 
@@ -99,7 +99,7 @@ impl Drop for RemoteRun {
         if files::entries(&self.folder).is_ok_and(|mut all| all.all(|entry| is_ours(&entry.file_name())))
             && let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name())
         {
-            // one that stays is gone on with by a later call
+            // a later call continues a copy that could not be removed
             let _ = remove_folder_inside(parent, name);
         }
     }
@@ -111,7 +111,7 @@ struct CopyState {
     ssh: Ssh,
     /// The description of the run has come over a connection of this process.
     is_described: AtomicBool,
-    /// So has all that was there, and the connection stands.
+    /// All data that was there has come too, and the connection is open.
     is_up_to_date: AtomicBool,
 }
 
@@ -122,7 +122,7 @@ struct CopyState {
 /// If the other machine cannot be asked at all, or not in time, or has no such folder; if the process was asked to end.
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
-    // one writer a copy; where the system has no locks there may be two, and each checks where what it appends begins
+    // a copy has one writer; without file locks there may be two, and each checks the offset that it appends at
     let lock = open_inside_to_write(&folder, LOCK).map_err(|e| unwritten(&folder, &e)).map_err(Failure::run)?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     if is_copied && !has_description(&folder) {
@@ -130,7 +130,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     }
     let copied = Arc::<CopyState>::default();
     let is_asked_to_end = interrupt::asked_to_end();
-    let configured = Configuration::read(address, patience.unwrap_or(SOON).min(SOON));
+    let configured = Configuration::read(address, patience.unwrap_or(SILENT_WAIT).min(SILENT_WAIT));
     let socket = configured.as_ref().and_then(SharedSocket::new);
     let options = |is_first| ConnectionOptions::new(configured.as_ref(), socket.as_ref(), is_first);
     let copy = Copy {
@@ -138,7 +138,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         address: address.clone(),
         copied: Arc::clone(&copied),
         options: options(true),
-        // a copy of an earlier call is followed also while the other side is away
+        // an earlier call's copy is followed even while the other machine is unreachable
         is_enough: patience.is_none() && has_description(&folder),
     };
     let source = RemoteSource { address: address.clone(), copied: Arc::clone(&copied), options: options(false) };
@@ -174,15 +174,15 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
                 "nothing has come from {address} within {secs} s: --wait gives it more time"
             )));
         }
-        if begun.elapsed() > SOON && !is_told {
+        if begun.elapsed() > SILENT_WAIT && !is_told {
             notice!("waiting for the run at the other end");
             is_told = true;
         }
         std::thread::sleep(POLL);
     }
-    // a long log comes meanwhile: only whether the run has ended is not known before all of it is here
+    // a long log may still be arriving: until all of it is here, it is unknown if the run has ended
     let described = Instant::now();
-    while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SOON && !is_late() {
+    while patience.is_some() && !run.source.is_up_to_date() && described.elapsed() < SILENT_WAIT && !is_late() {
         check_interrupt()?;
         std::thread::sleep(POLL);
     }
@@ -223,7 +223,7 @@ fn has_description(folder: &Path) -> bool {
 
 /// A connection that has ended.
 struct Connection {
-    /// How, in words.
+    /// The way in which it ended, in words.
     end: String,
     exit: SshExit,
     /// The other side has sent something.
@@ -282,7 +282,7 @@ impl Copy {
     /// Connects, and copies until the connection ends.
     fn connect_once(&self) -> Connection {
         let refused = |end: String| Connection { end, exit: SshExit::default(), answered: false };
-        let have = match LOGS.iter().map(|log| self.have(log)).collect::<Result<Vec<Have>, FileError>>() {
+        let have = match LOGS.iter().map(|log| self.local_part(log)).collect::<Result<Vec<LocalPart>, FileError>>() {
             Ok(have) => have,
             Err(e) => return refused(format!("{} cannot be read: {e}", self.folder.display())),
         };
@@ -299,16 +299,16 @@ impl Copy {
     }
 
     /// The part of a log that is here.
-    fn have(&self, log: &str) -> Result<Have, FileError> {
+    fn local_part(&self, log: &str) -> Result<LocalPart, FileError> {
         let mut file = match open_inside(&self.folder, log) {
-            Err(e) if e.is_missing() => return Ok(Have { log: log.to_owned(), bytes: 0, end: vec![] }),
+            Err(e) if e.is_missing() => return Ok(LocalPart { log: log.to_owned(), bytes: 0, end: vec![] }),
             opened => opened?,
         };
         let bytes = file.metadata()?.len();
         let mut end = vec![0; MARK.min(bytes) as usize];
         file.seek(SeekFrom::Start(bytes - end.len() as u64))?;
         file.read_exact(&mut end)?;
-        Ok(Have { log: log.to_owned(), bytes, end })
+        Ok(LocalPart { log: log.to_owned(), bytes, end })
     }
 
     /// Writes what comes, until it ends.
@@ -331,7 +331,7 @@ impl Copy {
                 Frame::Beat => is_up_to_date.store(true, Ordering::SeqCst),
                 Frame::Anew => {
                     is_up_to_date.store(false, Ordering::SeqCst);
-                    self.begin_anew().map_err(|e| unwritten(&self.folder, &e))?;
+                    self.restart_copy().map_err(|e| unwritten(&self.folder, &e))?;
                 }
                 Frame::Whole { file, bytes } => {
                     let known = WHOLE.iter().find(|(name, most)| *name == file && bytes <= *most);
@@ -361,14 +361,14 @@ impl Copy {
         file.write_all(content).map_err(|e| unwritten(&self.folder, &e))
     }
 
-    fn begin_anew(&self) -> Result<(), FileError> {
+    fn restart_copy(&self) -> Result<(), FileError> {
         LOGS.iter().try_for_each(|log| create_inside(&self.folder, log).map(|_| ()))
     }
 }
 
 /// The arguments of [`SCRIPT`], in the order of [`LOGS`].
-fn arguments(have: &[Have]) -> String {
-    have.iter().map(Have::place).collect::<Vec<_>>().join(" ")
+fn arguments(have: &[LocalPart]) -> String {
+    have.iter().map(LocalPart::place).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn the_script_is_told_what_is_here() {
-        let have = LOGS.map(|log| Have { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
+        let have = LOGS.map(|log| LocalPart { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
         assert_eq!(arguments(&have), "2:7d0a 2:7d0a 2:7d0a");
     }
 }

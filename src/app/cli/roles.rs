@@ -47,7 +47,7 @@ const ABLATIONS: &str = "grammar_roles_ablations";
 const GRUS: &str = "grammar_roles_bigru";
 const SECOND: &str = "grammar_roles_second";
 /// Roles whose transfer the paper names.
-const NAMED: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
+const PAPER_ROLES: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
 /// The answers of one model of one seed.
 struct ModelAnswer {
@@ -201,7 +201,7 @@ fn table(answers: &[ModelAnswer]) -> String {
 
 /// The transfer of the roles that the paper names, over all seeds, with the 95% Wilson interval.
 fn transfer_by_role(rows: &[RepresentationRow<'_>], width: usize) -> String {
-    let headings: String = NAMED.iter().map(|name| format!("{name:>24}")).collect();
+    let headings: String = PAPER_ROLES.iter().map(|name| format!("{name:>24}")).collect();
     let mut out = format!("\n{:<width$}{headings}\n", "transfer by role, 95%");
     for row in rows.iter().filter(|r| r.seeds.iter().all(|(_, f)| f.finite)) {
         let Some((first, found)) = row.seeds.first() else { continue };
@@ -209,7 +209,7 @@ fn transfer_by_role(rows: &[RepresentationRow<'_>], width: usize) -> String {
             continue;
         }
         out.push_str(&format!("{:<width$}", row.name));
-        for name in NAMED {
+        for name in PAPER_ROLES {
             let Some(role) = first.roles.iter().position(|r| r == name) else { continue };
             let sums = row.seeds.iter().map(|(_, f)| RoleCounts::sum(&f.transfer, |r| r == role));
             let (right, of) = sums.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The widest cell on the terminal, in characters.
-const WIDEST: usize = 36;
+const MAX_CELL_WIDTH: usize = 36;
 
 #[derive(Args)]
 pub struct RunsArgs {
@@ -88,7 +88,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     let text = match (args.json, args.csv) {
         (true, _) => as_json(&rows)?,
         (_, true) => as_csv(&rows),
-        _ => return tell_table(&rows, all, &args.out),
+        _ => return print_table(&rows, all, &args.out),
     };
     output::print(text.as_bytes())
 }
@@ -127,7 +127,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     note::write(run, &kept).map_err(Failure::wrong)
 }
 
-fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
+fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
     let archived = all.iter().filter(|r| r.note.archived).count();
     if all.is_empty() {
         return print_line!("no runs in {}; `orrery run LAB` makes one", out.display());
@@ -152,14 +152,14 @@ fn cells(row: &RunRow) -> [String; 10] {
     let note = if row.note.note.is_empty() { String::new() } else { format!(" ({})", first_line(&row.note.note)) };
     [
         row.when.clone(),
-        short(&format!("{pin}{}{note}", row.title()), WIDEST + 16),
+        short(&format!("{pin}{}{note}", row.title()), MAX_CELL_WIDTH + 16),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
-        short(&row.changed_label(), WIDEST),
+        short(&row.changed_label(), MAX_CELL_WIDTH),
         row.seed.to_string(),
         row.steps.to_string(),
         row.loss_label(),
-        short(&results(row), WIDEST),
-        short(&row.state_label(), WIDEST),
+        short(&results(row), MAX_CELL_WIDTH),
+        short(&row.state_label(), MAX_CELL_WIDTH),
         size(row.bytes),
     ]
 }

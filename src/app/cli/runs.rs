@@ -33,7 +33,7 @@ impl Runs {
         Arc::new(Self { going: Mutex::new(Some(OpenRuns { alive, _ending, ending })), ended })
     }
 
-    /// For a run that begins; none when the process is ending.
+    /// The handle for a run that begins; `None` while the process is ending.
     pub fn process(&self) -> Option<Process> {
         let going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
         going.as_ref().map(|g| Process { alive: g.alive.clone(), ending: g.ending.clone() })

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-/// For a POSIX shell.
+/// Quotes a word for a POSIX shell.
 pub fn quoted(word: impl AsRef<OsStr>) -> String {
     let text = word.as_ref().to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);

@@ -29,9 +29,9 @@ const EVENTS: &str = "events.jsonl";
 pub const LOGS: [&str; 3] = ["metrics.jsonl", "samples.jsonl", EVENTS];
 /// Most bytes of a frame of a log.
 pub const MAX_PART: u64 = 256 << 10;
-/// So many last bytes tell a log from another one in its place.
+/// The number of last bytes that are compared to notice that another log has taken a log's place.
 pub const MARK: u64 = 32;
-/// A frame comes at least so often, so that both sides notice a cut.
+/// The longest time between two frames, so that both sides notice a lost connection.
 pub const BEAT: Duration = Duration::from_secs(2);
 
 /// A frame's line.
@@ -40,11 +40,11 @@ pub const BEAT: Duration = Duration::from_secs(2);
 pub enum Frame {
     /// The first one.
     Hello { version: u32 },
-    /// The whole of a file, as many bytes.
+    /// A whole file of `bytes` bytes.
     Whole { file: String, bytes: u64 },
-    /// As many bytes of a log, from this one on.
+    /// `bytes` bytes of a log, starting at offset `from`.
     Part { file: String, from: u64, bytes: u64 },
-    /// Another run is in the folder, or the same one was cut: the logs begin anew.
+    /// Another run is in the folder, or the same one was cut: the logs begin again.
     Anew,
     /// All that is there was sent, and nothing was appended since.
     Beat,
@@ -59,18 +59,18 @@ pub struct StreamArgs {
     stdio: bool,
     /// Go on after so many bytes of a log, which end with these (in hexadecimal digits)
     #[arg(long = "have", value_name = "LOG=BYTES:END")]
-    have: Vec<Have>,
+    have: Vec<LocalPart>,
 }
 
 /// The part of a log that the other side has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Have {
+pub struct LocalPart {
     pub log: String,
     pub bytes: u64,
     pub end: Vec<u8>,
 }
 
-impl FromStr for Have {
+impl FromStr for LocalPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -87,13 +87,13 @@ impl FromStr for Have {
     }
 }
 
-impl std::fmt::Display for Have {
+impl std::fmt::Display for LocalPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={}", self.log, self.place())
     }
 }
 
-impl Have {
+impl LocalPart {
     /// `BYTES:END`
     pub fn place(&self) -> String {
         let end: String = self.end.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -154,11 +154,11 @@ impl<W: Write> Streamer<'_, W> {
                 self.whole.insert(file, bytes);
             }
         }
-        // The end of a run is looked for first and told last, so that all that came before it is there.
+        // The end of a run is read first and sent last, so that everything before it has been sent.
         let mut parts = vec![];
         for i in (0..self.sent.len()).rev() {
             match next_part(self.folder, &self.sent[i]) {
-                // what cannot be read now is tried again
+                // a file that cannot be read now is tried again
                 Ok(Part::Nothing) | Err(_) => {}
                 Ok(Part::Other) => {
                     for sent in &mut self.sent {
@@ -199,7 +199,7 @@ impl<W: Write> Streamer<'_, W> {
 /// The bytes of a log after those that were sent.
 enum Part {
     Nothing,
-    /// It is not the log that was sent so far.
+    /// The file is another log than the one sent so far.
     Other,
     New(Vec<u8>),
 }
@@ -259,13 +259,13 @@ mod tests {
 
     #[test]
     fn what_the_other_side_has_is_said_in_words() {
-        let have = Have { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
+        let have = LocalPart { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
         assert_eq!(have.to_string(), "metrics.jsonl=3:6f0aff");
         assert_eq!(have.to_string().parse(), Ok(have));
-        assert!("metrics.jsonl=0:".parse::<Have>().is_ok());
+        assert!("metrics.jsonl=0:".parse::<LocalPart>().is_ok());
         for wrong in ["", "metrics.jsonl", "secret=0:", "metrics.jsonl=3:6f", "metrics.jsonl=1:zz", "metrics.jsonl=-1:"]
         {
-            assert!(wrong.parse::<Have>().is_err(), "{wrong}");
+            assert!(wrong.parse::<LocalPart>().is_err(), "{wrong}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A table that would be wider than this has a row for each number instead of a column.
-const WIDEST: usize = 120;
+const MAX_WIDTH: usize = 120;
 /// Between columns.
 const GAP: &str = "   ";
 
@@ -59,7 +59,7 @@ pub(super) fn fitted(rows: &[Vec<String>]) -> Vec<String> {
     let is_left = |column| column == 0;
     let lines = laid_out(rows, is_left);
     match rows.first() {
-        Some(first) if lines.iter().any(|line| line.chars().count() > WIDEST) => {
+        Some(first) if lines.iter().any(|line| line.chars().count() > MAX_WIDTH) => {
             let column = |i: usize| rows.iter().map(|row| row[i].clone()).collect();
             laid_out(&(0..first.len()).map(column).collect::<Vec<Vec<String>>>(), is_left)
         }

@@ -140,7 +140,7 @@ impl TrainedArgs {
         Ok(checkpoint)
     }
 
-    /// With the tokens and the number of layers that fit a text best, where neither the file nor anybody says them.
+    /// Chooses the tokens and layers that fit a text best, where neither the file nor the user gives them.
     pub fn choose(&self, checkpoint: Checkpoint, text: &[u8], layers: Option<usize>) -> Result<Chosen, Failure> {
         let tokenizers = self.fitting(&checkpoint, text)?;
         let known = KnownFacts::new(&checkpoint.facts, layers);

@@ -33,7 +33,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         return open_graph(file.to_owned(), GraphReading::default(), open, began);
     }
     let mut named = open.what.as_deref().map(|what| resolve(what, &open.set.out)).transpose()?;
-    // with settings, or without a window, it is recorded first; else the window shows it while it is
+    // with settings, or without a display, the series is recorded first; else the window shows it while it is recorded
     if let Some(Named::Series(folder)) = &named
         && (display::check().is_err() || !open.set.is_empty())
     {
@@ -71,7 +71,7 @@ fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
     Ok(settings::resolve(what)?)
 }
 
-/// Who closed a window.
+/// The cause of a window's closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WindowEnd {
     /// The user, with its button or a key.
@@ -196,7 +196,7 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
         lab,
         &config,
         &open.set.out,
-        headless::RunWishes { with_figures: true, until, ..headless::RunWishes::default() },
+        headless::RunOptions { with_figures: true, until, ..headless::RunOptions::default() },
     )?;
     let shown = folder.display();
     notice!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");

@@ -32,7 +32,7 @@ const DOUBLE_CLICK: f64 = 0.6;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CanvasCounts {
     pub frames: u64,
-    /// Pixels drawn anew, over all frames.
+    /// Pixels drawn again, over all frames.
     pub pixels: u64,
 }
 
@@ -55,7 +55,7 @@ fn note_share(ctx: &Context, share: f32) {
     ctx.data_mut(|d| d.insert_temp(share_id(), share));
 }
 
-/// The share of the window, 0 to 1, that the last frame drew anew, if the context is drawn through a canvas.
+/// The share of the window, 0 to 1, that the last frame drew again, if the context is drawn through a canvas.
 pub fn changed_share(ctx: &Context) -> Option<f32> {
     ctx.data(|d| d.get_temp(share_id()))
 }
@@ -80,7 +80,7 @@ impl Plugin for CanvasPlugin {
     fn output_hook(&mut self, ctx: &Context, output: &mut FullOutput) {
         let Ok(mut canvas) = self.0.lock() else { return };
         canvas.textures.append(mem::take(&mut output.textures_delta));
-        // What no shape covers has the colour that the window is cleared with.
+        // Pixels that no shape covers have the colour that the window is cleared with.
         let everywhere = |shape: Shape| ClippedShape::new(Rect::EVERYTHING, shape);
         let (window, ground) = (ctx.viewport_rect(), ctx.global_style().visuals.panel_fill);
         let ground = everywhere(Shape::rect_filled(window.expand(8.0), 0.0, ground));
@@ -197,7 +197,7 @@ impl Canvas {
     }
 
     /// Uploads textures. Where one was replaced, or one that is no font was written to, equal shapes may look otherwise than
-    /// before, so that all is drawn anew.
+    /// before, so that all is drawn again.
     fn take_textures(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
         for id in mem::take(&mut self.unused) {
             self.renderer.free_texture(&id);

@@ -55,9 +55,9 @@ pub struct NodeStyle {
 /// The part of the plane that is visible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Camera {
-    /// Everything, with so many points free at the rims.
+    /// Everything, with this many points free at the rims.
     Fit { margin: f32 },
-    /// This place in the middle, so many points for a unit of length.
+    /// This place in the middle, this many points for a unit of length.
     At { centre: [f32; 2], scale: f32 },
 }
 
@@ -104,7 +104,7 @@ pub struct Graph {
     pub shape_revision: u64,
     /// Where the nodes are at the step `begun`.
     pub start: Arc<Vec<[f32; 2]>>,
-    /// Grows when they are put somewhere anew.
+    /// Grows when they are put somewhere again.
     pub start_revision: u64,
     pub begun: u64,
     /// Step to be seen; without compute shaders only `begun` can be.
@@ -118,7 +118,7 @@ pub struct Graph {
     pub style_revision: u64,
     pub camera: Camera,
     pub look: GraphStyle,
-    /// The others are too weak to be seen: only so many of the strongest edges are.
+    /// The others are too weak to be seen: only this many of the strongest edges are.
     pub edges: usize,
     /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
     pub drawn: usize,
@@ -249,7 +249,7 @@ impl CallbackTrait for GraphCallback {
 
     fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
         if let Some(renderer) = resources.get::<Renderer>() {
-            renderer.lay_on_page(self.graph.key, pass);
+            renderer.draw_onto_page(self.graph.key, pass);
         }
     }
 }

@@ -105,7 +105,7 @@ struct HeatmapCallback {
     target: Target,
 }
 
-/// One heatmap's things on the device.
+/// The resources of one heatmap on the device.
 struct HeatmapEntry {
     revision: u64,
     texture: wgpu::Texture,
@@ -223,7 +223,7 @@ impl HeatmapPipeline {
     }
 }
 
-/// Every colour map's table, one a row.
+/// Every colour map's table, one per row.
 fn tables(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
     let bytes: Vec<u8> =
         ColourMap::STACK.iter().flat_map(|map| map.table().iter().flat_map(|[r, g, b]| [*r, *g, *b, 255])).collect();

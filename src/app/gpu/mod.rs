@@ -92,9 +92,9 @@ pub fn is_still(ctx: &Context) -> bool {
     ctx.data(|d| d.get_temp(still_id())).unwrap_or(false)
 }
 
-/// The callbacks of late, by what they draw.
+/// The recent callbacks, by a key of their content.
 static CALLBACKS: LazyLock<Mutex<HashMap<u64, Weak<dyn Any + Send + Sync>>>> = LazyLock::new(Mutex::default);
-/// With more callbacks of late than this, those that are gone are forgotten.
+/// If more recent callbacks than this are listed, dropped ones are removed from the list.
 const MANY_CALLBACKS: usize = 64;
 
 /// The paint callback for `rect`. One that is still held and was made of the same `drawn` is taken again instead of

@@ -114,7 +114,7 @@ pub struct Offscreen {
 }
 
 /// Longest that one picture may take; a software rasteriser needs well under a second.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PICTURE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Passes of the interface code before the picture is taken: sizes settle in the first ones.
 const PASSES: usize = 4;
@@ -210,7 +210,7 @@ impl Offscreen {
     }
 
     /// The context dies with its picture, its textures with it. The font atlas keeps its id and is
-    /// written anew by the next context.
+    /// written again by the next context.
     fn forget_textures(&self, made: &[egui::TextureId]) {
         let mut renderer = self.state.renderer.write();
         for id in made {
@@ -275,7 +275,7 @@ impl Offscreen {
             let _ = told.send(r);
         });
         device
-            .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
+            .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PICTURE_TIMEOUT) })
             .map_err(|e| OffscreenError::Drawing(format!("the adapter did not finish: {e}")))?;
         mapped
             .try_recv()

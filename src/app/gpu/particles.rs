@@ -26,7 +26,7 @@ const WORKGROUP: u32 = 64;
 /// The method that moves a particle in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Stepping {
-    /// By the explicit midpoint rule.
+    /// The explicit midpoint rule.
     #[default]
     Midpoint,
     /// Exactly for what is linear in x (the exponential Rosenbrock-Euler rule), so that a field that is stiff along x
@@ -79,7 +79,7 @@ pub struct Particles {
     /// sRGB, and strength of the densest part of a streak.
     pub colour: [u8; 3],
     pub strength: f32,
-    /// Points.
+    /// Width of a streak in points.
     pub width: f32,
 }
 
@@ -173,7 +173,7 @@ impl ParticlesCallback {
     }
 }
 
-/// The shader counts from [`LIFE`], so that there are always so many steps before.
+/// The shader counts from [`LIFE`], so that a particle always has a whole life of steps before it.
 fn shader_step(step: u64) -> u32 {
     LIFE + (step % (1 << 30)) as u32
 }
@@ -188,7 +188,7 @@ fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
     }
 }
 
-/// One set of particles on the device.
+/// The resources of one set of particles on the device.
 struct ParticlesEntry {
     revision: u64,
     /// Step that the particles are at.

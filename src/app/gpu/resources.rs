@@ -46,7 +46,7 @@ pub(super) fn view_of(texture: &wgpu::Texture) -> wgpu::TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// A buffer that is filled from here, of so many bytes or the least that can be bound.
+/// A buffer that is filled from here, of this many bytes or the least that can be bound.
 pub(super) fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),

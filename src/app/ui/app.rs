@@ -58,7 +58,7 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
-    /// A run folder that is being opened so that its training goes on.
+    /// A run folder that is being opened so that its training continues.
     pub(super) going_on: Option<PathBuf>,
     /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
@@ -73,7 +73,7 @@ pub struct App {
     covered: bool,
     pub(super) toasts: Toasts,
     pub(super) presenter: bool,
-    /// For presenter mode: the last key and when.
+    /// The last pressed key and its time, shown in presenter mode.
     last_key: Option<(String, f64)>,
     pub(super) frames: FrameTimes,
     pub(super) frames_shown: bool,
@@ -319,7 +319,7 @@ impl eframe::App for App {
             self.theme = Theme::new(self.session.dark);
             theme::apply(&self.theme, self.session.still, ctx);
         }
-        self.close_request.obey(ctx);
+        self.close_request.close_if_asked(ctx);
         window_size::fit_to_monitor(ctx);
         self.listen(ctx, is_hidden);
     }
@@ -347,7 +347,7 @@ impl eframe::App for App {
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
         // then says what a frame takes, not when something happened.
-        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.are_told() && training {
+        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.are_printed() && training {
             ctx.request_repaint();
         }
     }
@@ -359,7 +359,7 @@ impl eframe::App for App {
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         self.session.lab = self.open.map(str::to_owned);
         for (id, page) in &self.pages {
-            // a replay has the settings of its record, an example leaves them alone
+            // a replay has the settings of its record, which are not the user's; an example keeps the user's
             if page.run.as_ref().is_none_or(|r| r.replayed_folder().is_none()) {
                 self.session.labs.insert((*id).to_owned(), page.saved());
             }

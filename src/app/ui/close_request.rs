@@ -28,8 +28,8 @@ impl CloseRequest {
         self.is_asked.load(Ordering::SeqCst)
     }
 
-    /// Called by the window in every frame.
-    pub(super) fn obey(&self, ctx: &Context) {
+    /// Closes the window if that was asked for; called in every frame.
+    pub(super) fn close_if_asked(&self, ctx: &Context) {
         let ctx = self.window.get_or_init(|| ctx.clone());
         if self.is_asked() {
             ctx.send_viewport_cmd(ViewportCommand::Close);

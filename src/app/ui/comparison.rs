@@ -1,4 +1,4 @@
-//! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds.
+//! One number of several runs over their steps, as one chart: one colour per run, or folded, mean and band over seeds.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -37,7 +37,7 @@ pub struct ComparedLine {
 }
 
 impl ComparedLine {
-    /// From steps, means and standard deviations, by rising step.
+    /// A line through `[step, mean, sd]`, by rising step.
     pub fn new(name: String, place: usize, like: usize, points: Vec<[f64; 3]>) -> Self {
         let (mean, band) = Curve::mean_and_band(&points);
         Self { name, place, like, runs: vec![place], points, mean, band }
@@ -82,12 +82,12 @@ pub struct ComparedRuns {
     pub differences: Vec<Difference>,
     /// One number of one variant each.
     pub figures: Vec<Comparison>,
-    /// The same with runs that differ in nothing but the seed as one line.
+    /// The figures with runs that differ only by seed folded into one line.
     pub folded: Vec<Comparison>,
     /// Every number of the runs, each run a point by itself, and runs that differ only by seed one.
     pub points: Arc<SweepResults>,
     pub folded_points: Arc<SweepResults>,
-    /// By run: seconds of training by rising step.
+    /// For each run, the seconds of training by rising step.
     pub times: Vec<Vec<(u64, f64)>>,
 }
 
@@ -160,7 +160,7 @@ impl Comparison {
     }
 }
 
-/// At each step over the lines that have it. One line stays as it is.
+/// The mean at each step over the lines that have that step. A single line is returned unchanged.
 fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
     let mut lines = lines;
     if lines.len() == 1 {

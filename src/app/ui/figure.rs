@@ -27,7 +27,7 @@ pub const MARGIN: f32 = 16.0;
 /// Times that a picture is made higher: charts above one another share what is added.
 const MAX_HEIGHTENED: usize = 6;
 /// Height of title and subtitle, points.
-pub const HEAD: f32 = 48.0;
+pub const HEAD_HEIGHT: f32 = 48.0;
 /// The longest side of a picture, in pixels; what is larger is drawn with fewer pixels a point.
 const MAX_PIXELS: f32 = 8000.0;
 
@@ -65,7 +65,7 @@ fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32
 
 /// The part of a sheet that is the view's own.
 fn inside(sheet: Rect) -> Rect {
-    let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
+    let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD_HEIGHT - 8.0);
     Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
 }
 
@@ -173,7 +173,7 @@ impl Figure<'_> {
         let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
         let at = pos2(MARGIN, MARGIN + 10.0);
         svg.text(at, "start", title, self.theme.text);
-        // as in the picture the subtitle is one line, here by the mean width of a letter
+        // the subtitle is one line, as in the picture; its length follows from the mean width of a letter
         let letters = ((sheet.width() - 2.0 * MARGIN) / (0.56 * theme::SMALL)) as usize;
         let shown: String = subtitle.chars().take(letters).collect();
         svg.text(at + vec2(0.0, 19.0), "start", &shown, self.theme.secondary);
@@ -198,7 +198,7 @@ impl Figure<'_> {
         Ok(self.drawing(view.as_ref(), &mut selection))
     }
 
-    /// Why the view has nothing to show, in its own words; `None` where it shows something. Needs no adapter.
+    /// The view's message if it has nothing to show; `None` if it shows something. Needs no adapter.
     pub fn nothing(&self) -> Result<Option<String>, String> {
         let (mut view, mut selection) = (self.make()?, Selection::default());
         let words = self.pass(view.as_mut(), &mut selection);

@@ -8,18 +8,18 @@ use std::{
 };
 
 /// Frames that percentiles are taken over: a minute at 60 frames a second.
-const KEPT: usize = 3600;
+const FRAME_HISTORY: usize = 3600;
 /// A longer wait between two frames was idleness, not slowness.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Deliveries closer together than this share a frame.
-const SOON: Duration = Duration::from_millis(8);
+const COALESCE_WINDOW: Duration = Duration::from_millis(8);
 /// The beginnings of frames that a canvas draws for news alone are at least this far apart.
-const APART: Duration = Duration::from_millis(25);
-/// The same where all of the window changes: such a frame takes all cores for about half as long.
-const WHOLE_APART: Duration = Duration::from_millis(200);
-/// How often news are read while nobody sees the window.
-const HIDDEN_APART: Duration = Duration::from_millis(500);
+const FRAME_INTERVAL: Duration = Duration::from_millis(25);
+/// The least interval if the whole window changes: such a frame takes all cores for about half as long.
+const FULL_FRAME_INTERVAL: Duration = Duration::from_millis(200);
+/// The interval between reads of events while the window is hidden.
+const HIDDEN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long news from a run wait for their frame, as workers' threads read it. Input never waits.
 #[derive(Debug)]
@@ -39,10 +39,10 @@ impl NewsPace {
     /// A frame begins. `changed`: the share of the window that the last one had to draw, where software draws it.
     pub fn frame_begins(&self, now: Instant, is_hidden: bool, changed: Option<f32>) {
         let apart = match changed {
-            _ if is_hidden => HIDDEN_APART,
+            _ if is_hidden => HIDDEN_INTERVAL,
             // A graphics card takes nothing from training.
             None => Duration::ZERO,
-            Some(share) => WHOLE_APART.mul_f32(share.clamp(0.0, 1.0)).max(APART),
+            Some(share) => FULL_FRAME_INTERVAL.mul_f32(share.clamp(0.0, 1.0)).max(FRAME_INTERVAL),
         };
         let next = now.saturating_duration_since(self.began) + apart;
         self.next_ms.store(next.as_millis() as u64, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl NewsPace {
     /// How long news that come now have to wait.
     pub fn wait(&self, now: Instant) -> Duration {
         let next = Duration::from_millis(self.next_ms.load(Ordering::Relaxed));
-        next.saturating_sub(now.saturating_duration_since(self.began)).max(SOON)
+        next.saturating_sub(now.saturating_duration_since(self.began)).max(COALESCE_WINDOW)
     }
 }
 
@@ -113,7 +113,7 @@ impl std::fmt::Display for FrameStats {
 }
 
 fn keep(ring: &mut VecDeque<f32>, value: f32) {
-    if ring.len() == KEPT {
+    if ring.len() == FRAME_HISTORY {
         ring.pop_front();
     }
     ring.push_back(value);
@@ -150,7 +150,7 @@ impl Milestones {
     }
 
     /// True if times are to be printed (`--timings`).
-    pub fn are_told(&self) -> bool {
+    pub fn are_printed(&self) -> bool {
         self.told
     }
 

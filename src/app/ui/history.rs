@@ -21,7 +21,7 @@ pub struct History<T> {
 }
 
 /// Changes to the same thing closer than this are one, seconds.
-const TOGETHER: f64 = 0.6;
+const MERGE_SECONDS: f64 = 0.6;
 const MAX_STEPS: usize = 200;
 
 impl<T> Default for History<T> {
@@ -38,7 +38,7 @@ impl<T> History<T> {
 
     /// Notes that what was `before` was changed at `what`; the step is called `name`.
     pub fn note(&mut self, before: T, what: &str, name: String, now: f64) {
-        let is_together = |at: f64| now - at < TOGETHER || self.held_since.is_some_and(|since| since <= at);
+        let is_together = |at: f64| now - at < MERGE_SECONDS || self.held_since.is_some_and(|since| since <= at);
         let is_same = self.last.as_ref().is_some_and(|(of, at)| of == what && is_together(*at));
         self.last = Some((what.to_owned(), now));
         self.future.clear();

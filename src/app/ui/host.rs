@@ -132,7 +132,7 @@ pub struct PastRun {
     pub steps: u64,
     /// When it began, as local text.
     pub when: String,
-    /// It is the newest of its lab that ended without a word.
+    /// Set for the newest run of its lab that ended without recording why.
     pub interruption: Option<Interruption>,
 }
 

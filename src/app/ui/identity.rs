@@ -41,7 +41,7 @@ impl Clone for Lineage {
     }
 }
 
-/// A value computed for a key. For another key it is computed anew, so that nothing of one run, variant, step or
+/// A value computed for a key. For another key it is computed again, so that nothing of one run, variant, step or
 /// question is shown for another.
 #[derive(Debug, Clone)]
 pub struct KeyedCache<K, T> {

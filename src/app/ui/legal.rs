@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Values tried on each side of the wanted one.
-const REACH: i64 = 256;
+const SEARCH_RADIUS: i64 = 256;
 
 /// The value of an integer setting nearest to the wanted one of which, with all others as they are, a run can be
 /// made; the wanted one where none is near, or where the settings are at odds for another reason.
@@ -16,7 +16,7 @@ pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: 
     if is_legal(wanted) || (lab.plan)(config).is_err() {
         return wanted;
     }
-    let around = (1..=REACH).flat_map(|by| [wanted - by, wanted + by]);
+    let around = (1..=SEARCH_RADIUS).flat_map(|by| [wanted - by, wanted + by]);
     around.into_iter().find(|value| is_legal(*value)).unwrap_or(wanted)
 }
 

@@ -58,7 +58,7 @@ struct JudgedInputs {
 /// The outcome of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It holds: the sentence with its number.
+    /// The check holds, with its sentence and number.
     Holds(String),
     /// The check cannot be decided yet, with what is missing.
     Waits(String),
@@ -107,7 +107,7 @@ impl LessonState {
         mirror.step > before
     }
 
-    /// Judges the current step by the run, anew when the run has gone on.
+    /// Judges the current step by the run, again when the run has gone on.
     pub fn judge(&mut self, mirror: Option<&Mirror>) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
         let of = JudgedInputs { run: mirror.map(|m| m.run), revision: mirror.map_or(0, |m| m.revision), step: current };
@@ -147,7 +147,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
-        // Where anything will do, the value says nothing.
+        // If the check accepts any value, the value itself says nothing.
         let value =
             if check.wanted().is_empty() { String::new() } else { format!(" ({})", number::short(found.value)) };
         return Outcome::Holds(format!("{says} at step {}{value}", found.step));

@@ -22,7 +22,7 @@ pub enum Freshness {
     IfMissing,
     /// Asked again so many training steps later, and once training pauses, of the model at that step.
     Steps(u64),
-    /// Asked again whenever the schedule has measured the same channel anew.
+    /// Asked again whenever the schedule has measured the same channel again.
     WithSchedule,
     /// Asked again whenever the answer with this number, which it goes with, was asked for later than itself:
     /// for what belongs to another answer.
@@ -145,7 +145,7 @@ impl Questions {
             self.controls.clear();
             self.schedule = mirror.info.as_deref().map_or(vec![], schedule_of);
         }
-        // what a recorded run was asked keeps its numbers
+        // the questions of a recorded run keep their numbers
         self.next_request = self.next_request.max(mirror.last_request + 1);
     }
 

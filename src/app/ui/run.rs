@@ -12,7 +12,7 @@ use eframe::egui;
 use super::{frames::NewsPace, mirror::Mirror};
 use crate::telemetry::{Command, Event, RunHandle, RunState};
 
-/// How long news wait for a frame of this context.
+/// The pace at which events of runs wait for a frame of this context.
 pub fn news_pace(ctx: &egui::Context) -> Arc<NewsPace> {
     ctx.data_mut(|d| d.get_temp_mut_or_default::<Arc<NewsPace>>(egui::Id::unique("orrery news pace")).clone())
 }
@@ -38,9 +38,9 @@ pub struct Run {
     pub(super) handle: RunHandle,
     pub mirror: Mirror,
     pub origin: RunOrigin,
-    /// It was opened from its folder and told to train on.
+    /// The run was opened from its folder and continues training.
     is_going_on: bool,
-    /// (step, seconds of training) of late, for the pace.
+    /// Recent (step, seconds of training), to measure the pace.
     recent: VecDeque<(u64, f64)>,
 }
 

@@ -86,9 +86,9 @@ pub struct SeedSeries {
 /// The series derived from the curves of one run.
 #[derive(Debug, Clone, Default)]
 struct Followed {
-    /// By variant.
+    /// The series of each variant.
     members: HashMap<usize, Smoothed>,
-    /// By place of the group.
+    /// The spread of each group, by its index.
     spreads: HashMap<usize, Spread>,
 }
 
@@ -134,7 +134,7 @@ pub enum Seeds {
     /// Mean, and a band of one standard deviation.
     #[default]
     Spread,
-    /// The same, and each seed faintly.
+    /// The mean and the band, with each seed drawn faintly.
     SpreadAndEach,
     /// A line for each seed: for what may go either way, where a mean would be near nothing.
     Each,

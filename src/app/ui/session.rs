@@ -11,7 +11,7 @@ use crate::{
     labs::{Lab, restrictions::Restrictions},
 };
 
-/// Where eframe's storage keeps it.
+/// The key of the session in eframe's storage.
 const KEY: &str = "orrery-session";
 /// The prefix of a copied session.
 pub const PREFIX: &str = "orrery1:";

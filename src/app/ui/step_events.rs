@@ -5,14 +5,14 @@ use super::{mirror::Mirror, plot::StepEvent};
 use crate::config::{Knob, Value};
 
 /// Changes of one setting closer than this share of the run are one event: a slider that was dragged while it trained.
-const TOGETHER: f64 = 0.005;
+const MERGE_SHARE: f64 = 0.005;
 
 /// The events of a run, oldest first.
 pub fn from_mirror(mirror: &Mirror, knobs: &[Knob]) -> Vec<StepEvent> {
     let stages = mirror.info.iter().flat_map(|info| &info.stages);
     let mut events: Vec<StepEvent> =
         stages.map(|stage| StepEvent { step: stage.step, words: stage.label.clone() }).collect();
-    let close = (TOGETHER * mirror.step as f64).max(1.0) as u64;
+    let close = (MERGE_SHARE * mirror.step as f64).max(1.0) as u64;
     let mut last: Option<(&str, u64)> = None;
     for (step, key, value) in &mirror.changes {
         let event = StepEvent { step: *step, words: change_label(knobs, key, value) };

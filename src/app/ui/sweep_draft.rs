@@ -17,7 +17,7 @@ pub struct SweepDraftState {
     checked: Option<(SweepDraft, Config)>,
     /// Why it was not written.
     pub refusal: Option<String>,
-    /// It is being written.
+    /// The sweep is being written.
     pub is_waiting: bool,
 }
 
@@ -33,7 +33,7 @@ impl SweepDraftState {
         }
     }
 
-    /// It could not be written.
+    /// Notes why the sweep could not be written.
     pub fn refuse(&mut self, words: String) {
         (self.refusal, self.is_waiting) = (Some(words), false);
     }

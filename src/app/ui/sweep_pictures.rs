@@ -46,9 +46,9 @@ pub struct SweepView<'a> {
     pub others: &'a [usize],
     /// Every number that is shown, as of the step.
     pub as_of: &'a BTreeMap<NumberId, AsOf>,
-    /// By point: whether a brush leaves it.
+    /// For each point, true if it is inside the brush.
     pub kept: &'a [bool],
-    /// By point.
+    /// The colour of each point.
     pub colours: &'a [Color32],
     pub selected: Option<usize>,
     /// The scale of the number's axis.
@@ -209,7 +209,7 @@ fn figure_text(ui: &Ui, at: egui::Pos2, align: Align2, words: &str, colour: Colo
 /// The point that a click or the pointer is at, among places on the screen.
 fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
     at?;
-    let near = places.filter(|(_, far)| *far <= super::plot::REACH);
+    let near = places.filter(|(_, far)| *far <= super::plot::HOVER_DISTANCE);
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
 }
 

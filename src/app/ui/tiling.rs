@@ -32,7 +32,7 @@ pub struct Tiling {
     panes: Vec<LabPane>,
     /// The area that the tiles had in the last frame, points, and their layout for it.
     fitted: Option<(Vec2, Layout)>,
-    /// One view a tile, made when first shown.
+    /// The view of each tile, made when it is first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
     pub maximised: Option<TileId>,
@@ -95,7 +95,7 @@ impl Tiling {
         let mut front = self.tree.active_tiles();
         front.retain(|id| self.tree.tiles.get_pane(id).is_some());
         let mut front: Vec<TileId> = front.into_iter().map(renamed).collect();
-        // of two that become tabs of one tile, the one that was brought to the front stays there, else the first
+        // if two become tabs of one tile, the one that was brought to the front stays in front, else the first
         front.sort_by_key(|id| (selected == Some(*id), !opening.contains(id), std::cmp::Reverse(id.0)));
         for id in front {
             layout.make_active(|tile, _| tile == id);
@@ -156,7 +156,7 @@ impl Tiling {
         before
     }
 
-    /// Makes the tiles of a view anew, so that its own controls stand as at first.
+    /// Makes the tiles of a view again, so that its own controls stand as at first.
     pub fn renew(&mut self, view: &str) {
         let tiles = &self.tree.tiles;
         self.views.retain(|id, _| tiles.get_pane(id).is_none_or(|pane| pane.view != view));
@@ -223,7 +223,7 @@ impl Tiling {
         all
     }
 
-    /// Numbers all tiles anew when they next have their places.
+    /// Numbers all tiles again when they next have their places.
     pub fn forget_numbers(&mut self) {
         self.numbers.clear();
     }

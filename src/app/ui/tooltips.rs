@@ -8,7 +8,7 @@ use super::theme::TOOLTIP_DELAY;
 /// Longer than anybody holds a button, seconds.
 const NEVER: f32 = 1e6;
 
-/// To be called before anything is drawn.
+/// Suppresses tooltips while a button is held; call it before anything is drawn.
 pub fn hold(ctx: &Context) {
     let delay = if is_held(ctx) { NEVER } else { TOOLTIP_DELAY };
     if ctx.global_style().interaction.tooltip_delay != delay {
@@ -16,7 +16,7 @@ pub fn hold(ctx: &Context) {
     }
 }
 
-/// To be called after everything is drawn.
+/// Ends the suppression of tooltips; call it after everything is drawn.
 pub fn clear(ctx: &Context) {
     if !is_held(ctx) {
         return;

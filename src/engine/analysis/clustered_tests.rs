@@ -41,7 +41,7 @@ impl Clusters {
         self.between(&with, &without)
     }
 
-    /// The same of any clusters, one named twice counting twice; 0 if there is no pair.
+    /// The correlation of any clusters, a repeated cluster counting twice; 0 if there is no pair.
     fn between(&self, with: &[usize], without: &[usize]) -> f64 {
         let n = self.with.len();
         let (mut wins, mut pairs) = (0.0, 0.0);

@@ -18,7 +18,7 @@ pub struct Strided<P> {
 }
 
 impl<P> Strided<P> {
-    /// Rows of so many values, one after another.
+    /// Rows of this many values, one after another.
     pub fn rows(at: P, length: usize) -> Self {
         Self { at, row: length, column: 1 }
     }

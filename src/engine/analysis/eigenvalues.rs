@@ -11,7 +11,7 @@ const MAX_SWEEPS: usize = 10_000;
 const TOLERANCES: i32 = 8;
 
 /// The n eigenvalues as (real, imaginary), by falling real part, then by falling imaginary part; `data`: n x n, row by
-/// row. By the Schur form. `None` where `data` does not fill the matrix, holds a value that is no number, or the
+/// row. By the Schur form. `None` where `data` does not fill the matrix, holds a value that is not a number, or the
 /// iteration does not converge.
 pub fn eigenvalues(n: usize, data: &[f64]) -> Option<Vec<[f64; 2]>> {
     if n == 0 || data.len() != n * n || !data.iter().all(|v| v.is_finite()) {

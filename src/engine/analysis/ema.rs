@@ -38,7 +38,7 @@ pub fn weights(a: f64, t: usize) -> Vec<f64> {
     (0..=t).map(|i| impulse(a, (t - i) as f64)).collect()
 }
 
-/// The trace after each row of `x` (row-major, `width` values a row), starting from zero.
+/// The trace after each row of `x` (row-major, `width` values per row), starting from zero.
 ///
 /// Returns as many values as `x`. An incomplete last row is left out.
 pub fn trace(x: &[f64], width: usize, a: f64) -> Vec<f64> {

@@ -32,7 +32,7 @@ const MIN_STEPS: usize = 40;
 /// Nodes from which a step is made by several threads.
 const PARALLEL_FROM: usize = 20_000;
 
-/// The number of steps from the start to rest for so many nodes: [`STEPS`], or fewer for a large graph.
+/// The number of steps from the start to rest for this many nodes: [`STEPS`], or fewer for a large graph.
 pub fn steps_for(nodes: usize) -> u32 {
     (MAX_NODE_STEPS / nodes.max(1)).clamp(MIN_STEPS, STEPS as usize) as u32
 }
@@ -74,7 +74,7 @@ const STRONGEST: f32 = 4.0;
 
 impl Springs {
     /// Builds the springs from directed edges (from, to, weight); the sign of a weight and its direction do not matter.
-    /// Loops, ends that are no nodes and weights that are no numbers or nothing are left out.
+    /// Loops, ends that are no nodes and weights that are not numbers or nothing are left out.
     pub fn new(nodes: usize, edges: &[(u32, u32, f32)]) -> Self {
         let counts =
             |e: &&(u32, u32, f32)| e.0 != e.1 && (e.0.max(e.1) as usize) < nodes && e.2.is_finite() && e.2 != 0.0;
@@ -147,8 +147,8 @@ pub struct Schedule {
 /// The first step goes so much of the picture's radius at most, the last so much of the first.
 const HOT: f32 = 0.2;
 const COLD: f32 = 1e-3;
-/// Shares of the way between which springs loosen.
-const LOOSENS: (f32, f32) = (0.4, 0.6);
+/// Springs loosen between these shares of the way.
+const LOOSENING: (f32, f32) = (0.4, 0.6);
 /// Shares of the cooling that are left out when a hand moved a node, and when the graph changed.
 const NUDGED: f32 = 0.6;
 const CHANGED: f32 = 0.4;
@@ -195,7 +195,7 @@ impl Schedule {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
         let share = (age / self.steps as f32).min(1.0);
         let hot = HOT * (self.nodes.max(1) as f32).sqrt();
-        let loose = ((share - LOOSENS.0) / (LOOSENS.1 - LOOSENS.0)).clamp(0.0, 1.0);
+        let loose = ((share - LOOSENING.0) / (LOOSENING.1 - LOOSENING.0)).clamp(0.0, 1.0);
         StepParams { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
     }
 }
@@ -244,7 +244,7 @@ pub enum Repulsion {
 }
 
 impl Repulsion {
-    /// The repulsion that serves for so many nodes.
+    /// The repulsion that serves for this many nodes.
     pub fn for_nodes(nodes: usize) -> Self {
         if nodes <= EXACT_UP_TO {
             return Self::Exact;

@@ -31,7 +31,7 @@ pub struct PhasePoint {
 }
 
 /// Beyond this a model that computes in f32 has infinities.
-const LARGEST: f64 = f32::MAX as f64;
+const MAX_FINITE: f64 = f32::MAX as f64;
 
 impl PhasePoint {
     /// Creates a point from a query and a key of the same width.
@@ -51,7 +51,7 @@ impl PhasePoint {
 
     /// Returns true if every coordinate is a number that f32 can hold.
     pub fn is_finite(&self) -> bool {
-        self.coordinates().all(|v| v.abs() <= LARGEST)
+        self.coordinates().all(|v| v.abs() <= MAX_FINITE)
     }
 }
 

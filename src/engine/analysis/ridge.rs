@@ -96,7 +96,7 @@ impl NormalEquations {
     }
 
     /// The ridge regression on these features: (Xc^T Xc + lambda I) W = Xc^T Yc. `None` where there are no rows, or a
-    /// sum is no finite number.
+    /// sum is not finite.
     pub fn solve(&self, parts: &[Range<usize>], lambda: f64) -> Option<LinearMap> {
         let (gram, cross) = self.centred(parts);
         self.map(parts, solve(gram, cross, self.classes, lambda)?)

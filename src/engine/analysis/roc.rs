@@ -14,7 +14,7 @@ pub struct Auroc {
 }
 
 /// The AUROC of two samples, each given cluster by cluster: values of one cluster may depend on one another. NaN where
-/// a sample is empty or a value is no finite number.
+/// a sample is empty or a value is not finite.
 ///
 /// The variance is that of DeLong, DeLong and Clarke-Pearson (Biometrics 44 (1988) 837) over sums by cluster (Obuchowski,
 /// Biometrics 53 (1997) 567, for clusters of one sample each). Where it is 0, since all pairs agree, it says nothing, and

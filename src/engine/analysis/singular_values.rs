@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, SVD};
 const MAX_STEPS_PER_VALUE: usize = 60;
 
 /// Largest first, min(rows, cols) of them; `data`: row by row. The error of each is some units of rounding of the
-/// largest. `None` for values that are no numbers, and where `data` does not fill the matrix.
+/// largest. `None` for values that are not numbers, and where `data` does not fill the matrix.
 pub fn singular_values<T: Copy + Into<f64>>(rows: usize, cols: usize, data: &[T]) -> Option<Vec<f64>> {
     if data.len() != rows * cols || !data.iter().all(|v| (*v).into().is_finite()) {
         return None;

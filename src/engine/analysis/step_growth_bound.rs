@@ -10,7 +10,7 @@ pub fn min_steps(h: f64, span: f64) -> u32 {
         return 0;
     }
     let (mut steps, mut reached, mut next) = (0, 0.0, h);
-    // as a solver adds it up, but with room for the rounding of its last step
+    // summed as a solver does, with a tolerance for the rounding of the last step
     while reached < span * (1.0 - 1e-12) {
         reached += next;
         next *= GROWTH;
@@ -19,7 +19,7 @@ pub fn min_steps(h: f64, span: f64) -> u32 {
     steps
 }
 
-/// One solve, as far as the bound on growth is concerned.
+/// The numbers of one solve that the bound on growth depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepCount {
     /// The length of the first step.

@@ -47,7 +47,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     value
 }
 
-/// P(T >= t) of Student's t with so many degrees of freedom.
+/// P(T >= t) of Student's t with this many degrees of freedom.
 pub fn t_tail(t: f64, degrees: f64) -> f64 {
     let both = incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t));
     if t >= 0.0 { both / 2.0 } else { 1.0 - both / 2.0 }
@@ -65,7 +65,7 @@ pub fn t_exceeded(tail: f64, degrees: f64) -> f64 {
 /// The confidence of an interval where nothing else is said.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How many standard errors the interval of a mean of so many values, two or more, reaches to either side.
+/// How many standard errors the interval of a mean of this many values, two or more, reaches to either side.
 pub fn standard_errors(values: usize, confidence: f64) -> f64 {
     t_exceeded((1.0 - confidence) / 2.0, values as f64 - 1.0)
 }

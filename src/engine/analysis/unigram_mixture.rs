@@ -104,7 +104,7 @@ impl UnigramMixture {
     }
 }
 
-/// Loss of these documents under the mixture, nats a token.
+/// Loss of these documents under the mixture, nats per token.
 pub fn loss(mixture: &UnigramMixture, documents: &[Counts]) -> f64 {
     let tokens: f64 = documents.iter().flat_map(|document| document.values()).sum();
     -documents.iter().map(|document| mixture.log_likelihood(document)).sum::<f64>() / tokens
@@ -123,7 +123,7 @@ fn total<'a>(documents: impl IntoIterator<Item = (f64, &'a Counts)>, vocab: usiz
     counts
 }
 
-/// Shares of the counts with so many tokens of a prior added.
+/// Shares of the counts with this many tokens of a prior added.
 fn smoothed(counts: &[f64], prior: &[f64], strength: f64) -> Vec<f64> {
     let sum = counts.iter().sum::<f64>() + strength;
     counts.iter().zip(prior).map(|(count, prior)| (count + strength * prior) / sum).collect()
@@ -142,7 +142,7 @@ mod tests {
 
     const VOCAB: usize = 24;
 
-    /// Documents of 60 tokens, each with the tokens of one of so many domains.
+    /// Documents of 60 tokens, each with the tokens of one of this many domains.
     fn documents(domains: u32, count: usize, seed: u64) -> Vec<Counts> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let own = VOCAB as u32 / domains;

@@ -20,7 +20,7 @@ pub trait Arguments: Default + Clone + PartialEq {
     /// Reads the arguments from plain values by name. A number outside of its range is taken as the nearer end of it.
     ///
     /// # Errors
-    /// A name that is no argument of the probe, or a value of another type.
+    /// A name that is not an argument of the probe, or a value of another type.
     fn from_args(args: &BTreeMap<String, Value>) -> Result<Self, ConfigError>;
 }
 
@@ -71,7 +71,7 @@ pub fn limit_argument<A: Argument<Value: Number>>(knob: &mut Knob, _: &A, range:
     knob.range = A::Value::between(least, most);
 }
 
-/// Refuses a name that is no argument of the probe.
+/// Refuses a name that is not an argument of the probe.
 pub fn check_names(probe: &str, knobs: &[Knob], args: &BTreeMap<String, Value>) -> Result<(), ConfigError> {
     let Some(name) = args.keys().find(|name| !knobs.iter().any(|k| k.key == name.as_str())) else { return Ok(()) };
     Err(ConfigError::UnknownArgument {
@@ -103,7 +103,7 @@ fn clamped(range: &Range, value: Value) -> Value {
     }
 }
 
-/// Those of the arguments that have one of these knobs.
+/// Selects the arguments that have one of these knobs.
 pub fn select_arguments(knobs: &[Knob], args: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     knobs.iter().filter_map(|k| args.get_key_value(k.key)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! One knob of a lab's schema: key, label, range, unit, tooltip. It does not draw itself.
+//! One knob of a lab's schema: key, label, range, unit, tooltip.
 
 use super::{Config, ConfigError, Value};
 

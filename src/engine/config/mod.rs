@@ -172,7 +172,7 @@ impl Config {
     }
 
     /// The `lab` a TOML text names, so that the caller can find the schema to read it with. Errors: no
-    /// TOML, no `lab` line, or one that is no text.
+    /// TOML, no `lab` line, or one that is not a text.
     pub fn lab_of(text: &str) -> Result<String, ConfigError> {
         let root: toml::Table = text.parse()?;
         match root.get("lab") {

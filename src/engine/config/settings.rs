@@ -160,7 +160,7 @@ pub trait Settings: Group + Default {
     }
 
     /// The settings of a config. Keys that it lacks (a folder of an earlier version) have their defaults.
-    /// Errors: a key that is no setting, a value of another type or out of range; each names the key,
+    /// Errors: a key that is not a setting, a value of another type or out of range; each names the key,
     /// what was got and what is wanted.
     fn read(config: &Config) -> Result<Self, ConfigError> {
         let mut settings = Self::default();

@@ -12,8 +12,8 @@ use crate::files::{
 };
 
 /// A list of characters is no longer than this; Unicode has some 300,000, and some lists have each twice.
-const LARGEST: u64 = 16 << 20;
-/// The memory for a parsed list, at most so many times its bytes.
+const MAX_BYTES: u64 = 16 << 20;
+/// The memory for a parsed list, at most this many times its bytes.
 const GROWTH: u64 = 32;
 /// The limit of ids in a vocabulary of characters.
 const MAX_IDS: u64 = 1 << 21;
@@ -34,7 +34,7 @@ pub(super) fn read<T>(
 ) -> Result<T, CorpusError> {
     let here = path.display();
     let misfit = |e: &FileError| format!("{here} cannot be read as a list of characters: {e}.");
-    let bytes = read_whole(path, LARGEST, GROWTH, misfit)?;
+    let bytes = read_whole(path, MAX_BYTES, GROWTH, misfit)?;
     let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
     let pairs = if is_json { parse_json(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {

@@ -25,9 +25,9 @@ pub struct TextChunk {
 /// Bytes of a chunk.
 const CHUNK: usize = 64 << 10;
 /// The distance before the end of a chunk within which white space is looked for, bytes.
-const REACH: usize = 256;
+const SPLIT_SEARCH: usize = 256;
 
-/// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A chunk ends before white space
+/// The ids from byte `from` of a span on, about this many bytes of them; `None` at its end. A chunk ends before white space
 /// where there is some near, else at a character, so that no token of bytes, characters or words is cut.
 pub(super) fn chunk(
     span: TextSlice<'_>,
@@ -50,7 +50,7 @@ pub(super) fn chunk(
 
 /// The end of a chunk that is cut out of a longer text.
 fn end_of(bytes: &[u8], encoding: Encoding) -> usize {
-    let near = bytes.len().saturating_sub(REACH).max(1);
+    let near = bytes.len().saturating_sub(SPLIT_SEARCH).max(1);
     let gap = |at: &usize| bytes[*at].is_ascii_whitespace() && !bytes[at - 1].is_ascii_whitespace();
     let char = |at: &usize| encoding.begins(bytes[*at]);
     let backwards = || (near..bytes.len()).rev();

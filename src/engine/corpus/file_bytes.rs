@@ -45,7 +45,7 @@ pub(super) enum FileChange {
 
 impl FileBytes {
     /// # Errors
-    /// If it is no ordinary file, cannot be read, or is being written to.
+    /// If it is not an ordinary file, cannot be read, or is being written to.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let file = files::open(path)?;
         let stamp = FileStamp::from(file.metadata()?);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Corpus, CorpusError, CorpusSpec, TextTokenizer, TokenizerSpec, character_list};
 
-/// A model's bytes have at least so many ids.
+/// The least vocabulary of a model of bytes.
 pub const BYTES: usize = 256;
 /// Rows of the embedding up to which bytes may have been padded: 320 in the paper of the fast-slow gate.
 const PADDED_BYTES: usize = 320;
@@ -114,7 +114,7 @@ mod tests {
         let said = spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap().unwrap();
         assert!(said.contains("vocab.json"), "{said}");
         assert_eq!(spec.tokenizer, TokenizerSpec::Characters(list));
-        // what somebody chose stays
+        // a tokenizer that the user chose stays
         let chosen = TokenizerSpec::SortedChar { max_vocab: 256 };
         let mut spec = CorpusSpec { tokenizer: chosen.clone(), ..fresh() };
         assert_eq!((spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap(), spec.tokenizer), (None, chosen));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CorpusError, Position, TokenizerSpec, Windows,
-    generated::grammar_roles::{self, Grammar, LONGEST, Role, Sentence, Vocabulary},
+    generated::grammar_roles::{self, Grammar, MAX_SENTENCE, Role, Sentence, Vocabulary},
     permutation::{permute, scramble},
     stream::{IGNORE, Stream},
     text_file::refused,
@@ -68,7 +68,7 @@ impl GrammarRoles {
         (0..self.count(set)).map(|index| self.sentence(set, index)).collect()
     }
 
-    /// The training sentence that comes as number `drawn`: the first pass is in order, every later one shuffled anew.
+    /// The training sentence that comes as number `drawn`: the first pass is in order, every later one shuffled again.
     fn drawn(&self, drawn: u64) -> usize {
         let count = self.train.max(1) as u64;
         match (drawn / count, drawn % count) {
@@ -122,9 +122,9 @@ impl SentenceStream {
     }
 
     fn windows(&self, sentences: impl Iterator<Item = Sentence>, len: usize) -> Result<Windows, CorpusError> {
-        if len < LONGEST {
+        if len < MAX_SENTENCE {
             return Err(CorpusError::new(format!(
-                "A window of {len} words has no room for a sentence of {LONGEST}: make the window at least {LONGEST} long."
+                "A window of {len} words has no room for a sentence of {MAX_SENTENCE}: make the window at least {MAX_SENTENCE} long."
             )));
         }
         let mut windows = Windows { rows: 0, len, inputs: vec![], targets: vec![], answers: None };

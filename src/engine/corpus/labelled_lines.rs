@@ -29,7 +29,7 @@ pub struct LabelledLines {
 /// Bytes of a file, its lines, and bytes of one of them.
 const MAX_BYTES: u64 = 4 << 20;
 const MAX_LINES: usize = 4000;
-const LONGEST: usize = 2000;
+const MAX_LINE: usize = 2000;
 /// Labels of a file, and characters of one.
 const MAX_LABELS: usize = 64;
 const LONGEST_LABEL: usize = 60;
@@ -125,9 +125,9 @@ const FORM: &str = "write a label, a tab and a sentence on each line.";
 
 /// Parses one line into its fields.
 fn labelled_line(line: &str) -> Result<LabelledLine, String> {
-    if line.len() > LONGEST {
+    if line.len() > MAX_LINE {
         let bytes = line.len();
-        return Err(format!("has {bytes} bytes, and at most {LONGEST} are read: cut it, or make sentences of it."));
+        return Err(format!("has {bytes} bytes, and at most {MAX_LINE} are read: cut it, or make sentences of it."));
     }
     let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
     let (label, group, sentence) = match fields[..] {

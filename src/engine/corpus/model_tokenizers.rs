@@ -111,7 +111,7 @@ pub fn fitting_tokenizers(
         };
         match opened {
             Ok(tokenizer) => all.push(NamedTokenizer { kind, tokenizer }),
-            // one that nobody asked for need not fit; a file is given to be read
+            // a kind that the user did not ask for need not fit; a given file must
             Err(TokenizerMisfit::Unasked(_)) if choice.kind.is_none() => {}
             Err(TokenizerMisfit::Unasked(words)) => return Err(TokenizerError::Mismatch(words)),
             Err(TokenizerMisfit::Wrong(e)) => return Err(e),
@@ -126,9 +126,9 @@ pub fn fitting_tokenizers(
     Ok(all)
 }
 
-/// The reason why a tokeniser is none for the model.
+/// The reason why a tokenizer does not suit the model.
 enum TokenizerMisfit {
-    /// It does not fit, which matters if it is asked for.
+    /// The tokenizer does not fit; an error only if the user asked for it.
     Unasked(String),
     Wrong(TokenizerError),
 }
@@ -176,7 +176,7 @@ fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Res
     };
     let tokenizer = TextTokenizer::open(&spec, "")?;
     let has = tokenizer.vocab();
-    // a list may leave out what pads the embedding; a text without all characters gives each another id
+    // a list may be shorter than a padded embedding; a text that lacks characters would shift their ids
     let is_list = is_json || is_character_list(path);
     if has > vocab || (has < vocab && !is_list) {
         return Err(TokenizerMisfit::Wrong(TokenizerError::Mismatch(format!(

@@ -25,7 +25,7 @@ impl RecallStream {
     fn row(&self, subset: Subset, seed: u64, index: u64, len: usize) -> (Vec<u32>, Vec<usize>) {
         let mut rng = window_rng(self.seed, seed, subset as u64, index);
         let mut example = self.examples.example(&mut rng, len);
-        // What comes after an example is never a target.
+        // The id after an example is never a target.
         example.symbols.extend(example.symbols.last().copied());
         let ids = example.symbols.iter().map(|s| self.ids[usize::from(s & 0x7f)]).collect();
         (ids, example.queries)

@@ -35,9 +35,9 @@ pub enum Source {
     Labels(Labels),
     /// A text file of any size.
     File(PathBuf),
-    /// The first so many of the generated domains, of 1 to [`generated::domains::MAX_DOMAINS`].
+    /// The generated domains from the first on, 1 to [`generated::domains::MAX_DOMAINS`] of them.
     Domains(usize),
-    /// The text files of a folder as domains, the first so many of them by name.
+    /// The text files of a folder as domains, the first ones by name.
     Folder {
         /// The folder.
         path: PathBuf,
@@ -121,7 +121,7 @@ impl Source {
         }
     }
 
-    /// Returns true if it is a text that goes on: not windows made to order.
+    /// Returns true if it is a text that continues: not windows made to order.
     pub fn is_running_text(&self) -> bool {
         !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
     }

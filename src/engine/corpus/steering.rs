@@ -58,7 +58,7 @@ impl SteeringStream {
         let mut add = |text: &str, asks: bool| -> Result<usize, CorpusError> {
             let glue = if ids.is_empty() || text == "." { "" } else { " " };
             let more = tokenizer.encode(&format!("{glue}{text}"))?;
-            // Of a space and a word it is the word; letter by letter, at the one prompt, whatever comes first.
+            // The token asked for is the word after the space, the last one; at a single prompt it is the first one.
             let at = if one_prompt { 0 } else { more.len().saturating_sub(1) };
             asked.extend((0..more.len()).map(|i| asks && i == at));
             ids.extend(more);

@@ -21,7 +21,7 @@ use crate::files::FileError;
 
 /// A tokenizer.json larger than this is something else; the largest that are known have a fifth of it.
 const LARGEST_JSON: u64 = 128 << 20;
-/// The library's memory for a tokenizer.json, at most about so many times its bytes.
+/// The library's memory for a tokenizer.json, at most about this many times its bytes.
 const JSON_GROWTH: u64 = 48;
 /// Text is handed to the trainer in pieces of about this many bytes.
 const PIECE: usize = 4 << 10;

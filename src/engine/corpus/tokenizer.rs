@@ -263,7 +263,7 @@ fn word_end(text: &str) -> usize {
 }
 
 /// Puts words back together: no space before a closing mark or after an opening one; straight quotes
-/// open and close in turn and start anew with each line.
+/// open and close in turn and start again with each line.
 fn join_words<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut out = String::new();
     let (mut glue, mut quoted) = (true, false);

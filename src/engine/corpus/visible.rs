@@ -20,7 +20,7 @@ pub(super) fn visible(text: &str) -> String {
 /// Joins the bytes of a character of several: the first shows the character and the others show nothing. `shown`: the text of
 /// each of the bytes `ids` by itself.
 pub(super) fn join_bytes(ids: &[u32], shown: &mut [String]) {
-    // an id that is no byte cannot be part of a character
+    // an id that is not a byte cannot be part of a character
     let bytes: Vec<u8> = ids.iter().map(|id| u8::try_from(*id).unwrap_or(0xFF)).collect();
     let mut at = 0;
     for chunk in bytes.utf8_chunks() {

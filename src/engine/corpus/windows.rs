@@ -16,7 +16,7 @@ const MEASURED: usize = 64 << 10;
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;
-/// A window is looked for in at most so many bytes, or 64 a token.
+/// A window is looked for in at most this many bytes, or 64 a token.
 const MAX_WINDOW_TOKENS: usize = 16 << 20;
 
 /// The first byte of the held-out part: at white space near the fraction, or at least at a character.
@@ -86,7 +86,7 @@ impl TextPart<'_> {
             return Err(self.too_short(len.saturating_add(1)));
         }
         let stride = self.stride(len);
-        // One window fewer than fits, so that each epoch may begin its cuts elsewhere.
+        // One window fewer than fits leaves slack, so that each epoch can start its windows at another offset.
         let count = (self.text.len() / stride).saturating_sub(1).max(1);
         let slack = self.text.len().saturating_sub(count * stride).min(stride - 1) as u64;
         (0..rows as u64)

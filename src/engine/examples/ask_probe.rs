@@ -1,4 +1,4 @@
-//! Opens a trained BDH and asks how a text goes on, with typed arguments and a typed answer:
+//! Opens a trained BDH and asks how a text continues, with typed arguments and a typed answer:
 //! `cargo run --release -p orrery-engine --example ask_probe -- MODEL.pt TEXT.txt "Once upon"`.
 
 use std::{env, path::Path};

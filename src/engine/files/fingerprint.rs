@@ -21,7 +21,7 @@ pub struct Fingerprint {
 /// Reads the file through, whatever its size.
 ///
 /// # Errors
-/// If it is no ordinary file, or cannot be read.
+/// If it is not an ordinary file, or cannot be read.
 pub fn fingerprint(path: &Path) -> Result<Fingerprint, FileError> {
     let mut file = open(path)?;
     let (mut hash, mut bytes) = (Sha256::new(), 0);

@@ -1,12 +1,12 @@
-//! How much memory this process may still take, as the system tells it, and the share of it that reading one
-//! file may use. It measures nothing of the program itself.
+//! The memory that this process may still take, as the system reports it, and the share of it that reading one
+//! file may use.
 
 use std::{fs, path::Path};
 
-/// One file's reading takes at most one part in this many of the memory that is available.
+/// Reading a file takes at most the available memory divided by this.
 const SHARE: u64 = 2;
-/// Taken as available where the system does not tell.
-const UNTOLD: u64 = 4 << 30;
+/// The memory that is assumed to be available if the system does not report it.
+const ASSUMED_MEMORY: u64 = 4 << 30;
 
 /// Bytes that this process can still take without being refused or ended: the least of what the kernel counts
 /// as available, what the control groups of the process leave (a container's limit), and what its limit of
@@ -35,7 +35,7 @@ pub struct TooMuchMemory {
 
 /// Bytes of memory that reading one file may take now.
 pub fn reading_budget() -> u64 {
-    available_memory().unwrap_or(UNTOLD) / SHARE
+    available_memory().unwrap_or(ASSUMED_MEMORY) / SHARE
 }
 
 /// Checks that `needed` bytes may be taken to read a file.

@@ -61,7 +61,7 @@ impl FileError {
         }
     }
 
-    /// Returns true if there is something that is no ordinary file of its folder.
+    /// Returns true if there is something that is not an ordinary file of its folder.
     pub fn is_other_than_a_file(&self) -> bool {
         !matches!(self, Self::TooLong { .. } | Self::NotUtf8 { .. } | Self::Memory(_) | Self::Io(_))
     }
@@ -92,7 +92,7 @@ pub fn open(path: &Path) -> Result<File, FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // It may have become a pipe since it was looked at.
+        // The path may have become a pipe since it was checked; opening one would block.
         options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits() as i32);
     }
     let file = options.open(path)?;

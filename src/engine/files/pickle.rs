@@ -79,7 +79,7 @@ impl<'a> Pickle<'a> {
 
 /// Objects, and places on the stack and in the memo: each tensor has some twenty.
 const MAX_OBJECTS: usize = 1 << 18;
-/// Members of lists and dictionaries, which may be told again and again.
+/// Members of lists and dictionaries; a pickle may repeat them many times.
 const MAX_MEMBERS: usize = 1 << 20;
 
 /// Errors in words.

@@ -21,7 +21,7 @@ impl Replacement {
     /// what it points to is not touched.
     ///
     /// # Errors
-    /// If `path` is a folder or something else that is no file, or its folder cannot be written.
+    /// If `path` is a folder or something else that is not a file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         if let Ok(there) = fs::symlink_metadata(path)
             && !there.is_file()

@@ -41,7 +41,7 @@ use crate::nn::{
 
 impl FamilySpec for BdhSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        // a file's sizes are those of its model; one that cannot be read is refused where it is opened
+        // the sizes come from the checkpoint, if there is one; an unreadable file is refused where it is opened
         self.resolved().unwrap_or_else(|_| self.clone()).step_memory(step)
     }
 
@@ -50,7 +50,7 @@ impl FamilySpec for BdhSpec {
     }
 
     fn check_files(&self) -> Result<()> {
-        // values too: what is no number, or damaged, is the file's fault and not the run's
+        // values too: what is not a number, or damaged, is the file's fault and not the run's
         if let Some(path) = &self.weights {
             import_state_dict::open(path, self)?.load(&Device::Cpu)?;
         }
@@ -74,7 +74,7 @@ pub struct Bdh {
     net: Net,
     inference_net: Net,
     notes: Vec<String>,
-    /// The facts told beside the weights, where they came from a file.
+    /// The metadata stored with the weights, if they came from a file.
     facts: Option<CheckpointFacts>,
     /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
     /// hold them. Empty where nothing is carried.

@@ -61,7 +61,7 @@ impl FamilySpec for BiGruSpec {
         let weights = embedded + 2.0 * 3.0 * h * (e + h + 2.0) + tags * 2.0 * h;
         // the mask, and what it leaves
         let dropped = if self.dropout > 0.0 { 4.0 * h } else { 0.0 };
-        // of every place and direction the gates, what they are made of, and their gradients
+        // the gates, their inputs and their gradients at every position and direction
         let each = 4.0 * e + 2.0 * 34.0 * h + 8.0 * h + dropped;
         StepMemory { weights, shared: 0.0, activations: step.positions() * each }
     }
@@ -171,13 +171,13 @@ impl Model for BiGru {
 }
 
 /// Number of sentences that are read at once.
-const AT_ONCE: usize = 256;
+const BATCH_SENTENCES: usize = 256;
 
 impl SequenceTagger for BiGru {
     fn tags(&self, sentences: &[&[u32]]) -> Result<Vec<u8>> {
         let device = self.params.device();
         let mut tags = vec![];
-        for chunk in sentences.chunks(AT_ONCE) {
+        for chunk in sentences.chunks(BATCH_SENTENCES) {
             let len = chunk.iter().map(|s| s.len()).max().unwrap_or_default();
             if len == 0 {
                 continue;

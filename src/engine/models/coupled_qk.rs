@@ -122,7 +122,7 @@ impl Trainable for CoupledQk {
         }
     }
 
-    /// A classifier that goes on from a language model keeps its own head, as drawn.
+    /// A classifier that continues from a language model keeps its own head, as drawn.
     fn load_from(&self, sources: &[&dyn Trainable]) -> Result<Vec<String>> {
         let &[source] = sources else { bail!("a transformer takes over from one transformer") };
         let heads = [self.params.get(CLASS_HEAD), source.params().get(CLASS_HEAD)];

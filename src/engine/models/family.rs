@@ -12,7 +12,7 @@ pub trait FamilySpec {
     /// The memory of a training step on such a batch, counted without building anything.
     fn memory(&self, step: &StepSizes) -> StepMemory;
 
-    /// Floating-point operations of a training step for each token, at this vocabulary and in windows of so many tokens;
+    /// Floating-point operations of a training step for each token, at this vocabulary and in windows of this many tokens;
     /// `None` of a family that does not count them.
     fn flops_per_token(&self, _vocab: usize, _window: usize) -> Option<f64> {
         None
@@ -39,7 +39,7 @@ pub trait FamilySpec {
     }
 }
 
-/// Declares the enum of all families from `Family(its sizes) = its constructor`, one a line, and the methods that every family
+/// Declares the enum of all families from `Family(its sizes) = its constructor`, one per line, and the methods that every family
 /// has. A constructor takes the sizes, the vocabulary, the seed and the device.
 macro_rules! families {
     ($($family:ident($spec:ty) = $new:path),+ $(,)?) => {

@@ -38,7 +38,7 @@ impl FamilySpec for AlibiGptSpec {
         if self.residual == ResidualMixing::Fixed {
             return plain;
         }
-        // for every layer and the last norm: the sources side by side, weighted, and in attention their squares and products
+        // each layer and the last norm hold stacked sources and a weighted form; attention adds squares and products
         let sources = (self.layers * (self.layers + 3) / 2) as f64;
         let copies = if self.residual == ResidualMixing::Attention { 4.0 } else { 2.0 };
         let mixed = copies * sources * self.d_model as f64 * step.positions();
@@ -75,7 +75,7 @@ impl AlibiGptSpec {
     }
 }
 
-/// The memory of a net with so many learned positions.
+/// The memory of a net with this many learned positions.
 fn memory([d_model, heads, layers, positions]: [usize; 4], step: &StepSizes) -> StepMemory {
     let block = BlockSizes::gpt2(d_model, heads);
     let (d, layers, n) = (d_model as f64, layers as f64, step.positions());
@@ -111,7 +111,7 @@ struct Sizes {
 type BlockPass<'a> = dyn FnMut(usize, &Tensor, &mut Tap) -> Result<Tensor> + 'a;
 
 impl Net {
-    /// Builds the net with so many learned positions, or with ALiBi where there are none.
+    /// Builds the net with this many learned positions, or with ALiBi where there are none.
     fn new(p: &mut Params, vocab: usize, sizes: Sizes, positions: Option<usize>) -> Result<Self> {
         let Sizes { d_model: d, heads, layers, residual, window } = sizes;
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none(), window };
@@ -138,7 +138,7 @@ impl Net {
         self.normalised(x, &mut |layer, x, tap| self.layers[layer].forward(x, tap), tap)
     }
 
-    /// Same as [`Net::encode`], for the tokens after those in the caches, one a layer, without learned positions.
+    /// Same as [`Net::encode`], for the tokens after those in the caches, one per layer, without learned positions.
     fn encode_after(&self, tokens: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let x = embedding(&self.embed, tokens)?;
         let mut bias = None;

@@ -59,7 +59,7 @@ impl GraphBdh {
         Ok(Self { spec: spec.clone(), params, net, inference_net })
     }
 
-    /// So many texts that are read token by token.
+    /// Starts reading `rows` texts token by token.
     ///
     /// # Errors
     /// If the device refuses the memory of the state.

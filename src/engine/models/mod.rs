@@ -134,7 +134,7 @@ pub trait Trainable: Send {
 
     /// Told before each update which one it is, from 1. What a model does by stage (what it minimises,
     /// which weights it holds still) must follow from this number and its parameters alone, so that a
-    /// resumed run goes on exactly.
+    /// resumed run continues exactly.
     fn begin_step(&mut self, _step: u64) -> Result<()> {
         Ok(())
     }

@@ -111,7 +111,7 @@ impl OdeFlow {
     }
 
     /// u = 0 for every row of a batch.
-    fn no_control(&self, batch: &Batch) -> Result<Tensor> {
+    fn zero_control(&self, batch: &Batch) -> Result<Tensor> {
         Tensor::zeros((batch.tokens.dim(0)?, CONTROLS), DType::F32, batch.tokens.device())
     }
 }
@@ -133,12 +133,12 @@ impl Trainable for OdeFlow {
         if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
             return steered.loss(&carry, &self.inference_net, batch, &self.options());
         }
-        Ok(self.cross_entropy_by(&carry, &net, batch, &self.no_control(batch)?)?.into())
+        Ok(self.cross_entropy_by(&carry, &net, batch, &self.zero_control(batch)?)?.into())
     }
 
     /// The loss of the language with u = 0, in both stages: the price of steering for those who do not steer.
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.inference_net, batch, &self.no_control(batch)?)
+        self.cross_entropy(&self.inference_net, batch, &self.zero_control(batch)?)
     }
 
     /// alpha, and the gradient norm of the field alone.

@@ -9,7 +9,7 @@ use super::capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, Runti
 use crate::{models::prelude::*, nn::layers::SiluMlp, ode::Field};
 
 /// Half the side of the square that the network learns on and that starts are taken from.
-pub const REACH: f64 = 3.0;
+pub const HALF_SIDE: f64 = 3.0;
 /// Points of one update, and of a held-out measurement.
 const POINTS: usize = 256;
 /// The damping of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
@@ -95,7 +95,7 @@ impl Plane {
     /// Mean squared error of the network's velocity over the target's mean square.
     fn error(&self, net: &Net, draw: u64) -> Result<Tensor> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let points: Vec<f32> = (0..2 * POINTS).map(|_| rng.random_range(-REACH..REACH) as f32).collect();
+        let points: Vec<f32> = (0..2 * POINTS).map(|_| rng.random_range(-HALF_SIDE..HALF_SIDE) as f32).collect();
         let y = Tensor::from_vec(points, (POINTS, 2), self.params.device())?;
         let wanted = velocity(self.spec.target, &y)?;
         let size = wanted.sqr()?.mean_all()?;
@@ -128,7 +128,7 @@ impl Trainable for Plane {
         Ok(self.error(&self.net, self.step)?.into())
     }
 
-    /// The same on points that no update draws.
+    /// The error on held-out points, which no update draws.
     fn evaluate(&self, _: &Batch) -> Result<Tensor> {
         self.error(&self.inference_net, u64::MAX)
     }

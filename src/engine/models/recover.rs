@@ -34,7 +34,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum ReaderInput {
-    /// One trace is read at the position of the answer.
+    /// The reader sees one trace at the position of the answer.
     Single {
         /// The coefficient a of the trace.
         alpha: f64,
@@ -80,7 +80,7 @@ pub struct RecoverSpec {
 
 impl FamilySpec for RecoverSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let (k, width, head) = (self.distances.len() as f64, self.code_dim as f64 + 1.0, HEAD as f64);
+        let (k, width, head) = (self.distances.len() as f64, self.code_dim as f64 + 1.0, HEAD_WIDTH as f64);
         let traces = alphas(&self.reader).len().max(1) as f64;
         let attends = !matches!(self.reader, ReaderInput::Single { .. } | ReaderInput::Three { .. });
         let keeps_past = matches!(self.reader, ReaderInput::AttentionPast { .. } | ReaderInput::Raw);
@@ -123,7 +123,7 @@ impl FamilySpec for RecoverSpec {
 }
 
 /// Width of an attention reader's queries, keys and values.
-const HEAD: usize = 32;
+const HEAD_WIDTH: usize = 32;
 /// Width of the code of "how far back" that position queries are matched with.
 const PLACE: usize = 64;
 /// The factor on the input from the heads before the MLP: it has many columns, and one step of AdamW moves them all.
@@ -153,14 +153,14 @@ enum Weights {
 
 /// Softmax attention with one head a distance, a direct map to symbols, and an MLP over all heads.
 struct Heads {
-    /// `(K, HEAD)`
+    /// `(K, HEAD_WIDTH)`
     query: Tensor,
-    /// Keys `(HEAD, width)`, one for each kind of slot: three for `Attention`, one otherwise.
+    /// Keys `(HEAD_WIDTH, width)`, one for each kind of slot: three for `Attention`, one otherwise.
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
     /// `(K, PLACE)`; absent for `Attention`, whose slots have no place in time.
     place: Option<Tensor>,
-    /// `(V, HEAD)`, shared by the distances.
+    /// `(V, HEAD_WIDTH)`, shared by the distances.
     direct: Tensor,
     up: Tensor,
     down: Tensor,
@@ -255,19 +255,19 @@ impl Weights {
                 let now = !keeps_past;
                 let (kinds, slot) = if now { (traces, width) } else { (1, traces * width) };
                 let mut maps = |name: &str| -> Result<Vec<Tensor>> {
-                    (0..kinds).map(|i| params.normal(&format!("{name}.{i}"), (HEAD, slot), scale(slot))).collect()
+                    (0..kinds).map(|i| params.normal(&format!("{name}.{i}"), (HEAD_WIDTH, slot), scale(slot))).collect()
                 };
                 let (keys, values) = (maps("key")?, maps("value")?);
                 Weights::Attention(Heads {
                     keys,
                     values,
-                    query: params.normal("query", (k, HEAD), scale(HEAD))?,
+                    query: params.normal("query", (k, HEAD_WIDTH), scale(HEAD_WIDTH))?,
                     place: if now { None } else { Some(params.normal("place", (k, PLACE), 0.1)?) },
-                    direct: params.normal("direct", (vocab, HEAD), scale(HEAD))?,
+                    direct: params.normal("direct", (vocab, HEAD_WIDTH), scale(HEAD_WIDTH))?,
                     up: if now {
-                        each_its_own(params, h, traces, width, k * HEAD)?
+                        each_its_own(params, h, traces, width, k * HEAD_WIDTH)?
                     } else {
-                        each_its_own(params, h, 1, 1, k * HEAD)?
+                        each_its_own(params, h, 1, 1, k * HEAD_WIDTH)?
                     },
                     down: params.normal("down", (k * vocab, h), scale(h))?,
                 })
@@ -277,32 +277,32 @@ impl Weights {
 }
 
 impl Heads {
-    /// Attention over the traces of one position: n times `(N, C+1)` -> `(N, K, HEAD)`.
+    /// Attention over the traces of one position: n times `(N, C+1)` -> `(N, K, HEAD_WIDTH)`.
     fn over_traces(&self, traces: &[Tensor]) -> Result<Tensor> {
         let map = |w: &[Tensor]| -> Result<Tensor> {
             let each = traces.iter().zip(w).map(|(h, w)| linear(h, w)).collect::<Result<Vec<_>>>()?;
-            Tensor::stack(&each, 1) // (N, n, HEAD)
+            Tensor::stack(&each, 1) // (N, n, HEAD_WIDTH)
         };
         let scores = linear(&map(&self.keys)?, &self.query)?; // (N, n, K)
-        let scores = (scores.transpose(1, 2)? / (HEAD as f64).sqrt())?; // (N, K, n)
+        let scores = (scores.transpose(1, 2)? / (HEAD_WIDTH as f64).sqrt())?; // (N, K, n)
         let weights = candle_nn::ops::softmax(&scores, D::Minus1)?;
         weights.contiguous()?.matmul(&map(&self.values)?.contiguous()?)
     }
 
-    /// Attention over slots of the past, one a position: slots `(T, B, W)` -> `(P B, K, HEAD)`.
+    /// Attention over slots of the past, one per position: slots `(T, B, W)` -> `(P B, K, HEAD_WIDTH)`.
     fn over_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let (t, b, _) = slots.dims3()?;
         let (k, p) = (self.query.dim(0)?, positions.len());
         let (Some(key), Some(value)) = (self.keys.first(), self.values.first()) else {
             candle_core::bail!("an attention reader without keys or values");
         };
-        let values = linear(slots, value)?.transpose(0, 1)?.contiguous()?; // (B, T, HEAD)
-        let content = (linear(&linear(slots, key)?, &self.query)? / (HEAD as f64).sqrt())?; // (T, B, K)
+        let values = linear(slots, value)?.transpose(0, 1)?.contiguous()?; // (B, T, HEAD_WIDTH)
+        let content = (linear(&linear(slots, key)?, &self.query)? / (HEAD_WIDTH as f64).sqrt())?; // (T, B, K)
         let content = content.permute((1, 2, 0))?.unsqueeze(2)?; // (B, K, 1, T)
         let when = self.distance_scores(place, positions, t)?.reshape((1, k, p, t))?;
         let weights = candle_nn::ops::softmax(&content.broadcast_add(&when)?, D::Minus1)?; // (B, K, P, T)
-        let reads = weights.reshape((b, k * p, t))?.matmul(&values)?; // (B, K P, HEAD)
-        reads.reshape((b, k, p, HEAD))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD))
+        let reads = weights.reshape((b, k * p, t))?.matmul(&values)?; // (B, K P, HEAD_WIDTH)
+        reads.reshape((b, k, p, HEAD_WIDTH))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD_WIDTH))
     }
 
     /// Scores for how far back a slot is, the future shut out: place `(K, PLACE)` -> `(K, P T)`.
@@ -315,11 +315,11 @@ impl Heads {
         table.index_select(&Tensor::new(index, place.device())?, 1)
     }
 
-    /// Maps the heads' reads `(N, K, HEAD)`, and the vectors beside them `(N, ..)`, to logits `(N, K V)`.
+    /// Maps the heads' reads `(N, K, HEAD_WIDTH)`, and the vectors beside them `(N, ..)`, to logits `(N, K V)`.
     fn answer(&self, reads: &Tensor, beside: &Tensor) -> Result<Tensor> {
         let (n, k, _) = reads.dims3()?;
         let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
-        let all = Tensor::cat(&[beside, &(reads.reshape((n, k * HEAD))? * BESIDE)?], D::Minus1)?;
+        let all = Tensor::cat(&[beside, &(reads.reshape((n, k * HEAD_WIDTH))? * BESIDE)?], D::Minus1)?;
         direct + mlp(&all, &self.up, &self.down, Act::Gelu)?
     }
 }

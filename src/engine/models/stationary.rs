@@ -228,7 +228,7 @@ impl Trainable for Stationary {
         Ok(self.error(&self.net, self.step, batch.tokens.dim(0)?)?.into())
     }
 
-    /// The same on controls that no update draws.
+    /// The error on held-out controls, which no update draws.
     fn evaluate(&self, _: &Batch) -> Result<Tensor> {
         self.error(&self.inference_net, u64::MAX, HELD_OUT)
     }

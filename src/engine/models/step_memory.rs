@@ -39,7 +39,7 @@ const PER_WEIGHT: f64 = 4.0;
 /// Copies of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
 const PER_SHARED: f64 = 4.0;
 /// Bytes that a process holds besides: tables, the graph's small values, the allocator's own.
-const BESIDES: f64 = 1e6;
+const OVERHEAD_BYTES: f64 = 1e6;
 
 impl StepMemory {
     /// Bytes that stay between two steps: weights and moments.
@@ -59,7 +59,7 @@ impl StepMemory {
 
     /// Bytes at the peak of a step, those that stay included.
     pub fn peak_bytes(&self) -> f64 {
-        BESIDES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)
+        OVERHEAD_BYTES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)
     }
 }
 
@@ -106,7 +106,7 @@ impl BlockSizes {
         }
     }
 
-    /// The numbers that a block saves for backward over so many positions: queries, keys and values, attention's
+    /// The numbers that a block saves for backward over this many positions: queries, keys and values, attention's
     /// result, the state between both sublayers, the MLP's hidden units, and the block's own result.
     pub fn saved(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::{Params, fused::linear::linear_biased};
 
-/// One direction: r, z and n in this order in the rows of each weight.
+/// A direction; the rows of each weight hold the gates r, z and n in this order.
 #[derive(Debug, Clone)]
 struct Direction {
     weight_ih: Tensor, // (3H, E)

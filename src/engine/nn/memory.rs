@@ -27,7 +27,7 @@ fn count(size: usize) {
 }
 
 fn hold(change: i64) {
-    // a thread that ends may free what it held after its cell is gone
+    // a thread that ends may free memory after its thread-local cell is gone
     let _ = WATCHED.try_with(|w| {
         if let Some([held, most]) = w.get() {
             w.set(Some([held + change, most.max(held + change)]));

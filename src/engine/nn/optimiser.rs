@@ -47,7 +47,7 @@ pub struct AdamW {
     pub spec: AdamWSpec,
     /// Updates done.
     pub step: u64,
-    /// One pair for each parameter in their order; buffers have none.
+    /// A pair of moments for each parameter, in order; buffers have none.
     moments: Vec<Moments>,
     /// The norms so far, where the rule of clipping asks for them.
     zclip: Option<ZClip>,
@@ -77,7 +77,7 @@ impl AdamW {
     }
 
     /// One update; returns the global gradient norm before clipping. Frozen parameters stay as they
-    /// are and do not count in the norm. Where the norm is no finite number, every weight is left as it was.
+    /// are and do not count in the norm. Where the norm is not finite, every weight is left as it was.
     ///
     /// # Errors
     /// A parameter that no gradient reached, by name; every weight is left as it was.
@@ -101,7 +101,7 @@ impl AdamW {
         let s = self.spec;
         let fixed = if s.clip > 0.0 { s.clip } else { f64::INFINITY };
         let limit = self.zclip.as_mut().and_then(|z| z.limit(norm)).map_or(fixed, |limit| limit.min(fixed));
-        // As torch.nn.utils.clip_grad_norm_: the 1e-6 keeps the quotient finite.
+        // The 1e-6 keeps the quotient finite, as in torch.nn.utils.clip_grad_norm_.
         let scale = (limit / (norm + 1e-6)).min(1.0);
         let t = i32::try_from(self.step).unwrap_or(i32::MAX);
         let coefficients = Coefficients {

@@ -20,7 +20,7 @@ pub use metadata::json_scalars;
 
 use crate::files::{self, FileError, check_memory};
 
-/// Tensors have at most so many sides, as in PyTorch.
+/// Tensors have at most this many sides, as in PyTorch.
 const MAX_DIMS: usize = 64;
 
 /// The type of values in the file, little-endian.
@@ -142,8 +142,8 @@ impl Weights {
         self.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
-    /// One tensor as f32, row-major; an error names it if it is not there, holds no weights, ends early
-    /// or has a value that is no number.
+    /// Loads a tensor as f32, row-major; an error names it if it is missing, holds no weights, ends early
+    /// or has a value that is not a number.
     pub fn load(&self, name: &str, device: &Device) -> Result<Tensor> {
         let shown = self.path.display();
         let Some(entry) = self.entries.iter().find(|e| e.name == name) else {

@@ -66,7 +66,7 @@ struct Checkpoints {
 
 impl Vjp for Checkpoints {
     fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
-        // of the state after the step at hand, and of the slope that it leaves
+        // gradients of the state after the current step, and of the slope that the step passes on
         let (mut dy, mut dk) = (end.clone(), None::<Tensor>);
         let mut totals: Option<Vec<Tensor>> = None;
         let mut add = |more: Vec<Tensor>| -> Result<()> {

@@ -229,7 +229,7 @@ impl<'a> Solver<'a> {
         let stop = |reason| Err(Stop(reason, t0));
         let mut before = t0;
         for &t in times {
-            // also refuses NaN
+            // the negated form also refuses NaN
             if !(t > before && t.is_finite() && t0.is_finite()) {
                 return stop(if times.len() == 1 {
                     SolveFailure::Span { t1: t }
@@ -334,11 +334,11 @@ impl<'a> Solver<'a> {
             return Err(Stop(SolveFailure::TooManyAttempts { max: self.options.max_attempts }, t));
         }
         let end = t + h;
-        // also refuses NaN
+        // the negated form also refuses NaN
         if !(end > t && end.is_finite()) {
             return Err(Stop(SolveFailure::Underflow { h }, t));
         }
-        // what would be left of a step of a few floats' length belongs to this one
+        // a remainder of a few floats' length is added to this step
         Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
     }
 

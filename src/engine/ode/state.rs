@@ -65,7 +65,7 @@ fn sum_slices<T: WithDType>(like: &Tensor, y: Option<&Tensor>, weights: &[f64], 
         arch().dispatch(|| {
             for (i, out) in out.chunks_mut(BLOCK).enumerate() {
                 let at = i * BLOCK..i * BLOCK + out.len();
-                add_up(out, &weights, ks, at.clone());
+                weighted_sum(out, &weights, ks, at.clone());
                 if let Some(y) = y {
                     out.iter_mut().zip(&y[at]).for_each(|(o, y)| *o = *y + *o);
                 }
@@ -78,7 +78,7 @@ fn sum_slices<T: WithDType>(like: &Tensor, y: Option<&Tensor>, weights: &[f64], 
 
 /// out, which is zero, += sum w_i k_i over a range.
 #[inline(always)]
-fn add_up<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std::ops::Range<usize>) {
+fn weighted_sum<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std::ops::Range<usize>) {
     for (w, k) in weights.iter().zip(ks) {
         out.iter_mut().zip(&k[at.clone()]).for_each(|(o, k)| *o += *w * *k);
     }
@@ -125,7 +125,7 @@ impl Measure {
         let squares = error.div(&scale)?.sqr()?.flatten_all()?;
         let mut largest = 0f64;
         for (from, len) in self.spans(a.elem_count()) {
-            largest = worse(largest, host::scalar(&squares.narrow(0, from, len)?.mean_all()?)?.sqrt());
+            largest = max_or_nan(largest, host::scalar(&squares.narrow(0, from, len)?.mean_all()?)?.sqrt());
         }
         Ok(largest)
     }
@@ -143,7 +143,7 @@ impl Measure {
                     let at = start..(start + BLOCK).min(from + len);
                     let room = &mut room[..at.len()];
                     room.fill(T::zero());
-                    add_up(room, &weights, ks, at.clone());
+                    weighted_sum(room, &weights, ks, at.clone());
                     for ((r, a), b) in room.iter_mut().zip(&a[at.clone()]).zip(&b[at]) {
                         let (a, b) = (magnitude(*a), magnitude(*b));
                         let larger = if a > b { a } else { b };
@@ -154,7 +154,7 @@ impl Measure {
                 }
                 total
             });
-            largest = worse(largest, (total / len.max(1) as f64).sqrt());
+            largest = max_or_nan(largest, (total / len.max(1) as f64).sqrt());
         }
         largest
     }
@@ -191,7 +191,7 @@ fn lanes_sum<T: WithDType>(values: &[T]) -> f64 {
 }
 
 /// The larger; NaN if either is.
-fn worse(a: f64, b: f64) -> f64 {
+fn max_or_nan(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
 

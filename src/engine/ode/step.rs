@@ -1,4 +1,4 @@
-//! One step of a method, and the quartic that fills it. It does not decide whether the step is taken.
+//! One step of a method, and the quartic that interpolates within it. The caller accepts or rejects the step.
 
 use candle_core::{Result, Tensor};
 

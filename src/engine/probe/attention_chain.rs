@@ -60,7 +60,7 @@ impl Probe for AttentionChain {
         let mut p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
         let first_sees_nothing = !layer.sees_itself && p.iter().take(n).all(|w| *w == 0.0);
         if first_sees_nothing && n > 0 {
-            // a walk that has come to the first token has nowhere to go
+            // a walk that reaches the first token stays there
             p[0] = 1.0;
         }
         let (check, chain) = (stochasticity(n, &p), MarkovChain::new(n, &p, TOLERANCE));

@@ -93,7 +93,7 @@ fn add_window(
     Ok(())
 }
 
-/// NaN where the weights are no numbers.
+/// NaN where the weights are not numbers.
 fn head_statistics(weights: &[f32], cols: usize, kind: Rows) -> HeadStatistics {
     let values = singular_values(weights.len() / cols.max(1), cols, weights);
     let (rank, share) = values.map_or((f64::NAN, f64::NAN), |s| (effective_rank(&s), top_share(&s)));

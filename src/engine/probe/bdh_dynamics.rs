@@ -1,5 +1,5 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
-//! paper's equivalences checked on them. How a view steps through the rules is not known here.
+//! paper's equivalences checked on them.
 
 use crate::{
     analysis::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Makes [`BdhDynamicsWeights`] and [`BdhDynamicsChecks`] for the first [`LONGEST`] tokens.
+/// Makes [`BdhDynamicsWeights`] and [`BdhDynamicsChecks`] for the first [`MAX_TOKENS`] tokens.
 ///
 /// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
 /// layer's E y is, on average over this text, as long as the embeddings that came in. A graph that was trained edge by
@@ -27,7 +27,7 @@ use crate::{
 pub struct BdhDynamics;
 
 /// The limit of the text, in tokens.
-const LONGEST: usize = 24;
+const MAX_TOKENS: usize = 24;
 /// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
 const MAX_NEURONS: usize = 256;
 /// Likeliest next tokens of each prediction.
@@ -79,7 +79,7 @@ impl Probe for BdhDynamics {
     type Subject<'m> = RuleSubject<'m>;
 
     fn ask(subject: RuleSubject<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let passage = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
         match subject {
             RuleSubject::Product(bdh) => ask_product(&bdh, args, cx, passage),
             RuleSubject::Graph(graph) => ask_graph(graph, args, cx, passage),

@@ -19,11 +19,11 @@ pub struct GatedModel<'m> {
 }
 
 /// The number of likely tokens in the measurement.
-const LIKELY: usize = 5;
+const LIKELY_TOKENS: usize = 5;
 /// A gate below this is shut: what comes through is not seen.
 const SHUT: f64 = 0.02;
 /// The gate at which the wrong upsampling is shown then.
-const OPENED: f64 = 0.5;
+const OPEN_GATE: f64 = 0.5;
 
 impl<'m> FromModel<'m> for GatedModel<'m> {
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
@@ -37,11 +37,11 @@ impl Probe for Causality {
     type Subject<'m> = GatedModel<'m>;
 
     fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::LONGEST)?;
+        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
         let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
         let measured = measure(&mut gated, &edit, args, cx);
-        // As it was found, whatever happened.
+        // The settings are restored even after an error.
         gated.model.set_coupling_settings(settings);
         let measured = measured?;
         let about = format!(
@@ -109,8 +109,8 @@ fn measure(
     let mut leaky_upsample = None;
     if args.show_wrong {
         model.set_coupling_settings(CouplingSettings { upsample: Upsample::Leaky, ..model.coupling_settings() });
-        // Nothing comes through a shut gate, neither rightly nor wrongly.
-        let gate = if effective_gate.abs() < SHUT { OPENED } else { effective_gate };
+        // A shut gate would pass nothing, not even the leak.
+        let gate = if effective_gate.abs() < SHUT { OPEN_GATE } else { effective_gate };
         model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);
         let before_max = before(&wrong, edit.position);
@@ -125,8 +125,8 @@ fn measure(
         effective_gate,
         leaky_upsample,
         predictions: Predictions {
-            original: likely_tokens(last(&original), corpus, LIKELY),
-            edited: likely_tokens(last(&edited), corpus, LIKELY),
+            original: likely_tokens(last(&original), corpus, LIKELY_TOKENS),
+            edited: likely_tokens(last(&edited), corpus, LIKELY_TOKENS),
         },
     })
 }

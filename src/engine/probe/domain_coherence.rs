@@ -19,7 +19,7 @@ pub struct DomainCoherence;
 const COMPONENTS: [usize; 4] = [1, 2, 4, 8];
 /// Windows of a batch that is drawn, and batches at most for each that is wanted: a short text has few that differ.
 const ROWS: usize = 16;
-const ENOUGH: usize = 4;
+const MAX_BATCH_FACTOR: usize = 4;
 
 impl Probe for DomainCoherence {
     type Args = DomainCoherenceArgs;
@@ -58,7 +58,7 @@ impl Probe for DomainCoherence {
 /// Windows of the training text that differ.
 fn windows(corpus: &Corpus, args: &DomainCoherenceArgs) -> Result<Vec<Vec<u32>>> {
     let (mut seen, mut all) = (BTreeSet::new(), vec![]);
-    for drawn in 0..(ENOUGH * args.windows.div_ceil(ROWS)) as u64 {
+    for drawn in 0..(MAX_BATCH_FACTOR * args.windows.div_ceil(ROWS)) as u64 {
         let batch = corpus.batch(&Position { seed: 0, drawn }, ROWS, args.window)?;
         for window in batch.inputs.chunks(batch.len) {
             if all.len() < args.windows && seen.insert(window.to_vec()) {
@@ -80,7 +80,7 @@ fn exchanged(windows: &[Vec<u32>], rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
     tokens.chunks(len).map(<[u32]>::to_vec).collect()
 }
 
-/// Mean loss, nats a token, of either half under the mixture of the other. Windows are in an order of chance.
+/// Mean loss, nats per token, of either half under the mixture of the other. Windows are in an order of chance.
 fn across_halves(windows: &[Counts], vocab: usize, components: usize, rng: &mut ChaCha8Rng) -> f64 {
     let (first, second) = windows.split_at(windows.len() / 2);
     let mut judged =

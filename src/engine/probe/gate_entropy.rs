@@ -67,7 +67,7 @@ pub struct GatedAttention<'m> {
     injected: &'static str,
 }
 
-/// One number a token, of the tokens `(B T)` of a batch or of those that count.
+/// A number for each token of a batch `(B T)`, or for each token that counts.
 #[derive(Default)]
 struct Tokens {
     entropy: Vec<f64>,

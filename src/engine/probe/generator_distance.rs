@@ -19,7 +19,7 @@ use crate::{
 pub struct GeneratorDistance;
 
 /// Tokens of the text that are read.
-const LONGEST: usize = 32;
+const MAX_TOKENS: usize = 32;
 /// States of a backward pass, which bounds its memory.
 const MAX_STATES: usize = 4096;
 /// Draws of the null model.
@@ -35,7 +35,7 @@ impl Probe for GeneratorDistance {
     type Subject<'m> = RefiningModel<'m>;
 
     fn ask(model: RefiningModel<'_>, args: &GeneratorDistanceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
         let last = prompt.ids.len() - 1;
         let position = args.position.map_or(last, |p| p.min(last));
         let states = model.round_starts(&prompt.tensor(cx.device)?)?;
@@ -102,7 +102,7 @@ fn null(n: usize, j: &[f64], seed: u64) -> NullDistance {
     NullDistance { draws: DRAWS, distance, distance_sd, smallest, largest }
 }
 
-/// The same for every model: a figure to compare with.
+/// A fixed map, the same for every model, as a reference.
 fn paper_map() -> ColumnSums {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let all: Vec<Vec<f64>> = (0..MAPS).map(|_| random_map(STATES, DT, &mut rng)).collect();

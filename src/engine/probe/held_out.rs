@@ -1,4 +1,4 @@
-//! Held-out windows as probes read them: some at once, on the device.
+//! Batches of held-out windows on the device, for probes.
 
 use super::ProbeInputs;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     nn::{Result, Tensor},
 };
 
-/// Windows that are read at once.
+/// A batch of windows for one forward pass.
 pub(super) struct WindowBatch<'w> {
     /// Ids, `(B, T)`.
     pub tokens: Tensor,
@@ -15,7 +15,7 @@ pub(super) struct WindowBatch<'w> {
 }
 
 impl<'a> ProbeInputs<'a> {
-    /// The windows in order, so many at once; the last batch may have fewer.
+    /// The windows in order, `rows` in a batch; the last batch may have fewer.
     pub(super) fn batches<'w>(
         &self,
         windows: &'w Windows,

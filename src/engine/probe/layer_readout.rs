@@ -81,7 +81,7 @@ impl Probe for LayerReadout {
 /// States of the same tokens, `(tokens, D)`.
 struct States {
     added: DMatrix<f64>,
-    /// One a reader.
+    /// A matrix for each reader.
     read: Vec<DMatrix<f64>>,
     windows: usize,
 }

@@ -10,7 +10,7 @@ use crate::{
 pub struct NextTokens;
 
 /// Ids of a prompt at most.
-const LONGEST: usize = 128;
+const MAX_PROMPT: usize = 128;
 
 impl Probe for NextTokens {
     type Args = NextTokensArgs;
@@ -19,7 +19,7 @@ impl Probe for NextTokens {
     fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
         let read = |longest| Prompt::read(cx, &args.text, args.passage, longest);
-        let (prompt, truth) = if is_typed { (read(LONGEST)?, None) } else { held_out(cx.corpus, read)? };
+        let (prompt, truth) = if is_typed { (read(MAX_PROMPT)?, None) } else { held_out(cx.corpus, read)? };
         let rows = logits(model, &prompt.ids, cx.device)?;
         let mut ids = prompt.ids.clone();
         let mut next = greatest(&rows);
@@ -41,12 +41,12 @@ impl Probe for NextTokens {
 
 /// A held-out passage and the token after it. Of a task, one that ends at its first question.
 fn held_out(corpus: &Corpus, read: impl Fn(usize) -> Result<Prompt>) -> Result<(Prompt, Option<u32>)> {
-    let asked = corpus.held_out(1, LONGEST).ok().and_then(|w| {
+    let asked = corpus.held_out(1, MAX_PROMPT).ok().and_then(|w| {
         let at = w.answers.as_ref()?.iter().position(|is_answer| *is_answer)?;
         Some((w.inputs.get(..=at)?.to_vec(), *w.targets.get(at)?))
     });
     let Some((ids, answer)) = asked else {
-        let mut prompt = read(LONGEST / 2)?;
+        let mut prompt = read(MAX_PROMPT / 2)?;
         let truth = if prompt.ids.len() > 1 { prompt.ids.pop() } else { None };
         prompt.tokens.truncate(prompt.ids.len());
         return Ok((prompt, truth));

@@ -13,7 +13,7 @@ use crate::{
 pub struct PairAttention;
 
 /// Examples read at once, which bounds the maps that are held.
-const AT_ONCE: usize = 4;
+const BATCH_EXAMPLES: usize = 4;
 
 impl Probe for PairAttention {
     type Args = PairAttentionArgs;
@@ -36,8 +36,8 @@ impl Probe for PairAttention {
         }
         let layers = &model.layers;
         let mut sums: Vec<LayerSums> = layers.iter().cloned().map(LayerSums::new).collect();
-        for (batch, first) in cx.batches(&windows, AT_ONCE).zip((0..).step_by(AT_ONCE)) {
-            let rows = first..first + AT_ONCE;
+        for (batch, first) in cx.batches(&windows, BATCH_EXAMPLES).zip((0..).step_by(BATCH_EXAMPLES)) {
+            let rows = first..first + BATCH_EXAMPLES;
             let asked: Vec<&PairQuery> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
             let found = model.weights(&batch?.tokens, layers)?;
             if found.len() < layers.len() {

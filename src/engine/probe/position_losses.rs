@@ -62,7 +62,7 @@ impl Probe for PositionLosses {
         }
         let of_bin = |bin: usize| mean_sd(&by_text.iter().map(|text| text[bin]).collect::<Vec<_>>());
         let means: Vec<(f64, f64)> = (0..edges.len() - 1).map(of_bin).collect();
-        // a single text says nothing of a spread
+        // a single text gives no estimate of the spread
         let spread_of = if by_text.len() > 1 { by_text.len() as f64 } else { f64::NAN };
         let measured = Measured {
             window,

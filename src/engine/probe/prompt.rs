@@ -20,14 +20,14 @@ pub(super) struct Prompt {
 
 impl Prompt {
     /// The usual limit of a prompt, in tokens.
-    pub const LONGEST: usize = 96;
+    pub const MAX_TOKENS: usize = 96;
     /// The limit of prompts that stand beside recorded attention, in tokens: a token is the same one in all of them, and
     /// maps are the heaviest thing that a run records.
     pub const USUAL: usize = 48;
 
     /// The limit of a typed text, or of the held-out passage where it is empty.
     pub fn limit(text: &str) -> usize {
-        if text.is_empty() { Self::USUAL } else { Self::LONGEST }
+        if text.is_empty() { Self::USUAL } else { Self::MAX_TOKENS }
     }
 
     /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.

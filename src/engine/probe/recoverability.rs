@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Windows asked at once; keeps the logits small.
-const AT_ONCE: usize = 8;
+const BATCH_WINDOWS: usize = 8;
 
 /// Makes a [`measurements::Recoverability`].
 pub struct Recoverability;
@@ -44,8 +44,8 @@ impl RecoveryTally {
         let positions = reader.positions(windows.len, 1)?;
         let k = reader.distances().len();
         let mut tally = Self { asked: 0, right: vec![0; k], nats: vec![0.0; k], wanted: vec![] };
-        for (i, batch) in cx.batches(windows, AT_ONCE).enumerate() {
-            cx.progress.at(i * AT_ONCE, windows.rows)?;
+        for (i, batch) in cx.batches(windows, BATCH_WINDOWS).enumerate() {
+            cx.progress.at(i * BATCH_WINDOWS, windows.rows)?;
             let tokens = batch?.tokens;
             let logits = reader.answers(&tokens, &positions)?; // (P, B, K, V)
             let v = logits.dim(3)?;

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Sentences whose features are in memory at once.
-const AT_ONCE: usize = 128;
+const BATCH_SENTENCES: usize = 128;
 const ROLES: usize = Role::ALL.len();
 
 /// Makes a [`RoleAccuracy`].
@@ -169,8 +169,8 @@ fn read_features(
     let levels: Vec<LevelFeatures> = encoder.levels().into_iter().take(read).collect();
     let total = sentences.train.len() + sentences.within.len() + sentences.transfer.len();
     let mut equations: Vec<NormalEquations> = levels.iter().map(|l| NormalEquations::new(l.width, ROLES)).collect();
-    for (i, chunk) in sentences.train.chunks(AT_ONCE).enumerate() {
-        cx.progress.at(i * AT_ONCE, total)?;
+    for (i, chunk) in sentences.train.chunks(BATCH_SENTENCES).enumerate() {
+        cx.progress.at(i * BATCH_SENTENCES, total)?;
         let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().map(|r| *r as u8)).collect();
         for (equations, features) in equations.iter_mut().zip(encoder.encode(&word_ids(chunk))) {
             equations.add(&features, &labels);
@@ -187,14 +187,14 @@ fn read_features(
     drop(equations);
     let mut done = sentences.train.len();
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
-        for (i, chunk) in of.chunks(AT_ONCE).enumerate() {
+        for (i, chunk) in of.chunks(BATCH_SENTENCES).enumerate() {
             cx.progress.at(done, total)?;
             done += chunk.len();
             for ((features, level), readings) in encoder.encode(&word_ids(chunk)).iter().zip(&levels).zip(&mut readings)
             {
                 for FittedProbe { map, found } in readings {
                     let Some(map) = map else { continue };
-                    sentences.count(set, i * AT_ONCE, &map.labels(features, level.width), found);
+                    sentences.count(set, i * BATCH_SENTENCES, &map.labels(features, level.width), found);
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Most words of a typed sentence.
-const LONGEST: usize = 24;
+const MAX_WORDS: usize = 24;
 /// Most blocks of feedback weights on a side.
 const BLOCKS: usize = 32;
 
@@ -43,19 +43,19 @@ impl SettledSentence {
     fn from_args(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
         if !args.text.trim().is_empty() {
             let ids = corpus.try_encode(&args.text)?;
-            if ids.is_empty() || ids.len() > LONGEST {
-                candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {LONGEST}", ids.len());
+            if ids.is_empty() || ids.len() > MAX_WORDS {
+                candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {MAX_WORDS}", ids.len());
             }
             return Ok(Self { ids, roles: vec![], about: "typed sentence".into() });
         }
         let Source::GrammarRoles(sets) = corpus.source() else {
-            let ids = corpus.passage(0, LONGEST);
+            let ids = corpus.passage(0, MAX_WORDS);
             return Ok(Self { ids, roles: vec![], about: "held-out passage 0".into() });
         };
         let place = args.sentence;
         let (set, what) = match args.set {
             SettlingSet::Own if sets.own.is_some() => {
-                let ids = corpus.passage(place as u64, LONGEST);
+                let ids = corpus.passage(place as u64, MAX_WORDS);
                 return Ok(Self { ids, roles: vec![], about: format!("sentence {place} of the file") });
             }
             SettlingSet::Train => (SentenceSet::Train, "training sentence"),

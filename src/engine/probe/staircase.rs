@@ -43,7 +43,7 @@ impl Probe for Staircase {
 
     fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let StreamsModel { model, streams } = subject;
-        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::LONGEST)?;
+        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
         let last = streams.rounds.saturating_sub(1);
         let round = args.round.map_or(last, |r| r.min(last));
         let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));
@@ -69,7 +69,7 @@ impl Probe for Staircase {
     }
 }
 
-/// One stream along the passage: T rows of D values.
+/// The states of a stream along the passage: T rows of D values.
 struct StateRows {
     values: Vec<f32>,
     dims: usize,

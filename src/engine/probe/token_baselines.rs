@@ -14,7 +14,7 @@ pub struct TokenBaselines;
 
 /// Windows that are counted in one batch, and tokens after which counting ends.
 const ROWS: usize = 64;
-const ENOUGH: usize = 200_000;
+const MAX_TOKENS: usize = 200_000;
 
 impl Probe for TokenBaselines {
     type Args = TokenBaselinesArgs;
@@ -53,7 +53,7 @@ fn targets_of(windows: &Windows) -> impl Iterator<Item = (u32, u32)> {
 /// The training text from its first batches on.
 fn counted(corpus: &Corpus, window: usize) -> Result<Counts> {
     let mut counts = Counts { vocab: corpus.vocab(), ..Counts::default() };
-    for drawn in 0..(ENOUGH / (ROWS * window)).max(1) as u64 {
+    for drawn in 0..(MAX_TOKENS / (ROWS * window)).max(1) as u64 {
         let at = Position { seed: 0, drawn };
         counts.add(&corpus.batch(&at, ROWS, window)?);
     }
@@ -84,7 +84,7 @@ impl Counts {
         (pair as f64 + self.unigram(token)) / (after as f64 + 1.0)
     }
 
-    /// The cross-entropies of unigrams and of bigrams, nats a token; NaN without targets.
+    /// The cross-entropies of unigrams and of bigrams, nats per token; NaN without targets.
     fn cross_entropies(&self, windows: &Windows) -> [f64; 2] {
         let mut sums = [0.0; 2];
         let mut count = 0;

@@ -22,7 +22,7 @@ pub struct StreamingTraces<'m> {
 }
 
 /// Ids of a prompt at most, and of a held-out one.
-const LONGEST: usize = 256;
+const MAX_PROMPT: usize = 256;
 const USUAL: usize = 96;
 /// Channels of a trace that are kept at most.
 const CHANNELS: usize = 128;
@@ -43,7 +43,7 @@ impl Probe for TraceReading {
         let StreamingTraces { traces: TraceModel { model, sizes }, streaming } = subject;
         let temperature = args.temperature;
         let is_typed = !args.text.is_empty();
-        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { MAX_PROMPT } else { USUAL })?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let mut ids = prompt.ids.clone();
         let mut text = streaming.stream();

@@ -11,7 +11,7 @@ use crate::{
 pub struct UnitUsage;
 
 /// Windows that are read at once.
-const AT_ONCE: usize = 4;
+const BATCH_WINDOWS: usize = 4;
 
 impl Probe for UnitUsage {
     type Args = UnitUsageArgs;
@@ -22,7 +22,7 @@ impl Probe for UnitUsage {
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];
-        for batch in cx.batches(&held_out, AT_ONCE) {
+        for batch in cx.batches(&held_out, BATCH_WINDOWS) {
             let mut tap = Tap::on(&paths);
             model.logits(&batch?.tokens, &mut tap)?;
             for (path, counts) in paths.iter().zip(&mut counts) {

@@ -2,7 +2,7 @@
 //! logs were. Tensors are kept by name, positions as numbers.
 //!
 //! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to
-//! the disk, then renamed. The newest [`KEPT`] stay. Each file's length, checksum, names and shapes
+//! the disk, then renamed. The newest [`KEPT_CHECKPOINTS`] stay. Each file's length, checksum, names and shapes
 //! stand in `state.json`, and a checksum of `state.json` in itself, so that a damaged one is noticed and the
 //! one before it used instead. One whose weights are not finite is neither written nor read.
 
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The number of checkpoints that a run keeps.
-pub const KEPT: usize = 3;
+pub const KEPT_CHECKPOINTS: usize = 3;
 
 const STATE: &str = "state.json";
 /// Version of `state.json`. 2 has a checksum of itself; 1 had none.
@@ -38,7 +38,7 @@ const FORMAT: u32 = 2;
 const MAX_STATE: u64 = 8 << 20;
 const REMOVING: &str = ".removing-";
 
-/// Where a variant's stream of batches stands; all there is to its generator's state.
+/// The position of a variant in its stream of batches, which fixes the state of its random generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataPosition {
     /// The seed of the batches.
@@ -119,7 +119,7 @@ struct VariantRecord {
     moments: FileRecord,
 }
 
-/// Writes the checkpoint into the run's folder of checkpoints and drops those beyond the newest [`KEPT`].
+/// Writes the checkpoint into the run's folder of checkpoints and drops those beyond the newest [`KEPT_CHECKPOINTS`].
 /// Returns where it lies. Makes no folder of checkpoints: another folder that took the place of the run's stays as
 /// it is.
 ///
@@ -165,7 +165,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     Ok(path)
 }
 
-/// Weights that are no numbers would be restored as such by every resume.
+/// Weights that are not numbers would be restored as such by every resume.
 fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     for v in &checkpoint.variants {
         for (name, tensor) in v.weights.iter().chain(&v.moments).filter(|(_, t)| t.dtype().is_float()) {
@@ -183,7 +183,7 @@ fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where the newest checkpoint lies, whole or not.
+/// The path of the newest checkpoint, complete or not.
 pub fn latest(run: &Path) -> Option<PathBuf> {
     all(run).pop()
 }
@@ -217,7 +217,7 @@ pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, Sto
         let checkpoint = load_at(path, device)?;
         let Lengths { metrics, samples, events } = checkpoint.lengths;
         let logs = [(METRICS, metrics), (SAMPLES, samples), (EVENTS, events)];
-        match logs.iter().find(|(name, length)| !Log::has_all_up_to(run, name, *length)) {
+        match logs.iter().find(|(name, length)| !Log::is_intact_up_to(run, name, *length)) {
             None => Ok(checkpoint),
             Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it"))),
         }
@@ -248,7 +248,7 @@ fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) ->
     )))
 }
 
-/// One checkpoint by its folder.
+/// Loads the checkpoint in a folder.
 pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
     if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_symlink()) {
         return Err(FileError::Link).at("read", path);
@@ -365,7 +365,7 @@ fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
 
 fn drop_old(run: &Path) {
     let mut found = found(&run.join(CHECKPOINTS));
-    found.truncate(found.len().saturating_sub(KEPT));
+    found.truncate(found.len().saturating_sub(KEPT_CHECKPOINTS));
     for (_, path) in found {
         // Renamed first: a checkpoint that is half removed must not look like one.
         let going = Path::new(CHECKPOINTS).join(format!("{REMOVING}{}", name_of(&path)));

@@ -193,7 +193,7 @@ impl DescriptionStamp {
     }
 }
 
-/// In the order of the first steps, which is the order of the variants.
+/// The ids of the variants, in the order in which their first steps were logged.
 fn variant_ids(folder: &Path) -> Vec<String> {
     const LINES: usize = 1000;
     let mut ids: Vec<String> = vec![];

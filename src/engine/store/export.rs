@@ -52,7 +52,7 @@ pub struct Exported<T> {
     pub damage: Damage,
 }
 
-/// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
+/// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then one column per channel, in
 /// the order of their first appearance; one row a (step, variant). Absent values are empty, others in full precision (`NaN`,
 /// `inf`, `-inf` for what is not finite). Returns the number of rows.
 ///
@@ -76,9 +76,9 @@ pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     let first = ["step", "variant", "wall_secs"];
     let header = first.into_iter().chain(channels.iter().map(Channel::as_str));
     out.write_record(header).map_err(io::Error::from).at("write", to)?;
-    // A step's training and held-out values are told apart; here they share a row.
+    // A step's training and held-out values are separate events; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
-    // what was lost the first time is lost again
+    // the damage was already reported by the first pass
     let _ = each_step(record, |stats| table.add(&stats).at("write", to))?;
     table.close_rows().at("write", to)?;
     commit(table.out, to)?;

@@ -40,7 +40,7 @@ pub struct RunSummary {
     pub total_steps: u64,
     /// The local time of the start: "2026-01-31 14:25".
     pub when: String,
-    /// The same in seconds since 1970, to sort by.
+    /// The time of the start in seconds since 1970, to sort by.
     pub began: i64,
 }
 
@@ -99,7 +99,7 @@ pub fn list(folder: &Path) -> Result<Vec<RunSummary>, StoreError> {
     Ok(runs)
 }
 
-/// One run folder in short.
+/// The summary of a run folder.
 pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
     let Description { info, started_at, .. } = description::describe(folder)?;
     let began = began(folder, started_at.as_deref());
@@ -115,7 +115,7 @@ pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
     })
 }
 
-/// From run.json, or else the time the folder was last changed.
+/// The start time in run.json, or else the time at which the folder was last changed.
 pub(super) fn began(folder: &Path, started_at: Option<&str>) -> jiff::Timestamp {
     started_at
         .and_then(|text| text.parse().ok())

@@ -25,7 +25,7 @@ impl Log {
     ///
     /// # Errors
     /// If the log ends before `length` or within a line there, so that going on would leave a hole; if something
-    /// that is no ordinary file is in its place; if the system refuses.
+    /// that is not an ordinary file is in its place; if the system refuses.
     pub fn open(folder: &Path, name: &str, length: u64) -> Result<Self, StoreError> {
         let path = folder.join(name);
         let mut file = WatchedFile::open(folder, name).at("write", &path)?;
@@ -46,7 +46,7 @@ impl Log {
     }
 
     /// Returns true if the log of `folder` still has everything up to `length`.
-    pub fn has_all_up_to(folder: &Path, name: &str, length: u64) -> bool {
+    pub fn is_intact_up_to(folder: &Path, name: &str, length: u64) -> bool {
         let end = open_inside(folder, name).map_err(io::Error::from).and_then(|mut file| {
             let actual = file.metadata()?.len();
             lines_end(&mut file, length.min(actual))
@@ -75,7 +75,7 @@ impl Log {
             return Err(StoreError::io("write", self.file.path(), e));
         }
         self.length += self.line.len() as u64;
-        // One huge sample must not keep its memory for the rest of the run.
+        // The memory of a huge sample is released again.
         self.line.shrink_to(1 << 20);
         Ok(())
     }
@@ -122,7 +122,7 @@ fn move_aside(file: &mut WatchedFile, from: u64) -> Result<(), StoreError> {
     let before = to.seek(SeekFrom::End(0)).at("write", &aside)?;
     file.seek(SeekFrom::Start(from)).at("read", &path)?;
     let copied = append(file, &mut to).at("write", &aside).inspect_err(|_| {
-        // Nothing of it is left, so that another attempt does not find it twice.
+        // A partial copy is cut off, so that another attempt does not append it twice.
         let _ = to.cut(before);
     })?;
     log::debug!("{copied} bytes of {} are superseded", path.display());

@@ -35,7 +35,7 @@ use crate::{
 const MAX_QUESTION: usize = 64 << 10;
 /// Bytes of an answer, and of the tensors beside it.
 pub const MAX_ANSWER: u64 = 64 << 20;
-/// Bytes of the names and shapes of those tensors: each takes twenty times its text until it is shown.
+/// The limit for the names and shapes of those tensors: parsed, they take twenty times the memory of their text.
 const MAX_HEADER: u64 = 1 << 20;
 /// Bytes of memory that a value of them takes on its way to JSON: as its number, in bytes that grow, and as text.
 const MAX_VALUE_MEMORY: u64 = 24;
@@ -54,9 +54,9 @@ struct QuestionOut<'a> {
 /// The program's reply to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// It refused, for this reason.
+    /// The program refused, for this reason.
     Refused(String),
-    /// It answered.
+    /// The program answered.
     Answered {
         /// The result in a sentence; may be empty.
         words: String,
@@ -112,7 +112,7 @@ impl OpenQuestion {
     /// If the folder takes no questions, the question is longer than a program reads, or the system refuses.
     pub fn put(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
         match folder_inside(run, ASK) {
-            Err(e) if e.is_missing() => return Err(StoreError::new(nobody(run))),
+            Err(e) if e.is_missing() => return Err(StoreError::new(no_program_message(run))),
             found => drop(found.at("ask in", &run.join(ASK))?),
         }
         let ComposedQuestion { open: asked, text } = ComposedQuestion::new(run, ask, args, patience)?;
@@ -123,7 +123,7 @@ impl OpenQuestion {
         };
         let written = write();
         if written.is_err() {
-            // what is left of it is hidden, and no program reads it
+            // a leftover file is hidden, and no program reads it
             let _ = remove_file_inside(run, &hidden);
         }
         written.at("write", &run.join(asked.path(ASK, "json")))?;
@@ -196,7 +196,7 @@ impl OpenQuestion {
 
     /// Takes the question away: it was answered, or nobody waits for it any more.
     pub fn withdraw(&self) {
-        // one that is gone already, or whose folder is, is no loss
+        // the file or its folder may be gone already
         let _ = remove_file_inside(&self.run, self.path(ASK, "json"));
     }
 
@@ -206,7 +206,7 @@ impl OpenQuestion {
         let path = self.run.join(&name);
         let read = || -> Result<Vec<u8>, FileError> {
             let file = open_inside(&self.run, &name)?;
-            // a longer one is refused as such
+            // `read_all` refuses a longer answer, with its own message
             check_memory(times * file.metadata()?.len().min(MAX_ANSWER))?;
             read_all(file, MAX_ANSWER)
         };
@@ -226,7 +226,7 @@ impl OpenQuestion {
         let wrong =
             |words: &dyn std::fmt::Display| StoreError::new(format!("`{}` cannot be shown: {words}", path.display()));
         let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-        // one that is longer than the file is no header
+        // a length beyond the end of the file is not a safetensors header
         if header > MAX_HEADER && header < bytes.len() as u64 {
             return Err(wrong(&format!("its header has {}, and at most {} are read", size(header), size(MAX_HEADER))));
         }
@@ -252,7 +252,7 @@ impl OpenQuestion {
 }
 
 /// Why nobody can be asked in a folder without `ask/`.
-fn nobody(run: &Path) -> String {
+fn no_program_message(run: &Path) -> String {
     format!(
         "nobody answers in `{}`: it has no folder `{ASK}`, which a program makes where its script allows questions \
          (docs/protocol.md)",

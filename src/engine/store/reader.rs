@@ -1,4 +1,4 @@
-//! Opens a run folder and tells it again: the events in order, line by line, whatever the size.
+//! Opens a run folder and replays it: the events in order, line by line, whatever the size.
 //!
 //! A folder may have lost something: a line cut short by a crash, a file, its description. Each is a
 //! notice that names the file and the line, and everything else is told.
@@ -21,17 +21,17 @@ use log::{EVENTS_LOG, LogFile, LogKind, METRICS_LOG, NameTable, SAMPLES_LOG};
 const LONGEST_LINE: u64 = 4 << 20;
 /// The limit of a measurement's line in bytes, which may hold many thousand numbers.
 const LONGEST_SAMPLE: u64 = 512 << 20;
-/// The memory for a parsed measurement, at most so many times the bytes of its line.
+/// The memory for a parsed measurement, at most this many times the bytes of its line.
 const SAMPLE_GROWTH: u64 = 16;
 /// Same as [`SAMPLE_GROWTH`], for an unknown channel, which is kept as it was read.
 const UNKNOWN_GROWTH: u64 = 128;
 /// No run has more channels.
 pub(super) const MAX_CHANNELS: usize = 1 << 14;
-/// Bad lines of one file that are told of one by one.
-const TOLD: u64 = 5;
+/// The number of bad lines of a file that are reported one by one.
+const MAX_REPORTED_LINES: u64 = 5;
 
 /// Sentences that a [`Damage`] shows.
-const SHOWN: usize = 3;
+const MAX_SHOWN: usize = 3;
 
 /// The parts of a record that could not be read, a sentence each; empty if the record is whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = &self.0[..self.0.len().min(SHOWN)];
+        let shown = &self.0[..self.0.len().min(MAX_SHOWN)];
         f.write_str(&shown.join("; "))?;
         match self.0.len() - shown.len() {
             0 => Ok(()),
@@ -62,7 +62,7 @@ pub struct Reader {
     start: VecDeque<Event>,
     notices: VecDeque<Event>,
     names: NameTable,
-    /// Steps, samples, happenings: of equal steps the earlier kind is told first.
+    /// Steps, samples and events; at equal steps the earlier kind in this list is sent first.
     feeds: [LogFile; 3],
     end: Option<RunEnd>,
     followed: Option<Followed>,
@@ -94,9 +94,9 @@ struct Followed {
 pub enum Look {
     /// The folder that was read so far; it may have grown.
     Same,
-    /// It is not whole at the moment, as while a copy is put in place.
+    /// The folder is incomplete at the moment, as while a copy is put in place.
     Missing {
-        /// What is missing or cannot be read, in words.
+        /// Names the file that is missing or cannot be read, in words.
         why: String,
     },
     /// Another run is there, or the same one was cut: it is to be read from its beginning.
@@ -161,7 +161,7 @@ impl Reader {
         // without a description the variants are those whose lines were there
         let is_another = stamp != followed.stamp || std::mem::take(&mut self.names.has_met_unknown);
         if is_another {
-            // what is being written is tried again at the next look
+            // a description that is still being written is tried again at the next poll
             let mut info = match describe(&folder) {
                 Ok(description) => description.info,
                 Err(e) => return Ok(Look::Missing { why: e.to_string() }),
@@ -193,7 +193,7 @@ impl Reader {
         self.end.as_ref().is_some_and(|end| matches!(end.state, Some(RunState::Failed { .. })))
     }
 
-    /// Follows no longer: what only the end of a record tells, such as an interruption, is told next.
+    /// Stops following: events that only the end of a record gives, such as an interruption, are sent next.
     pub fn end_following(&mut self) {
         self.followed = None;
     }

@@ -204,7 +204,7 @@ pub(super) struct SampleIn {
     pub request: Option<u64>,
 }
 
-/// A line of events.jsonl: the newest step and the time when it was told, then the event.
+/// A line of events.jsonl: the newest step and the time of the event, then the event.
 #[derive(Serialize)]
 pub(super) struct EventOut<'a> {
     pub step: u64,

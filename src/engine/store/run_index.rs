@@ -22,10 +22,10 @@ use crate::files::{self, Replacement, check_memory, read_inside};
 const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.
 const MAX_INDEX: u64 = 256 << 20;
-/// The memory for the parsed index, at most so many times its bytes.
+/// The memory for the parsed index, at most this many times its bytes.
 const GROWTH: u64 = 16;
 /// Folders of a run lie no deeper.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The time of the last change and the length of each part of a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
         let mut out = BufWriter::new(&mut file);
         serde_json::to_writer(&mut out, self)
             .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
-        // what is left would be written when it is dropped, and a full disk not noticed
+        // dropping would flush too, but would not report a full disk
         out.flush().at("write", &path)?;
         drop(out);
         // A damaged one is made again, so nobody waits for the disk.
@@ -121,7 +121,7 @@ pub fn run_folders(runs: &Path) -> Result<Vec<OsString>, StoreError> {
 
 /// Bytes on disk of everything in a run folder. What cannot be looked at counts nothing; links are not followed.
 pub fn bytes(run: &Path) -> u64 {
-    bytes_within(run, DEEPEST)
+    bytes_within(run, MAX_DEPTH)
 }
 
 fn bytes_within(folder: &Path, depth: usize) -> u64 {

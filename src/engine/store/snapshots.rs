@@ -1,8 +1,8 @@
-//! The weights of a run at some of its steps, so that a recorded run can be asked about its past: one file a step,
+//! The weights of a run at some of its steps, so that a recorded run can be asked about its past: one file per step,
 //! `snapshots/step-00000400-1a2b3c4d.safetensors`, whose name ends with the checksum of its bytes. Other programs, which may
 //! have no fast CRC-32C, leave it out of the name and put a CRC-32 of the values into the header (docs/protocol.md).
 //!
-//! They serve looking back and nothing else: a run goes on from a checkpoint, never from these. So they are not
+//! They serve looking back and nothing else: a run continues from a checkpoint, never from these. So they are not
 //! forced to the disk, and one that is damaged or missing is passed over.
 
 use std::{
@@ -94,7 +94,7 @@ pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
     let mut kept = BTreeMap::new();
     for entry in files::entries(&folder).into_iter().flatten() {
         match entry.file_name().to_str().and_then(parse) {
-            // of two files of a step that whose name tells its checksum
+            // if a step has two files, the one with a checksum in its name is used
             Some((step, Some(_))) => drop(kept.insert(step, entry.path())),
             Some((step, None)) => drop(kept.entry(step).or_insert_with(|| entry.path())),
             None => {}
@@ -126,7 +126,7 @@ pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeigh
     let described: BTreeMap<String, SnapshotHeader> = serde_json::from_str(&words).map_err(|_| damaged())?;
     let mut variants: Vec<VariantWeights> = described.into_iter().map(|(variant, d)| d.weights(variant)).collect();
     for (name, tensor) in found {
-        // of `x` and `x/y`, the one with the longer name
+        // if both `x` and `x/y` match, the longer name owns the tensor
         let owners = variants.iter_mut().filter_map(|v| {
             let own = name.strip_prefix(v.variant.as_str())?.strip_prefix('/')?.to_owned();
             Some((v, own))
@@ -143,7 +143,7 @@ pub fn remove(run: &Path, path: &Path) {
     let _ = files::remove_file_inside(run, Path::new(SNAPSHOTS).join(path.file_name().unwrap_or_default()));
 }
 
-/// Removes the weights of every step after this one: a run that goes on from it has not been there.
+/// Removes the weights of every step after this one: a run that continues from it has not been there.
 pub(super) fn remove_after(run: &Path, step: Option<u64>) {
     list(run).into_iter().filter(|(at, _)| step.is_none_or(|s| *at > s)).for_each(|(_, path)| remove(run, &path));
 }

@@ -233,7 +233,7 @@ fn load(path: &Path, file: &SafeTensors<'_>, name: &str, device: &Device) -> Res
     view.load(device).map_err(|e| broken(&e))
 }
 
-/// Where a file that should be longer ends, in words; `None` if that is not what is wrong.
+/// Says where a truncated file ends; `None` if the file is not truncated.
 fn cut_off(bytes: &[u8]) -> Option<String> {
     let header = match Header::read(bytes, bytes.len() as u64) {
         Ok(header) => header,

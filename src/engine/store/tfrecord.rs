@@ -26,7 +26,7 @@ pub(super) enum Frame {
     Data,
     /// A frame whose data do not have its checksum; the next one can be read.
     WrongChecksum,
-    /// A frame of so many bytes, which is not held in memory; the next one can be read.
+    /// A frame of this many bytes, which is not held in memory; the next one can be read.
     TooLong { bytes: u64 },
     /// The file ends where a frame ends.
     End,

@@ -53,7 +53,7 @@ struct Inner {
 }
 
 enum FolderState {
-    /// Where the folder will be made, and whether as soon as the run is told of.
+    /// The place of a folder that is not made yet, and whether it is made as soon as the run is announced.
     Planned {
         out: PathBuf,
         at_once: bool,
@@ -124,7 +124,7 @@ impl Writer {
         open.resumed_from = Some(open.step);
         let words = match step {
             Some(step) => {
-                // The line that told of this checkpoint came after it, so it was cut off with the rest.
+                // The line that recorded this checkpoint came after it, so it was cut off with the rest.
                 open.write(&Event::Checkpoint { step })?;
                 format!("resumed from the checkpoint of step {step}")
             }

@@ -125,7 +125,7 @@ pub enum RunState {
 pub enum Level {
     /// A fact that needs no action.
     Info,
-    /// A possible problem; the run goes on.
+    /// A possible problem; the run continues.
     Warning,
     /// A failure of a part of the run.
     Error,
@@ -263,7 +263,7 @@ pub enum Event {
 }
 
 /// An observer of a run. Called on the worker's thread: must not wait for a reader.
-/// An error is reported once and the sink is dropped; the run goes on.
+/// An error is reported once and the sink is dropped; the run continues.
 pub trait Sink: Send {
     /// Takes an event; an error in words ends the listening.
     fn event(&mut self, event: &Event) -> Result<(), String>;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a neuron by its number in the model: neuron i of head h is number h N + i, N neurons a head. Its number where
+/// The name of a neuron by its number in the model: neuron i of head h is number h N + i, N neurons per head. Its number where
 /// N is not known (0), as in runs of earlier versions.
 pub fn neuron_name(neuron: usize, per_head: usize) -> String {
     match neuron.checked_div(per_head) {
@@ -17,7 +17,7 @@ pub fn neuron_name(neuron: usize, per_head: usize) -> String {
 /// The numbers of the neurons that a person wrote, parted by commas or blanks: `2:517 0:3`, or numbers in the model.
 ///
 /// # Errors
-/// In words, if one is no neuron of a model with so many heads and neurons a head.
+/// In words, if one is not a neuron of a model with this many heads and neurons per head.
 pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usize>, String> {
     let read = |word: &str| {
         let number = |digits: &str| {
@@ -69,7 +69,7 @@ impl Synapse {
 /// The synapses that a person wrote, parted by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
 ///
 /// # Errors
-/// In words, if one is no synapse of a model with so many layers, heads and neurons a head.
+/// In words, if one is not a synapse of a model with this many layers, heads and neurons per head.
 pub fn read_synapses(text: &str, layers: usize, heads: usize, per_head: usize) -> Result<Vec<Synapse>, String> {
     let mut all = vec![];
     for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {

@@ -10,9 +10,9 @@ pub struct RunNote {
     pub name: String,
     /// The text of the note.
     pub note: String,
-    /// It stands above all others.
+    /// The run is listed above all others.
     pub pinned: bool,
-    /// It is not listed unless asked for.
+    /// The run is listed only on request.
     pub archived: bool,
 }
 

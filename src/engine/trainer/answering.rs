@@ -51,7 +51,7 @@ pub(super) struct AnswerJob {
 /// The threads that answer, and what they have said.
 pub(super) struct Answering {
     shared_run: SharedRun,
-    /// One thread for questions that are answered soon, and one for those that take long.
+    /// A thread for quick questions and one for slow ones.
     threads: [Option<AnswerThread>; 2],
     event_sender: Sender<Event>,
     /// Events for the run's observers.
@@ -150,7 +150,7 @@ impl Drop for AnswerThread {
 }
 
 /// A thread that was asked nothing for so long lets go of its models; the next question makes them again.
-const REST: Duration = Duration::from_secs(20);
+const RELEASE_AFTER: Duration = Duration::from_secs(20);
 
 /// The reason why a wait for a question ended.
 enum Wait {
@@ -222,11 +222,11 @@ struct Responder {
 
 impl Responder {
     fn work(mut self, shared: &Shared) {
-        while let Some(job) = self.kept.next(shared, REST) {
+        while let Some(job) = self.kept.next(shared, RELEASE_AFTER) {
             let request = job.question.request;
             let result = guard(|| self.answer(&job, shared));
             if result.is_err() {
-                // a probe that ended early may not have put back what it changed
+                // a probe that failed may have left its changes in the model, so the weights are loaded again
                 self.kept.models.values_mut().for_each(|(_, taken_on)| *taken_on = None);
             }
             let state = match result {
@@ -358,6 +358,6 @@ mod tests {
         let thread = AnswerThread(Arc::default());
         let shared = Arc::clone(&thread.0);
         drop(thread);
-        assert!(KeptModels::default().next(&shared, REST).is_none());
+        assert!(KeptModels::default().next(&shared, RELEASE_AFTER).is_none());
     }
 }

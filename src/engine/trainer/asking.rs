@@ -68,7 +68,7 @@ pub(super) struct SampleOrigin {
 }
 
 impl SampleOrigin {
-    /// `None` for an answer that is no measurement.
+    /// `None` for an answer that is not a measurement.
     pub fn sample(self, answer: Answer) -> Option<Sample> {
         Some(Sample {
             step: answer.step.unwrap_or(self.step),

@@ -48,10 +48,10 @@ pub enum RunError {
     /// The operating system gave no thread.
     #[error("no thread for the run: {0}")]
     Thread(#[source] std::io::Error),
-    /// The plan asks for what this machine or these texts cannot give.
+    /// The plan needs something that this machine or these texts cannot provide.
     #[error("{0}")]
     Plan(String),
-    /// A setting, question or checkpoint does not fit the run, which goes on as it was.
+    /// A setting, question or checkpoint does not fit the run, which continues as it was.
     #[error("{0}")]
     Refused(String),
     /// The loss or the gradient is no number any more.

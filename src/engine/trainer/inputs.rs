@@ -1,4 +1,4 @@
-//! The files that a run reads and the record must identify: texts, tokenizers, trained weights. A run goes on
+//! The files that a run reads and the record must identify: texts, tokenizers, trained weights. A run continues
 //! only with the very same ones. It does not read what is in them.
 
 use std::path::{Path, PathBuf};

@@ -20,7 +20,7 @@ impl Listeners {
         Self { observers, record, failure: None }
     }
 
-    /// From now on events are recorded here.
+    /// Sets the writer that records all further events.
     pub fn set_record(&mut self, record: Writer) {
         self.record = Some(record);
     }

@@ -34,7 +34,7 @@ impl MemoryEstimate {
         let logits = if plan.texts().any(|t| t.asks_questions()) { 2.0 * step.positions() * step.vocab } else { 0.0 };
         for variant in &plan.variants {
             let memory = variant.model.memory(&step);
-            // a model that makes no update has no gradients and no moments: its weights, and what reading them in takes
+            // a model without updates has no gradients or moments: it holds its weights, and loading them needs memory
             let (resting, step) = match plan.steps {
                 0 => (memory.weights_bytes(), memory.forward_bytes()),
                 _ => (memory.resting_bytes(), memory.peak_bytes() - memory.resting_bytes()),
@@ -87,7 +87,7 @@ pub fn check_plan_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, T
     check_plan_memory_against(plan, available_memory().filter(|_| !insists))
 }
 
-/// Same as [`check_plan_memory`], for so many free bytes, or an unknown number.
+/// Same as [`check_plan_memory`], for this many free bytes, or an unknown number.
 ///
 /// # Errors
 /// If the estimate is more.

@@ -104,7 +104,7 @@ pub struct RuntimeParam {
 /// The part of one variant in a run of several stages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// It makes the updates after step `from`, up to step `until`.
+    /// The stage makes the updates after step `from`, up to step `until`.
     pub from: u64,
     /// The step of its last update.
     pub until: u64,
@@ -196,7 +196,7 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// One batch an update, as in records that do not say.
+/// The default of one batch per update, as in older records.
 fn one() -> usize {
     1
 }

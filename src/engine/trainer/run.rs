@@ -71,7 +71,7 @@ impl Run {
             .collect::<Result<Vec<_>, RunError>>()?;
         for param in &plan.runtime_params {
             for v in &mut variants {
-                // a model without this parameter is content
+                // a model may lack this parameter
                 let _: bool = v.model.set_runtime_param(&param.name, param.value);
             }
         }
@@ -183,7 +183,7 @@ impl Run {
         Ok(batches)
     }
 
-    /// Held-out loss (nats a token) of variant `i` on what it reads, and the accuracy at the positions that answer a
+    /// Held-out loss (nats per token) of variant `i` on what it reads, and the accuracy at the positions that answer a
     /// question where the corpus has any.
     pub fn evaluate(&mut self, i: usize) -> Result<StepStats, RunError> {
         let model = &self.variants[i].model;
@@ -231,7 +231,7 @@ impl Run {
     /// The held-out loss at the end of a variant is its result.
     ///
     /// # Errors
-    /// If this evaluation is the variant's last and its loss is no finite number. Of a model that learns by a rule of its
+    /// If this evaluation is the variant's last and its loss is not finite. Of a model that learns by a rule of its
     /// own that is a result as any other, and was said when it came about.
     pub fn check_last_evaluation(&self, stats: &StepStats) -> Result<(), RunError> {
         if self.variants[stats.variant].learns_locally {

@@ -1,6 +1,6 @@
 //! The settings that any training run has: `train.*` and `run.*`. Labs give them their own defaults.
 //!
-//! The keys of those that act while a run goes on ([`TrainSettings::lr`], [`RunSettings::eval_every`],
+//! The keys of those that act while a run continues ([`TrainSettings::lr`], [`RunSettings::eval_every`],
 //! [`RunSettings::checkpoint_every`]) are what [`super::Run::set`] compares with.
 
 use super::{Decay, Optimisation, Schedule};

@@ -98,7 +98,7 @@ impl Snapshots {
     /// Keeps the weights of a step, and lets go of those that stand closest for their age.
     ///
     /// # Errors
-    /// If they cannot be written. Nothing more is written then; the run goes on.
+    /// If they cannot be written. Nothing more is written then; the run continues.
     pub fn keep(&mut self, step: u64, snapshot: Snapshot) -> Result<(), StoreError> {
         let Some(interval) = self.interval else { return Ok(()) };
         let mut written = Ok(());

@@ -139,7 +139,7 @@ impl Variant {
     /// One update by gradients, which leads to `step`. Batches without a target are left out.
     ///
     /// # Errors
-    /// If the loss or the gradient is no finite number.
+    /// If the loss or the gradient is not finite.
     pub(super) fn gradient_update(
         &mut self,
         batches: &[MicroBatch],
@@ -216,7 +216,7 @@ mod tests {
         Variant::new(&spec, built, AdamWSpec::default(), 1).unwrap()
     }
 
-    /// The numbers of an update in batches of so many rows, and the weights after it.
+    /// The numbers of an update in batches of this many rows, and the weights after it.
     fn updated(qk: QkVariant, rows: usize) -> (Vec<(Channel, f64)>, Vec<f32>) {
         let mut variant = variant(qk);
         let batches = micro_batches(&windows(), rows, &Device::Cpu).unwrap();

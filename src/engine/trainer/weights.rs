@@ -27,7 +27,7 @@ impl VariantWeights {
             model.params().load(name, value)?;
         }
         for (name, value) in &self.runtime_params {
-            // a parameter of another version is no hindrance
+            // a parameter of another version is ignored
             let _: bool = model.set_runtime_param(name, *value);
         }
         Ok(())

@@ -205,7 +205,7 @@ impl Worker {
             if !begun {
                 if let Some(writer) = &self.options.writer {
                     writer.begin()?;
-                    // a window asks for a run before it has a folder
+                    // a window starts a run before its folder exists, so it is told the folder here
                     if let Some(folder) = writer.folder().filter(|_| self.options.stay) {
                         self.listeners.emit(Event::Folder(folder.to_string_lossy().into_owned()));
                     }
@@ -262,7 +262,7 @@ impl Worker {
             let deadline = if self.running { Some(Instant::now()) } else { None };
             match self.next_command(commands, deadline) {
                 Ok(c) => {
-                    if matches!(self.obey(c), LoopControl::Stop) {
+                    if matches!(self.handle_command(c), LoopControl::Stop) {
                         return LoopControl::Stop;
                     }
                 }
@@ -293,7 +293,7 @@ impl Worker {
         }
     }
 
-    fn obey(&mut self, command: Command) -> LoopControl {
+    fn handle_command(&mut self, command: Command) -> LoopControl {
         match command {
             Command::Run if self.run.step < self.run.plan.steps => {
                 if self.may_train() {
@@ -306,7 +306,7 @@ impl Worker {
                 self.pause_at = None;
                 self.set_running(false);
             }
-            Command::StepOnce => return self.obey(Command::RunTo(self.run.step + 1)),
+            Command::StepOnce => return self.handle_command(Command::RunTo(self.run.step + 1)),
             Command::RunTo(step) if self.run.step < step.min(self.run.plan.steps) => {
                 if self.may_train() {
                     self.pause_at = Some(step);
@@ -400,7 +400,7 @@ impl Worker {
             self.set_running(false);
         }
         for command in waiting {
-            if matches!(self.obey(command), LoopControl::Stop) {
+            if matches!(self.handle_command(command), LoopControl::Stop) {
                 return Ok(LoopControl::Stop);
             }
         }
@@ -412,7 +412,7 @@ impl Worker {
         while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
             match self.next_command(commands, Some(until)) {
                 Ok(c) => {
-                    if matches!(self.obey(c), LoopControl::Stop) {
+                    if matches!(self.handle_command(c), LoopControl::Stop) {
                         return LoopControl::Stop;
                     }
                 }
@@ -448,7 +448,7 @@ impl Worker {
         self.listeners.check()
     }
 
-    /// A scheduled question. A probe that fails is a notice; the run goes on.
+    /// A scheduled question. A probe that fails is a notice; the run continues.
     fn measure(&mut self, i: usize, probe: &str, args: &Args) {
         match guard(|| self.run.ask(i, probe, args)) {
             Ok(samples) => samples.into_iter().for_each(|s| self.listeners.emit(Event::Sample(s))),

@@ -36,7 +36,7 @@ impl FusedOp<1> for Activate {
                 |_, [y, slope]| activate(self.act, y, slope),
             );
         });
-        let _ = self.slope.set(slope); // an operation runs forward once
+        let _ = self.slope.set(slope); // an operation's forward runs only once
         Ok((y, shape.clone()))
     }
 

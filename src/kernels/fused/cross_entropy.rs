@@ -137,11 +137,11 @@ struct Head {
 #[derive(Default)]
 struct RowGroup {
     loss: f64,
-    grads: Grads, // of the group's counted rows, and its share of the head's
+    grads: Grads, // gradients of the group's counted rows, and its share of the head's
 }
 
 impl Head {
-    /// One group; `forward` is the head `(D, V)`, and `backward` `(V, D)`, where x is trained.
+    /// Computes one group; `forward` is the head `(D, V)`, and `backward` `(V, D)` if x needs a gradient.
     fn group(&self, x: &[f32], (forward, backward): (&Packed, Option<&Packed>), wanted: &[(usize, usize)]) -> RowGroup {
         let (v, d) = (self.v, self.d);
         let mut out = RowGroup::default();

@@ -39,7 +39,7 @@ impl FusedOp<1> for Lookup {
         Ok((out, (self.dims.0, self.dims.1, d).into()))
     }
 
-    /// In order of position, so that the sum is the same every time.
+    /// Sums gradients in order of position, so that the result is reproducible.
     fn backward(&self, [weight]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let (rows, d) = weight.dims2()?;
         let mut out = vec![0f32; rows * d];

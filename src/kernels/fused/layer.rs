@@ -89,13 +89,13 @@ fn concatenate<T: AsRef<Tensor>>(weights: &[T]) -> Result<Tensor> {
 }
 
 impl FlatWeights {
-    /// For several uses, which share the packed weights.
+    /// Shares the packed weights between several uses.
     pub fn with_shared_packing(self) -> Self {
         Self { packed: Some(Arc::default()), ..self }
     }
 
-    /// For one operation. Only operations that the graph leads to write to an accumulator: without a tracked input, the
-    /// weights go through the graph.
+    /// The weights for one operation. Only operations that the graph leads to write to an accumulator: without a
+    /// tracked input, the weights go through the graph.
     fn beside(&self, tracked: bool) -> Result<Self> {
         match &self.entry {
             Some(entry) if !tracked => Ok(Self { all: concatenate(entry.weights())?, entry: None, packed: None }),
@@ -228,7 +228,7 @@ impl Op {
                 tiles.forward(x, y, None);
             }
         });
-        let _ = self.saved_for_backward.set(saved); // an operation runs forward once
+        let _ = self.saved_for_backward.set(saved); // an operation's forward runs only once
         y
     }
 

@@ -96,7 +96,7 @@ impl FusedOp<2> for LinearTransposed {
     }
 }
 
-/// With a bias.
+/// The linear map with a bias.
 impl FusedOp<3> for Linear {
     const NAME: &'static str = "linear with bias";
 

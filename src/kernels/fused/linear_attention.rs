@@ -36,12 +36,12 @@ pub struct LinearAttentionSpec {
 }
 
 impl LinearAttentionSpec {
-    /// Rotation for each token in turns, for each pair of n neurons a head, `(N / 2)`.
+    /// Rotation for each token in turns, for each pair of n neurons per head, `(N / 2)`.
     pub fn pair_frequencies(&self, n: usize) -> Vec<f32> {
         (0..n / 2).map(|i| self.pair_frequency(i, n)).collect()
     }
 
-    /// Rotation for each token in turns of pair `pair` of n neurons a head.
+    /// Rotation for each token in turns of pair `pair` of n neurons per head.
     pub fn pair_frequency(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
             Some(table) => table.get(pair).copied().unwrap_or_default(),
@@ -49,7 +49,7 @@ impl LinearAttentionSpec {
         }
     }
 
-    /// Checks that n neurons a head can be rotated in pairs with these frequencies.
+    /// Checks that n neurons per head can be rotated in pairs with these frequencies.
     fn check(&self, n: usize) -> Result<()> {
         if self.rotary && !n.is_multiple_of(2) {
             bail!("{n} neurons a head cannot be rotated in pairs; choose an even number");
@@ -139,7 +139,7 @@ pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Ten
     Tensor::cat(&rotated, 3)?.reshape((b, h, t, n))
 }
 
-/// Rotation for each token in turns of pair `pair` of n neurons a head: 65536^(-2 pair / n) / 2 pi.
+/// Rotation for each token in turns of pair `pair` of n neurons per head: 65536^(-2 pair / n) / 2 pi.
 pub fn default_frequency(pair: usize, n: usize) -> f32 {
     THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }

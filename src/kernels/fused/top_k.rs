@@ -67,7 +67,7 @@ kernel! {
                 *out = if needs_backward { z } else { 0.0 };
                 *count += if needs_backward { 1.0 } else { 0.0 };
             }
-            // a loop of its own, so that the one above, which is all that most rows need, becomes vector code
+            // ties have a separate loop, so that the one above, enough for most rows, is vectorized
             let mut at = 0;
             while ties > 0 && at < f {
                 if keys[at] == least {

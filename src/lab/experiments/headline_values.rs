@@ -33,14 +33,14 @@ pub struct HeadlineValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingHeadline {
     pub id: String,
-    /// In words: "the text asks no question".
+    /// The reason in words: "the text asks no question".
     pub why: String,
 }
 
 /// The headline numbers that a run holds, and those that it lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineValues {
-    /// In the lab's order, then by place, then by variant.
+    /// The values in the lab's order, then by place, then by variant.
     pub values: Vec<HeadlineValue>,
     pub missing: Vec<MissingHeadline>,
 }
@@ -72,13 +72,13 @@ impl HeadlineValues {
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadlinePoint {
     pub key: String,
-    /// By its place among the run's variants.
+    /// The index of the variant in the run.
     pub variant: usize,
     pub step: u64,
     pub value: f64,
 }
 
-/// The headline numbers that one event tells, each of one variant; those that compare variants are told by no event alone.
+/// The headline numbers that one event gives, each of one variant; no single event gives those that compare variants.
 pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
     let point = |headline: &Headline, place: &str, variant, step, value| HeadlinePoint {
         key: headline.key(place),
@@ -114,7 +114,7 @@ pub struct HeadlineReader {
     headlines: &'static [Headline],
     variants: Vec<VariantInfo>,
     scalars: Newest<f64>,
-    /// Numbers by place, for every measured headline by its place in the list.
+    /// The last step and numbers of every measured headline, keyed by its index in the list and by variant.
     measured: HashMap<(usize, usize), (u64, Numbers)>,
 }
 
@@ -128,7 +128,7 @@ impl HeadlineReader {
         }
     }
 
-    /// Channels of the measurements that it reads; others need not be told.
+    /// Channels of the measurements that it reads; others need not be passed on.
     pub fn measurements(lab: &Lab) -> Vec<&'static str> {
         lab.headlines.iter().filter(|h| h.source.is_measured()).map(|h| h.source.channel()).collect()
     }

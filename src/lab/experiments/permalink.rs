@@ -95,7 +95,7 @@ impl Permalink {
         Ok(link)
     }
 
-    /// One `key=value` of the place.
+    /// Reads one `key=value` of the place.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         let number = || {
             let number = value.parse::<u64>();
@@ -143,7 +143,7 @@ impl Permalink {
 }
 
 impl fmt::Display for Permalink {
-    /// The same page is the same text: settings stand in the order of their keys.
+    /// Writes settings in the order of their keys, so that equal pages give equal links.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let config = &self.config;
         let (preset, base) = match labs::find(&config.lab) {
@@ -182,7 +182,7 @@ fn settings_of(lab: &Lab, given: &[(String, String)]) -> Result<Config, String> 
     for (key, value) in given.iter().filter(|(key, _)| key != "preset") {
         let is_text = knobs.iter().any(|k| k.key == key && matches!(k.range, Range::Text | Range::File(_)));
         let set = match is_text {
-            // as it stands: spaces at its ends belong to it
+            // text is taken as it is: spaces at its ends belong to it
             true => config.set(&knobs, key, Value::Text(value.clone())),
             false => config.set_text(&knobs, key, value),
         };
@@ -212,7 +212,7 @@ fn encoded(text: &str) -> String {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b',' | b':' => {
                 out.push(char::from(byte));
             }
-            // a String takes all that is written to it
+            // writing to a String cannot fail
             _ => drop(write!(out, "%{byte:02X}")),
         }
         out

@@ -23,7 +23,7 @@ use crate::{
 
 /// Words about a folder that a row keeps.
 const PROBLEMS: usize = 3;
-/// Folders are read by at most so many threads, which a training beside them should not feel.
+/// Folders are read by at most this many threads, which a training beside them should not feel.
 const READERS: usize = 4;
 
 /// The rows of a folder of runs.
@@ -147,7 +147,7 @@ fn finish(row: &mut RunRow, runs: &Path) {
     }
 }
 
-/// Another program's run has no lock: as long as its logs have changed of late, it may go on.
+/// Another program's run has no lock: as long as its logs have changed recently, it may continue.
 fn may_be_written(row: &RunRow) -> bool {
     const LATE: Duration = Duration::from_secs(120);
     row.lab == FOREIGN && store::last_change(&row.path).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE)
@@ -165,7 +165,7 @@ pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     Ok(row)
 }
 
-/// One folder, read whole; of one that cannot be read, why.
+/// The row of a folder, or the reason why it cannot be read.
 fn row(runs: &Path, name: &str) -> RunRow {
     let path = runs.join(name);
     read_whole(&path, name).unwrap_or_else(|e| RunRow {

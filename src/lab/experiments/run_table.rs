@@ -1,4 +1,4 @@
-//! The table of runs: a row a run folder, what a filter asks of it, and in which order rows stand.
+//! The table of runs: one row per run folder, what a filter asks of it, and in which order rows stand.
 
 pub mod filter;
 pub mod order;
@@ -39,7 +39,7 @@ pub enum RowState {
 }
 
 impl RowState {
-    /// One word, for a filter.
+    /// The state as a single word, for a filter.
     pub fn id(&self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -58,7 +58,7 @@ impl RowState {
     }
 }
 
-/// The last losses of one variant's seeds, nats a token; NaN where there is none.
+/// The last losses of one variant's seeds, nats per token; NaN where there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupLoss {
     pub group: String,
@@ -98,12 +98,12 @@ pub struct RunRow {
     pub changed: BTreeMap<String, Value>,
     /// Seconds since 1970.
     pub began: i64,
-    /// The same as local text: "2026-01-31 14:25".
+    /// The local time of the start: "2026-01-31 14:25".
     pub when: String,
     /// Newest recorded step.
     pub steps: u64,
     pub total_steps: u64,
-    /// In the order of the run's variants.
+    /// The losses in the order of the run's variants.
     pub losses: Vec<GroupLoss>,
     pub headlines: HeadlineValues,
     pub state: RowState,
@@ -203,7 +203,7 @@ impl RunRow {
         self.values_label(&known.map(|(loss, step)| (format!("{loss:.4}"), step)).collect::<Vec<_>>())
     }
 
-    /// The numbers that a key names, one a variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
+    /// The numbers that a key names, one per variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
     /// setting by its whole key or its last part, a headline number. `None`: the run has none of that name.
     pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
         let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };

@@ -26,8 +26,8 @@ impl SeedSummary {
     }
 }
 
-/// At each step the mean and the standard deviation over the seeds that have a value there, as [step, mean, sd]. The points
-/// of each seed stand by rising step.
+/// The mean and the standard deviation at each step over the seeds that have a value there, as [step, mean, sd]. The
+/// points of each seed must be sorted by step.
 pub fn over_seeds(seeds: &[&[(u64, f64)]]) -> Vec<[f64; 3]> {
     let mut at = vec![0usize; seeds.len()];
     let (mut points, mut here) = (vec![], vec![]);

@@ -26,7 +26,7 @@ pub struct NumberSeries {
     pub points: Vec<[f64; 3]>,
 }
 
-/// By key and variant: a value a step. What comes again for a step takes the place of what was there.
+/// The values by step, for each key and variant. A later value for a step replaces the earlier one.
 type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
 
 /// Takes a run's events and keeps its numbers.
@@ -54,7 +54,7 @@ impl SeriesReader {
         Self { lab, keeps, values: Values::new(), times: BTreeMap::new() }
     }
 
-    /// Channels of the measurements that it reads; others need not be told.
+    /// Channels of the measurements that it reads; others need not be passed on.
     pub fn measurements(&self) -> Vec<&'static str> {
         self.lab.map(HeadlineReader::measurements).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! A number as people read it.
 
-/// At most four significant digits, without trailing zeros; powers of ten where they are shorter.
+/// Writes at most four significant digits, without trailing zeros; powers of ten where they are shorter.
 pub fn short(v: f64) -> String {
     let a = v.abs();
     if v == 0.0 || !v.is_finite() {

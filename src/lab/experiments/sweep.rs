@@ -340,7 +340,7 @@ impl Axis {
 }
 
 impl AxisRange {
-    /// At a share of the way from one end to the other; `is_whole` for whole numbers.
+    /// The value at a share of the way from one end to the other; `is_whole` rounds to whole numbers.
     fn value(&self, share: f64, is_whole: bool) -> Value {
         let between = match self.scale {
             AxisScale::Linear => self.from + share * (self.to - self.from),

@@ -61,7 +61,7 @@ pub static LAB: Lab = Lab {
         Pane::more("bdh_theory"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 

@@ -153,7 +153,7 @@ impl CorpusSettings {
     /// Checks that several texts of a run are read in the same tokens; `why` says why they must be.
     ///
     /// # Errors
-    /// If the tokens are made anew for each text.
+    /// If the tokens are made again for each text.
     pub fn check_shared_tokens(&self, why: &str) -> Result<(), ConfigError> {
         match self.tokenizer {
             TokenKind::Byte | TokenKind::HuggingFace => Ok(()),

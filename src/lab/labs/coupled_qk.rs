@@ -88,7 +88,7 @@ pub static LAB: Lab = Lab {
         Pane::more("attention_chain"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 
@@ -212,7 +212,7 @@ fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: ComparedModel) -
 /// The id of standard attention that trains for longer than the others.
 const LONGER: &str = "standard_longer";
 
-/// Standard attention for so many times the steps, if that is more than once.
+/// Standard attention for this many times the steps, if that is more than once.
 fn longer(s: &CoupledQkSettings) -> Option<Variant> {
     let times = s.ablation.longer;
     let model = ModelSpec::CoupledQk(spec(s, QkVariant::Standard));
@@ -253,7 +253,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         probes.push(every.pair_attention.ask(&args));
     }
     if matches!(corpus.source, Source::Domains(_) | Source::Folder { .. }) {
-        // of the text alone: what is measured at the start stands
+        // it depends on the text alone, so a measurement at the start stays valid
         probes.push(ProbeSchedule {
             probe: DomainCoherenceArgs::PROBE.to_owned(),
             every: s.train.steps.max(1),

@@ -42,7 +42,7 @@ impl From<Ink> for Paint {
 }
 
 impl Ink {
-    /// So much of this ink, 0 to 1.
+    /// This ink at an opacity from 0 to 1.
     pub fn thinned(self, opacity: f32) -> Paint {
         Paint { opacity, ..self.into() }
     }

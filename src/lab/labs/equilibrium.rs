@@ -93,7 +93,7 @@ pub static LAB: Lab = Lab {
         Pane::more("attention_chain"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 
@@ -120,7 +120,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         every.ask(&s.map_args()),
         every.ask(&s.args()),
         every.ask(&s.flow_args()),
-        // The same at every step: at the start and the end.
+        // The gap does not change with training: it is measured only at the start and the end.
         ProbeSchedule { every: s.train.steps.max(1), every_key: String::new(), ..every.ask(&GapBySizeArgs::default()) },
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))

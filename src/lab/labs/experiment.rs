@@ -41,12 +41,12 @@ pub struct Experiment<'a> {
     pub config: &'a Config,
     pub train: &'a TrainSettings,
     pub run: &'a RunSettings,
-    /// Every variant is trained so many times, with the run's seed and the ones after it.
+    /// Every variant is trained this many times, with the run's seed and the ones after it.
     pub seeds: u64,
 }
 
 impl<'a> Experiment<'a> {
-    /// With the run's seed alone.
+    /// An experiment with the run's seed alone.
     pub fn new(config: &'a Config, train: &'a TrainSettings, run: &'a RunSettings) -> Self {
         Self { config, train, run, seeds: 1 }
     }
@@ -98,7 +98,7 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
     ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }
 
-/// The interval between two askings of a probe, and the setting that changes it while a run goes on.
+/// The interval between two askings of a probe, and the setting that changes it while a run continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     key: &'static str,

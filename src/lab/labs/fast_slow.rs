@@ -84,7 +84,7 @@ pub static LAB: Lab = Lab {
         Pane::more("cost"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 

@@ -52,7 +52,7 @@ pub const QUESTIONS: &str = "questions";
 type ShownView = (Pane, &'static [&'static str]);
 
 /// The views in the order in which they are opened as soon as a run has something for them.
-const SHOWN: &[ShownView] = &[
+const SHOWN_VIEWS: &[ShownView] = &[
     (Pane::tile("losses", 0), &[channels::LOSS_TRAIN, channels::LOSS_HELD_OUT]),
     (Pane::tile("attention", 0), &[AttentionMaps::CHANNEL]),
     (Pane::tile(LOGGED, 1), &[]),
@@ -87,11 +87,11 @@ const SHOWN: &[ShownView] = &[
     (Pane::more("equilibrium_solves"), &[channels::DEQ_RESIDUAL]),
 ];
 
-const PANES: [Pane; SHOWN.len()] = {
-    let mut panes = [SHOWN[0].0; SHOWN.len()];
+const PANES: [Pane; SHOWN_VIEWS.len()] = {
+    let mut panes = [SHOWN_VIEWS[0].0; SHOWN_VIEWS.len()];
     let mut at = 1;
     while at < panes.len() {
-        panes[at] = SHOWN[at].0;
+        panes[at] = SHOWN_VIEWS[at].0;
         at += 1;
     }
     panes
@@ -99,7 +99,7 @@ const PANES: [Pane; SHOWN.len()] = {
 
 /// The view that shows a channel: one that was made for it, or the one of everything else.
 pub fn view_of(channel: &str) -> &'static str {
-    SHOWN.iter().find(|(_, channels)| channels.contains(&channel)).map_or(LOGGED, |(pane, _)| pane.view)
+    SHOWN_VIEWS.iter().find(|(_, channels)| channels.contains(&channel)).map_or(LOGGED, |(pane, _)| pane.view)
 }
 
 /// Tiles that stand beside one another; further views are tabs of the last.
@@ -159,7 +159,7 @@ mod tests {
         let asked = panes(["loss/train", "gate/tanh"], Some(&asks));
         let asked: Vec<&str> = asked.iter().map(|pane| pane.view).collect();
         assert_eq!(asked, ["losses", "attention", QUESTIONS, "gate"]);
-        let all = panes(SHOWN.iter().flat_map(|(_, channels)| *channels).copied(), None);
+        let all = panes(SHOWN_VIEWS.iter().flat_map(|(_, channels)| *channels).copied(), None);
         assert!(all[..TILES].iter().all(|pane| pane.place.is_front()));
         assert!(all[TILES..].iter().all(|pane| pane.place == Place::Tab));
     }

@@ -60,7 +60,7 @@ pub static LAB: Lab = Lab {
     drawing: drawing::draw,
     panes: &[Pane::tall("settling"), Pane::tile("role_accuracy", 0)],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 
@@ -163,7 +163,7 @@ fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
     }
-    let longest = corpus::generated::grammar_roles::LONGEST;
+    let longest = corpus::generated::grammar_roles::MAX_SENTENCE;
     if window > MAX_WINDOW {
         let why = format!(
             "`train.window` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MAX_WINDOW}"

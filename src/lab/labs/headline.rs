@@ -56,7 +56,7 @@ impl Better {
 /// The format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
-    /// With so many decimals; of a thousand million and more as [`Digits::Scientific`].
+    /// This many decimals; numbers from 1e9 on are written as [`Digits::Scientific`].
     Decimals(usize),
     /// One decimal and an exponent: 3.2e-9.
     Scientific,
@@ -73,7 +73,7 @@ impl Digits {
     }
 }
 
-/// With so many digits after the point; what rounds to zero has no sign.
+/// Rounds to `decimals` digits after the point; a result of zero has no sign.
 pub fn rounded(v: impl Into<f64>, decimals: usize) -> String {
     without_sign_of_zero(format!("{:.decimals$}", v.into()))
 }
@@ -159,7 +159,7 @@ macro_rules! any_origin {
 }
 pub(crate) use any_origin;
 
-/// One number, perhaps none, or several by place.
+/// A value that gives one number, none, or several by place.
 pub trait IntoNumbers {
     fn into_numbers(self) -> Vec<(String, f64)>;
 }

@@ -92,7 +92,7 @@ pub struct Check {
     /// The sentence that is true when it holds: "the gate opened".
     pub says: String,
     pub channel: String,
-    /// By its id; without one the first.
+    /// The id of the variant; `None` is the first.
     pub variant: Option<String>,
     /// The variant whose value is taken off.
     pub minus: Option<String>,
@@ -101,7 +101,7 @@ pub struct Check {
     pub above: Option<f64>,
     pub below: Option<f64>,
     pub apart: Option<f64>,
-    /// Judged by the value at this step.
+    /// The step whose value decides the check.
     pub at: Option<u64>,
     /// Judged by the first step at which it holds, up to this one.
     pub by: Option<u64>,

@@ -51,7 +51,7 @@ pub struct Preset {
     /// view to the front.
     pub id: &'static str,
     pub title: &'static str,
-    /// One sentence: what it shows.
+    /// A sentence that says what it shows.
     pub about: &'static str,
     pub toml: &'static str,
 }
@@ -67,13 +67,13 @@ pub struct Pane {
 /// The place of a view when its lab opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In front, in a column of its own at the left, as high as the page.
+    /// Open in its own column at the left, as high as the page.
     Tall,
-    /// In front, in this row from the top; the tiles of a row share its width.
+    /// Open in this row from the top; the tiles of a row share its width.
     Tile { row: usize },
     /// A tab of the same tile as the pane before it.
     Tab,
-    /// Not open: it is in the list *More views*.
+    /// Not open, but in the list *More views*.
     More,
 }
 
@@ -126,7 +126,7 @@ pub struct Lab {
     pub panes: &'static [Pane],
     /// The few numbers that are its result, in order.
     pub headlines: &'static [Headline],
-    /// Those of them that its page shows large, the most telling first.
+    /// The headline numbers that its page shows large, the most important first.
     pub large_numbers: &'static [LargeNumber],
     /// True if opening the lab makes a run at once (paused, models ready to be asked).
     pub opens_with_run: bool,

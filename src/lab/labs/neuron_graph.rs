@@ -56,7 +56,7 @@ pub static LAB: Lab = Lab {
         Pane::tab("losses"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: false,
 };
 

@@ -7,7 +7,7 @@
 //! ([`crate::models::Trainable::begin_step`]), and the model, which has the same number in its spec, learns
 //! the language with u = 0 and everything free in the first stage, and in the second holds all but its
 //! field still and turns what the batch asks into `-log P(class)`. Both are pure functions of the step,
-//! the unsteered field of the first stage is kept with the weights, and so a resumed run goes on exactly.
+//! the unsteered field of the first stage is kept with the weights, and so a resumed run continues exactly.
 
 mod drawing;
 mod headlines;
@@ -87,7 +87,7 @@ pub static LAB: Lab = Lab {
         Pane::more("attention_chain"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 

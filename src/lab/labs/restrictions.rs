@@ -20,7 +20,7 @@ pub struct Restrictions {
     pub hides_answers: bool,
 }
 
-/// Those of a page that no link restricts.
+/// The restrictions of a page that no link restricts.
 pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: vec![], hides_answers: false };
 
 /// The name of the run's seed, which is no setting of a lab, in a link.

@@ -83,7 +83,7 @@ pub static LAB: Lab = Lab {
         Pane::more("uncertainty"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 
@@ -228,7 +228,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     let autocorrelation = AutocorrelationArgs { window, ..AutocorrelationArgs::default() };
     let by_position = PositionLossesArgs { window, ..PositionLossesArgs::default() };
     let mut probes = vec![
-        // Of the text alone: what is measured at the start stands.
+        // It depends on the text alone, so a measurement at the start stays valid.
         ProbeSchedule {
             probe: TokenBaselinesArgs::PROBE.to_owned(),
             every: s.train.steps.max(1),

@@ -76,7 +76,7 @@ pub static LAB: Lab = Lab {
         Pane::more("race"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: false,
 };
 

@@ -85,7 +85,7 @@ pub static LAB: Lab = Lab {
         Pane::more("losses"),
     ],
     headlines: headlines::ALL,
-    large_numbers: headlines::LARGE,
+    large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,
 };
 

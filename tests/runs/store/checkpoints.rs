@@ -112,7 +112,7 @@ fn the_newest_three_stay() {
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(names.len(), checkpoint::KEPT, "{names:?}");
+    assert_eq!(names.len(), checkpoint::KEPT_CHECKPOINTS, "{names:?}");
     assert_eq!(load(run.path()).checkpoint.step, 10);
 }
 

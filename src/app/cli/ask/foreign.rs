@@ -97,7 +97,7 @@ impl<'a> TypedQuestion<'a> {
             None => typed.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
         };
         if matrices.is_none() {
-            // one that is too long is refused
+            // composing refuses a question that is too long
             let args = asks::without_defaults(name, &question);
             ComposedQuestion::new(Path::new(RUNS), name, &args, Some(typed.patience())).map_err(Failure::wrong)?;
         }
@@ -142,8 +142,8 @@ pub struct AskedProgram<'a> {
     /// The folder of its run, or the copy of it.
     pub folder: &'a Path,
     pub info: &'a RunInfo,
-    /// Where the run lies on another machine, as the user named it in this process. What a copy says of itself is not
-    /// enough for a connection to be made.
+    /// The run's address on another machine, as the user named it in this process. The address stored in a copy is not
+    /// enough to open a connection.
     pub remote: Option<&'a RemoteSource>,
 }
 
@@ -164,7 +164,7 @@ impl PutQuestion {
     /// # Errors
     /// If what is there is no answer to this question, or none will come.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
-        // what has failed after the answer came does not matter any more
+        // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
         match (self.open.reply(info).map_err(Failure::wrong)?, failure) {
             (None, Some(why)) => Err(why),
@@ -174,7 +174,7 @@ impl PutQuestion {
 
     /// Takes the question away: it was answered, or nobody waits for it any more.
     pub fn withdraw(self) {
-        // one over a connection goes with it
+        // a question sent over a connection is withdrawn when the connection closes
         if self.remote.is_none() {
             self.open.withdraw();
         }
@@ -212,7 +212,7 @@ impl AskedProgram<'_> {
         if has_ended {
             return Err(Failure::usage("the run has ended, and nobody is there to answer"));
         }
-        // an older copy does not know what is allowed now, and the program refuses by itself
+        // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
         if is_known && info.asks.is_empty() {
             let words = "the program that trains this run answers no questions: its script allows none, as by \
@@ -283,7 +283,7 @@ impl AskedProgram<'_> {
         }
     }
 
-    /// Who was asked, since when, and what may be the reason that no answer came.
+    /// Says who was asked and since when, and names the likely reason that no answer came.
     fn unanswered(&self, ask: &str, since: &str, patience: Duration) -> String {
         let Self { folder, info, remote } = *self;
         let name = info.config.preset.as_str();

@@ -74,7 +74,7 @@ impl MatrixQuestion<'_> {
     }
 }
 
-/// Which of the names is no tensor's, and those of the matrices that there are.
+/// The error for a name that no tensor has; it lists the names of the matrices.
 fn unknown(names: [&str; 2], tensors: Vec<(&str, &Tensor)>) -> String {
     let is_known = |name: &str| tensors.iter().any(|(known, _)| *known == name);
     let matrices: Vec<&str> = tensors.iter().filter(|(_, t)| t.dims().len() == 2).map(|(name, _)| *name).collect();

@@ -119,7 +119,7 @@ impl NumbersCache {
 
 impl RunPoint {
     fn read(folder: &Path, rule: &Rule) -> Result<Self, Failure> {
-        // a probe's answer has no need of what was recorded, but for the time
+        // a probe's answer needs nothing that was recorded except the time
         let keeps: fn(&str) -> bool = if rule.ask.is_some() { |_| false } else { |_| true };
         let run = series::read(folder, keeps).map_err(Failure::wrong)?;
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);
@@ -143,7 +143,7 @@ fn steps(run: &RunNumbers, rule: &Rule) -> Result<BTreeMap<u64, PointNumbers>, F
         let points = series_of(run, key, group).map(|series| series.points.as_slice()).unwrap_or_default();
         points.iter().filter(|point| point[1].is_finite()).map(|point| (point[0] as u64, point[1])).collect()
     };
-    // of several variants the largest, at steps that all of them have
+    // the largest value of several variants, at the steps that all of them have
     let largest = |read: &Read| {
         let all = read.groups.iter().map(|group| finite(read.key, group));
         let larger = |largest: BTreeMap<u64, f64>, other: BTreeMap<u64, f64>| -> BTreeMap<u64, f64> {
@@ -174,7 +174,7 @@ fn numbers(
     value: impl Fn(&str, &str) -> Result<Option<f64>, Failure>,
 ) -> Result<Option<PointNumbers>, Failure> {
     let (first, second) = rule.numbers().map_err(Failure::usage)?;
-    // of several variants the largest, and none where one of them has none
+    // the largest value of several variants; `None` if any of them has no value
     let largest = |read: &Read| {
         let values: Result<Vec<_>, _> = read.groups.iter().map(|group| value(read.key, group)).collect();
         let finite: Option<Vec<f64>> = values?.into_iter().map(|v| v.filter(|v| v.is_finite())).collect();

@@ -48,7 +48,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             Err(failure) => return Err(failure),
         }
     }
-    // another claim's p moves Holm's correction of the whole paper; read anew, as another process may have written too
+    // another claim's p moves Holm's correction of the whole paper; read again, as another process may have written too
     if args.results.is_none() && source.is_folder() {
         files::write_verdicts(&source.ledger()?, &results)?;
     }

@@ -30,29 +30,29 @@ use crate::{
     telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
 };
 
-/// Looks after which a run that may go on is said to be followed; one that is just ending is not.
-const SOON: u32 = 4;
+/// Looks after which a run that may continue is said to be followed; one that is just ending is not.
+const POLLS_BEFORE_NOTICE: u32 = 4;
 
-/// Events that are told at once.
+/// The number of events that are sent at a time.
 const CHUNK: usize = 4096;
 
-/// What becomes of a run that was told to a window.
+/// The reason why following a run for a window ended.
 pub(super) enum FollowOutcome {
-    /// It has ended, and its models may be stood up again.
+    /// The run has ended, and its models may be restored from its checkpoint.
     Whole,
-    /// It was another program's, or nobody looks at it any more.
+    /// The run was another program's, or the window no longer shows it.
     Left,
 }
 
-/// What the window wants of a run that it is told of.
+/// The conditions under which a window follows a run.
 pub(super) struct FollowOptions<'a> {
     /// Disconnected when the window shows it no more.
     pub commands: &'a Receiver<Command>,
     /// True when the window closes.
     pub ends: &'a dyn Fn() -> bool,
-    /// It is followed until it ends, though no process of this machine holds it.
+    /// The run is followed until it ends, even if no process of this machine holds it.
     pub is_followed: bool,
-    /// Where the run lies on another machine, if it is the copy of one that the command line named.
+    /// The run's address on another machine, if the folder is a copy that the command line named.
     pub remote: Option<&'a RemoteSource>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
         followed.begin();
     }
     let mut looks = 0;
-    while followed.goes_on() {
+    while followed.may_grow() {
         // its models are with the program that trains them, which is asked over the folder
         match commands.recv_timeout(POLL) {
             Err(RecvTimeoutError::Disconnected) => return Ok(FollowOutcome::Left),
@@ -81,8 +81,8 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
         followed.look();
         followed.take_replies();
         looks += 1;
-        if looks == SOON {
-            followed.say_so();
+        if looks == POLLS_BEFORE_NOTICE {
+            followed.send_followed();
         }
     }
     if !followed.is_whole {
@@ -91,14 +91,14 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
     Ok(FollowOutcome::Whole)
 }
 
-/// A folder and the window that is told of it.
+/// A followed folder and the window that receives its events.
 struct Followed<'a> {
     folder: &'a Path,
     inbox: &'a Arc<Inbox>,
     reader: Reader,
     is_foreign: bool,
     options: &'a FollowOptions<'a>,
-    /// Nobody writes it: it is read to its end.
+    /// No process writes the run, so it is read once, to its end.
     is_whole: bool,
     /// The description of the run.
     info: Arc<RunInfo>,
@@ -108,11 +108,11 @@ struct Followed<'a> {
     computing: Vec<(u64, Arc<AtomicBool>)>,
     /// When the folder of those weights last changed.
     weights_changed: Option<SystemTime>,
-    /// The trouble that was told last.
+    /// The problem that was reported last.
     trouble: String,
 }
 
-/// Nobody waits any more for what it has not answered.
+/// Dropping withdraws the questions that the program has not answered.
 impl Drop for Followed<'_> {
     fn drop(&mut self) {
         self.open.drain(..).for_each(|(_, question)| question.withdraw());
@@ -144,7 +144,7 @@ impl<'a> Followed<'a> {
     }
 
     /// True while more may be appended.
-    fn goes_on(&self) -> bool {
+    fn may_grow(&self) -> bool {
         let is_written =
             || !self.reader.has_ended() && (self.options.is_followed || store::is_being_written(self.folder));
         !self.is_whole && (self.is_foreign || is_written())
@@ -170,12 +170,12 @@ impl<'a> Followed<'a> {
             self.inbox.deliver_recorded(chunk);
         }
         if is_foreign {
-            self.tell_weights();
+            self.send_weights();
         }
     }
 
-    /// Says of which steps the program keeps weights, where that has changed.
-    fn tell_weights(&mut self) {
+    /// Sends the steps of which the program keeps weights, if they have changed.
+    fn send_weights(&mut self) {
         let changed = fs::metadata(self.folder.join("snapshots")).and_then(|m| m.modified()).ok();
         if changed != self.weights_changed {
             self.weights_changed = changed;
@@ -191,8 +191,8 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// Says that the run is followed, if it may go on.
-    fn say_so(&self) {
+    /// Sends a notice that the run is followed, if it may grow.
+    fn send_followed(&self) {
         if !self.reader.has_ended() {
             self.notice(Level::Info, "this run is followed: what is appended to its folder shows here".to_owned());
         }
@@ -207,7 +207,7 @@ impl<'a> Followed<'a> {
             Ok(Look::Missing { why }) => {
                 format!("the run's folder is not whole at the moment ({why}); it is looked for again")
             }
-            Ok(Look::Replaced) => return self.read_anew(),
+            Ok(Look::Replaced) => return self.reopen(),
             Err(e) => format!("{e}; it is tried again"),
         };
         if trouble != self.trouble && !trouble.is_empty() {
@@ -216,9 +216,9 @@ impl<'a> Followed<'a> {
         self.trouble = trouble;
     }
 
-    /// Another run is in the folder, or the same one from its beginning.
-    fn read_anew(&mut self) {
-        // what is not whole yet is tried again
+    /// Reads the folder again from the beginning: it holds another run, or the same one was cut.
+    fn reopen(&mut self) {
+        // a folder that is not complete yet is tried again later
         let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };
         // the one that was in its place is dropped, and what it was asked is withdrawn
         *self = other;
@@ -247,7 +247,7 @@ impl<'a> Followed<'a> {
         };
         match put {
             Ok(open) => {
-                // as with a model here, the newest question of a kind takes the place of one that waits
+                // the newest question of a kind replaces a waiting one, as it does with a local model
                 let older = self.open.iter().find(|(_, older)| older.ask() == open.ask()).map(|(request, _)| *request);
                 older.into_iter().for_each(|request| self.cancel(request));
                 self.open.push((*request, open));

@@ -29,11 +29,11 @@ impl Sink for Recorded {
 pub(super) struct RunOut<'a> {
     /// Its folder, or one of checkpoints.
     pub folder: &'a Path,
-    /// Where a run that is made of checkpoints, or of the log of another tool, is recorded.
+    /// The folder for runs that are made from checkpoints or from the log of another tool.
     pub out: &'a Path,
-    /// It is read on until it ends, though no process of this machine holds it.
+    /// The run is followed until it ends, even if no process of this machine holds it.
     pub is_followed: bool,
-    /// Where it lies on another machine, of the copy that the command line follows.
+    /// The run's address on another machine, if the command line follows a copy of it.
     pub remote: Option<&'a RemoteSource>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn replay(
     }
     let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
     let (level, why) = match continuation::decide(folder, None) {
-        // a model that was only looked at needs no checkpoint: its weights are those of its file
+        // a model without training steps needs no checkpoint: its weights are those of its file
         Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
             notices.into_iter().for_each(|text| notice(Level::Warning, text));
             let replayed = Some(folder.to_owned());

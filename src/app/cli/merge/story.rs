@@ -50,9 +50,9 @@ struct StoryModel {
     name: String,
     file: PathBuf,
     neurons: usize,
-    /// Held-out nats a token, by text.
+    /// Held-out nats per token, by text.
     loss: Vec<f64>,
-    /// Held-out nats a token of translations, by direction.
+    /// Held-out nats per token of translations, by direction.
     translations: BTreeMap<String, f64>,
     /// The continuation that the model wrote after each prompt, by text.
     writes: Vec<String>,
@@ -72,7 +72,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
     output::make_folder(&args.out).map_err(|failure| Failure::usage(failure.words))?;
-    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
+    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunOptions::default())?;
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");
     output::write_json(&path, &story, &[])?;

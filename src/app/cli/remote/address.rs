@@ -48,14 +48,14 @@ impl Address {
         format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
     }
 
-    /// The path as a word of the other side's shell that is no option.
+    /// The path as a word of the other side's shell that is not an option.
     pub(super) fn quoted_path(&self) -> String {
         let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
         quoted(&path)
     }
 }
 
-/// What [`Address::parse`] reads.
+/// Writes the form that [`Address::parse`] reads.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ssh://{}", self.host)?;

@@ -29,7 +29,7 @@ enum AnswerFrame {
     Nobody,
     /// The question could not be written.
     Unwritable,
-    /// What has this name is a link, or otherwise no file.
+    /// The path of this name is a link, or something else that is not a file.
     NoFile {
         name: String,
     },
@@ -37,7 +37,7 @@ enum AnswerFrame {
         name: String,
         bytes: u64,
     },
-    /// So many bytes of the answer follow. The JSON comes last.
+    /// `bytes` bytes of the answer follow. The JSON comes last.
     Answer {
         ending: String,
         bytes: u64,
@@ -140,7 +140,7 @@ impl Exchange {
                         let words = format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending));
                         return Err(Failure::usage(words));
                     }
-                    // where any answer is looked for
+                    // stored where local answers are read too
                     let content = frames.read_bytes(bytes).map_err(lost)?;
                     self.question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
                     if is_json {
@@ -163,7 +163,7 @@ fn input(id: &str, question: &[u8]) -> Vec<u8> {
     [SCRIPT.as_bytes(), format!("ask <<'{id}'\n").as_bytes(), question, format!("\n{id}\n").as_bytes()].concat()
 }
 
-/// What came from the other side, in a sentence.
+/// Output of the remote side on one line, cut to 80 characters, for an error message.
 fn shown(words: &str) -> String {
     one_line(&words.chars().take(80).collect::<String>()).into_owned()
 }

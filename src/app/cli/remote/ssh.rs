@@ -53,9 +53,9 @@ static CONNECTING: Mutex<()> = Mutex::new(());
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prompt {
     Terminal,
-    /// By the program that the user has named for it.
+    /// `ssh` calls the program that the user has set for prompts.
     Program,
-    /// Not at all: nobody would see it, and it would wait for ever.
+    /// `ssh` does not ask: nobody would see the prompt, and it would wait for ever.
     Never,
 }
 
@@ -111,7 +111,7 @@ impl Configuration {
     /// Asks `ssh`, which connects to nothing; `None` if it does not say within `limit`, as where a command of the
     /// configuration hangs.
     pub fn read(address: &Address, limit: Duration) -> Option<Self> {
-        // in batch mode Debian's `ssh` has a keepalive of its own, which is none of the user's
+        // not in batch mode, where Debian's `ssh` sets a keepalive that is not the user's
         let mut command = ssh(address, Prompt::Terminal);
         command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().ok()?;
@@ -144,7 +144,7 @@ pub(super) struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// Those of the first connection over a socket, or of later ones. The user's own keepalive stands.
+    /// The options of the first connection over a socket, or of later ones. A keepalive set by the user is kept.
     pub fn new(configured: Option<&Configuration>, socket: Option<&SharedSocket>, is_first: bool) -> Self {
         let own = configured.and_then(Configuration::max_silence);
         let keepalive: &[&str] = if own.is_some() { &[] } else { &["ServerAliveInterval=5", "ServerAliveCountMax=3"] };
@@ -253,7 +253,7 @@ impl Ssh {
         let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return SshExit(None);
         };
-        // it ends by itself where the other side has ended
+        // `ssh` ends by itself if the other side has ended
         ends_within(&mut child, Duration::from_secs(1));
         let _ = child.kill();
         SshExit(child.wait().ok().and_then(|status| status.code()))
@@ -341,7 +341,7 @@ impl Frames {
         }
     }
 
-    /// Reads so many bytes, which follow a line.
+    /// Reads this many bytes, which follow a line.
     pub fn read_bytes(&mut self, bytes: u64) -> Result<Vec<u8>, String> {
         let mut content = vec![];
         match self.out.by_ref().take(bytes).read_to_end(&mut content) {
@@ -435,7 +435,7 @@ mod tests {
         let patient = options("serveralivecountmax 4\nserveraliveinterval 60\n");
         assert!(patient.words.is_empty(), "{patient:?}");
         assert_eq!(patient.max_silence, Duration::from_secs(240));
-        // which `ssh` itself sees to
+        // `ssh` itself ends a silent connection sooner
         assert_eq!(options("serveralivecountmax 1\nserveraliveinterval 2\n").max_silence, MAX_SILENCE);
     }
 

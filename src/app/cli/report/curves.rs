@@ -56,7 +56,7 @@ impl Curves {
         }
     }
 
-    /// With the colours of the run's variants.
+    /// The data of the chart, in the colours of the run's variants.
     pub fn data(&self, mirror: &Mirror, theme: &Theme) -> CurvesData {
         let all: usize = self.points.values().map(Vec::len).sum();
         let every = all.div_ceil(MAX_POINTS).max(1);

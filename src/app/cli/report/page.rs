@@ -88,13 +88,13 @@ impl Report<'_> {
         let preset = self.lab.presets.iter().find(|p| p.id == self.config.preset);
         match preset {
             Some(preset) => preset.title.to_owned(),
-            // what another program calls its run
+            // the name that another program gave its run
             None if !self.lab.trains() && !self.config.preset.is_empty() => self.config.preset.clone(),
             None => "settings of its own".to_owned(),
         }
     }
 
-    /// One line: seed, steps, how it ended, when and where.
+    /// One line with the seed, the steps, the way the run ended, the device and the date.
     fn facts(&self) -> String {
         let info = self.mirror.info.as_ref();
         let state = match &self.mirror.state {
@@ -265,7 +265,7 @@ pub fn shared_label(knob: &Knob, value: &str) -> String {
     }
 }
 
-/// For the scrubber.
+/// The pictures of every view with their steps, for the scrubber.
 fn view_data(pictures: &Pictures) -> Value {
     let view = |v: &super::pictures::ViewPictures| {
         (format!("view-{}", v.view.id), json!({ "pictures": v.pictures, "at": v.at }))

@@ -60,7 +60,7 @@ impl SweepReport {
         self.states.iter().filter_map(|state| Some((state, state.finished()?)))
     }
 
-    /// Every number over the steps, a line a point: the mean over its seeds.
+    /// Every number over the steps, one line per point: the mean over its seeds.
     fn figures(&self) -> Result<Vec<Comparison>, Failure> {
         let sweep = &self.folder.sweep;
         let shown: Vec<_> = self.finished().filter(|(state, _)| state.task.point < MAX_CURVES).collect();
@@ -82,7 +82,7 @@ impl SweepReport {
             escaped(sweep.lab.question),
             escaped(&self.facts())
         );
-        self.troubles(&mut out);
+        self.unfinished_runs(&mut out);
         self.points(&mut out);
         sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
         curves(&mut out, &charts, sweep.points.len());
@@ -92,7 +92,7 @@ impl SweepReport {
         out
     }
 
-    /// One line: how many points and runs, and how many have ended.
+    /// One line with the numbers of points, of runs, and of runs that have ended.
     fn facts(&self) -> String {
         let sweep = &self.folder.sweep;
         let (points, seeds, finished) = (sweep.points.len(), sweep.seeds.len(), self.finished().count());
@@ -105,7 +105,7 @@ impl SweepReport {
     }
 
     /// Every run that has no end, and why, as far as it is known.
-    fn troubles(&self, out: &mut String) {
+    fn unfinished_runs(&self, out: &mut String) {
         let open: Vec<String> = self.states.iter().filter_map(trouble).collect();
         if open.is_empty() {
             return;

@@ -26,7 +26,7 @@ pub struct SweepLock {
 
 impl Drop for SweepLock {
     fn drop(&mut self) {
-        // one that stays, as of a process that was killed, hinders nobody
+        // a lock file that stays, as after a killed process, blocks nobody
         let _ = files::remove_file_inside(&self.folder, &self.name);
     }
 }
@@ -65,7 +65,7 @@ pub fn lock_task(sweep: &SweepFolder, task: SweepTask) -> Result<Locked, Failure
 pub fn check_free(folder: &Path) -> Result<(), Failure> {
     let file = files::open_inside(folder, LOCK);
     match file.map(|file| file.try_lock_shared()) {
-        Ok(Err(TryLockError::WouldBlock)) => Err(taken(folder, &holder(folder, Path::new(LOCK)))),
+        Ok(Err(TryLockError::WouldBlock)) => Err(taken(folder, &lock_holder(folder, Path::new(LOCK)))),
         _ => Ok(()),
     }
 }
@@ -84,7 +84,7 @@ fn lock(folder: &Path, name: &Path) -> Result<Locked, Failure> {
     for _ in 0..ATTEMPTS {
         let mut file = WatchedFile::open(folder, name).map_err(|e| unlocked(&path, &e))?;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(Locked::Taken(holder(folder, name))),
+            Err(TryLockError::WouldBlock) => return Ok(Locked::Taken(lock_holder(folder, name))),
             // whoever had it has removed it since it was opened
             Ok(()) if file.check_place().is_err() => continue,
             Ok(()) => {}
@@ -97,11 +97,11 @@ fn lock(folder: &Path, name: &Path) -> Result<Locked, Failure> {
         written.map_err(|e| unlocked(&path, &e))?;
         return Ok(Locked::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: file }));
     }
-    Ok(Locked::Taken(holder(folder, name)))
+    Ok(Locked::Taken(lock_holder(folder, name)))
 }
 
 /// The process that a lock names.
-fn holder(folder: &Path, name: &Path) -> String {
+fn lock_holder(folder: &Path, name: &Path) -> String {
     let text = files::read_text_inside(folder, name, MAX_LOCK).unwrap_or_default();
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     if line.is_empty() { "another process".to_owned() } else { line }

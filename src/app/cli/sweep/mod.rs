@@ -14,7 +14,7 @@ mod task;
 
 use self::{
     folder::{SweepFolder, TaskState},
-    pictures::PictureWishes,
+    pictures::PictureOptions,
 };
 use super::{damage, process::cores};
 use crate::cli::prelude::*;
@@ -106,7 +106,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     if let Some(out) = &args.pictures {
         let number = args.number.as_deref();
-        return pictures::write(&sweep, out, &PictureWishes { number, step: args.step, is_light: args.light });
+        return pictures::write(&sweep, out, &PictureOptions { number, step: args.step, is_light: args.light });
     }
     if !args.task.is_empty() {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
@@ -165,7 +165,7 @@ fn wrong_kind(path: &Path) -> Failure {
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
     let states = sweep.states()?;
-    damage::tell_of_rows(states.iter().filter_map(TaskState::finished));
+    damage::report_rows(states.iter().filter_map(TaskState::finished));
     let table = table::SweepTable::new(sweep, &states);
     let path = table.write(sweep)?;
     print_line!("{}", table.to_text())?;

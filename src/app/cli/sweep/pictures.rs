@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The number, step and size of the pictures.
-pub struct PictureWishes<'a> {
+pub struct PictureOptions<'a> {
     /// A headline number's key or a scalar's channel, with ` of GROUP` for one of several variants.
     pub number: Option<&'a str>,
     /// The newest without one.
@@ -27,9 +27,9 @@ pub struct PictureWishes<'a> {
 ///
 /// # Errors
 /// If no run has recorded such a number, or the folder cannot be written.
-pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Result<(), Failure> {
+pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureOptions<'_>) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
-    damage::tell_of_rows(sweep.states()?.iter().filter_map(TaskState::finished));
+    damage::report_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
     let theme = Theme::new(!wishes.is_light);

@@ -29,10 +29,10 @@ const POLL: Duration = Duration::from_millis(50);
 pub fn is_full(folder: &Path) -> bool {
     let written = tempfile::NamedTempFile::new_in(folder)
         .and_then(|mut file| file.write_all(&vec![1; ROOM]).and_then(|()| file.as_file().sync_data()));
-    written.is_err_and(|e| is_no_room(&e))
+    written.is_err_and(|e| is_disk_full(&e))
 }
 
-fn is_no_room(error: &io::Error) -> bool {
+fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 

@@ -64,7 +64,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     })
 }
 
-/// From where one is, if it lies there.
+/// The path relative to the current directory, if it lies inside.
 fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())

@@ -5,7 +5,7 @@ use std::{io, process::Command, time::Duration};
 
 use super::{
     super::{
-        headless::{self, RunWishes},
+        headless::{self, RunOptions},
         shell::quoted,
     },
     folder::{LOGS, SweepFolder},
@@ -28,7 +28,7 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
         Some(minutes) => return Err(Failure::usage(format!("--minutes {minutes}: give a number above 0"))),
         None => timed(sweep)?,
     };
-    let packed = packs(numbers, minutes);
+    let packed = split_into_tasks(numbers, minutes);
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let script = sweep.path.join(SCRIPT);
     let logs = sweep.path.join(LOGS).join("task-%a.txt");
@@ -80,7 +80,7 @@ fn unwritten(path: &Path, e: &FileError) -> Failure {
 }
 
 /// The runs of each task: as many as fill the least time, in order.
-fn packs(numbers: &[usize], minutes: f64) -> Vec<&[usize]> {
+fn split_into_tasks(numbers: &[usize], minutes: f64) -> Vec<&[usize]> {
     let each = (MIN_MINUTES / minutes).ceil().clamp(1.0, numbers.len().max(1) as f64) as usize;
     numbers.chunks(each).collect()
 }
@@ -107,7 +107,7 @@ fn timed(sweep: &SweepFolder) -> Result<f64, Failure> {
     notice!("timing {} steps of the first run; --minutes saves that", TIMED_STEPS.min(steps));
     let folder = tempfile::tempdir().map_err(Failure::failed)?;
     let began = Instant::now();
-    headless::train(sweep.sweep.lab, &config, folder.path(), RunWishes::default())?;
+    headless::train(sweep.sweep.lab, &config, folder.path(), RunOptions::default())?;
     Ok(estimate(began.elapsed(), steps) / 60.0)
 }
 
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn short_runs_share_a_task() {
         let numbers: Vec<usize> = (0..24).collect();
-        assert_eq!(packs(&numbers, 1.0).iter().map(|p| p.len()).collect::<Vec<_>>(), [10, 10, 4]);
-        assert_eq!(packs(&numbers, 45.0).len(), 24);
-        assert_eq!(packs(&numbers, 1e-9).len(), 1);
-        assert_eq!(packs(&numbers, 4.0)[0], [0, 1, 2]);
+        assert_eq!(split_into_tasks(&numbers, 1.0).iter().map(|p| p.len()).collect::<Vec<_>>(), [10, 10, 4]);
+        assert_eq!(split_into_tasks(&numbers, 45.0).len(), 24);
+        assert_eq!(split_into_tasks(&numbers, 1e-9).len(), 1);
+        assert_eq!(split_into_tasks(&numbers, 4.0)[0], [0, 1, 2]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Column {
 
 /// A point.
 pub struct PointRow {
-    /// By axis.
+    /// The value of each axis.
     pub values: Vec<String>,
     /// Runs that have ended.
     pub finished: usize,
@@ -44,7 +44,7 @@ pub struct SweepTable {
     /// Keys.
     pub axes: Vec<String>,
     pub columns: Vec<Column>,
-    /// By point.
+    /// A row for each point.
     pub rows: Vec<PointRow>,
     pub seeds: usize,
     /// The column that ranks points, with its best row.
@@ -105,7 +105,7 @@ impl SweepTable {
         Some((column, best.0))
     }
 
-    /// For a terminal.
+    /// The table as aligned text for a terminal.
     pub fn to_text(&self) -> String {
         let mut lines = vec![["point".to_owned()].into_iter().chain(self.axes.clone()).collect::<Vec<String>>()];
         lines[0].push("runs".to_owned());

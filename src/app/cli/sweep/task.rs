@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        headless::{self, ResumeArgs, RunWishes},
+        headless::{self, ResumeArgs, RunOptions},
         shell::quoted,
     },
     folder::{SweepFolder, task_name},
@@ -42,14 +42,14 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
         Some(row) => {
             notice!("{name} ({words}): {}; going on", row.state_label());
             match headless::resume(&ResumeArgs::without_figures(row.path.clone())) {
-                // what cannot go on is made anew; what was asked to stop is not
+                // a run that cannot be resumed starts over; one that was told to stop does not
                 Err(failure) if failure.code == 2 => notice!("{}: {}; making it anew", row.folder, failure.words),
                 ended => return ended,
             }
         }
         None => notice!("{name}: {words}"),
     }
-    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunWishes::default()).map(|_| ())
+    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunOptions::default()).map(|_| ())
 }
 
 /// The shell command that makes the run of this number.

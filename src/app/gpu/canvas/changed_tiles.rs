@@ -10,8 +10,8 @@ use eframe::egui::{
 
 /// Side of a tile in pixels: that of the tiles in which Mesa's software rasteriser works.
 pub(super) const TILE: u32 = 64;
-/// With more tiles than this share changed, all are drawn: one rectangle costs less than many.
-const MOST: f32 = 0.7;
+/// If more than this share of tiles changed, all are drawn: one rectangle costs less than many.
+const MAX_CHANGED_SHARE: f32 = 0.7;
 /// Points in pixels by which a shape may exceed its bounds: rounding to whole pixels, and the soft edge.
 const EDGE: f32 = 3.0;
 
@@ -57,7 +57,7 @@ impl FrameShapes {
         for (i, shape) in shapes.iter().enumerate() {
             let bounds = bounds(shape, pixels_per_point);
             let tile = |points: f32| points * pixels_per_point / TILE as f32;
-            // a float becomes the nearest integer that there is
+            // `as` saturates, so a coordinate out of range becomes the nearest `u32`
             let (left, top) = (tile(bounds.left()).floor() as u32, tile(bounds.top()).floor() as u32);
             let (right, bottom) = (tile(bounds.right()).ceil() as u32, tile(bounds.bottom()).ceil() as u32);
             for row in top..bottom.min(rows) {
@@ -80,7 +80,7 @@ impl FrameShapes {
         let tiles = self.tiles.iter().zip(&earlier.tiles);
         let changed: Vec<bool> = tiles.map(|(new, old)| !comparison.are_equal(new, old)).collect();
         let count = changed.iter().filter(|changed| **changed).count();
-        if count as f32 > MOST * changed.len() as f32 {
+        if count as f32 > MAX_CHANGED_SHARE * changed.len() as f32 {
             return vec![PixelRect::whole(self.size)];
         }
         self.rectangles(&changed)
@@ -140,11 +140,11 @@ fn bounds(clipped: &ClippedShape, pixels_per_point: f32) -> Rect {
     if bounds.any_nan() { *clip_rect } else { bounds.intersect(*clip_rect) }
 }
 
-/// Which shapes of two frames are the same; what was found of a pair is remembered for the next tile that has it.
+/// Compares the shapes of two frames and remembers the result for the next tile that has the same pair.
 struct Comparison<'a> {
     new: &'a [ClippedShape],
     old: &'a [ClippedShape],
-    /// By shape of the new frame: the one of the earlier frame that it was last compared with, and whether they are equal.
+    /// For each shape of the new frame, the old one that it was last compared with, and true if they are equal.
     known: Vec<Option<(u32, bool)>>,
 }
 

@@ -17,9 +17,9 @@ use crate::gpu::{
 /// The beginnings of the drawn edges, in the ascending order of strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct DrawnEdges {
-    /// From here on they are strong enough to be seen.
+    /// The index of the first edge that is strong enough to be seen.
     seen: usize,
-    /// From here on all are drawn; before, only the selected node's.
+    /// The index from which all edges are drawn; below it, only those of the selected node.
     all: usize,
 }
 
@@ -76,7 +76,7 @@ struct Readback {
     ready: Arc<AtomicBool>,
     /// Start revision, step and version of the read-back in progress.
     under_way: Option<(u64, u64, u64)>,
-    /// The version that was read back last.
+    /// The version of the layout that was read back last.
     told: Option<u64>,
 }
 
@@ -275,7 +275,7 @@ impl GraphEntry {
         let Some(layout) = &self.layout else { return };
         let size = u64::from(layout.count()) * 8;
         if self.readback.under_way.is_some() {
-            // nothing waits here; a device that is lost tells elsewhere
+            // this does not wait; a lost device is reported elsewhere
             let _ = device.poll(wgpu::PollType::Poll);
         }
         if let (Some((start_revision, step, version)), Some(buffer)) = (self.readback.under_way, &self.readback.buffer)

@@ -77,7 +77,7 @@ impl Renderer {
     }
 
     /// Draws the stored picture onto the page.
-    pub fn lay_on_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
+    pub fn draw_onto_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
         let Some(entry) = self.entries.get(&key) else { return };
         let Some((_, sheet)) = &entry.sheet else { return };
         pass.set_pipeline(&self.pipelines.page);

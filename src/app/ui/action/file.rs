@@ -22,7 +22,7 @@ pub enum FileAction {
     /// Writes bytes into the export folder, without asking.
     SaveInExports(String, Vec<u8>),
     /// Saves like [`FileAction::SaveInExports`] a matrix of transition probabilities, which then opens as a generator
-    /// of so many states.
+    /// of this many states.
     OpenTransitions {
         name: String,
         bytes: Vec<u8>,

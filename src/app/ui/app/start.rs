@@ -117,7 +117,7 @@ fn open_window(
         .with_title(NAME)
         .with_app_id("orrery")
         .with_inner_size(window_size::USUAL)
-        .with_min_inner_size(window_size::LEAST)
+        .with_min_inner_size(window_size::MIN_SIZE)
         .with_drag_and_drop(true);
     if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../../assets/icon.png")) {
         viewport = viewport.with_icon(egui::IconData { rgba, width, height });

@@ -5,7 +5,7 @@ use eframe::egui::{Context, Id, Vec2, ViewportCommand, vec2};
 /// The size of a window on a desktop that has room for it, points.
 pub(super) const USUAL: [f32; 2] = [1280.0, 800.0];
 /// Smaller than this, a window cannot be made: half of 1080 lines, less the bars, has to fit.
-pub(super) const LEAST: [f32; 2] = [640.0, 400.0];
+pub(super) const MIN_SIZE: [f32; 2] = [640.0, 400.0];
 /// Height that a desktop keeps for the window's title bar and its own bars, points.
 const BARS: f32 = 72.0;
 
@@ -28,7 +28,7 @@ pub(super) fn fit_to_monitor(ctx: &Context) {
 
 /// The size for a window that is too large for its monitor.
 fn fitting(window: Vec2, monitor: Vec2) -> Option<Vec2> {
-    let fits = window.min(monitor - vec2(0.0, BARS)).max(LEAST.into());
+    let fits = window.min(monitor - vec2(0.0, BARS)).max(MIN_SIZE.into());
     (fits != window).then_some(fits)
 }
 
@@ -43,6 +43,6 @@ mod tests {
         assert_eq!(fitting(usual, vec2(1024.0, 700.0)), Some(vec2(1024.0, 628.0)));
         assert_eq!(fitting(usual, vec2(960.0, 540.0)), Some(vec2(960.0, 468.0)), "1920 x 1080 at two pixels a point");
         assert_eq!(fitting(usual, vec2(1280.0, 800.0)), Some(vec2(1280.0, 728.0)), "its bars have room");
-        assert_eq!(fitting(usual, vec2(320.0, 200.0)), Some(LEAST.into()));
+        assert_eq!(fitting(usual, vec2(320.0, 200.0)), Some(MIN_SIZE.into()));
     }
 }

@@ -85,7 +85,7 @@ pub struct Multiples {
     view: Option<&'static ViewEntry>,
     cells: Vec<Box<dyn View>>,
     selection: Selection,
-    /// The second less the first, by their places.
+    /// The indices of the two runs of the difference: the second minus the first.
     pair: [usize; 2],
     is_difference_hidden: bool,
     /// The difference, with what it is of.
@@ -111,7 +111,7 @@ impl fmt::Debug for Multiples {
 }
 
 impl Multiples {
-    /// Shows this view of so many runs from now on.
+    /// Shows this view of this many runs from now on.
     pub fn take(&mut self, view: &'static ViewEntry, runs: usize) {
         *self = Self {
             view: Some(view),

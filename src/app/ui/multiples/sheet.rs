@@ -20,7 +20,7 @@ use crate::{
 /// Width and height of one run's picture, points.
 pub const CELL: [f32; 2] = [640.0, 440.0];
 /// Height of the line over all pictures, points.
-const HEAD: f32 = 44.0;
+const HEAD_HEIGHT: f32 = 44.0;
 const MARGIN: f32 = 16.0;
 
 /// A view of runs at a step.
@@ -36,14 +36,14 @@ pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) ->
     let mut cells: Vec<Box<dyn View>> = runs.iter().map(|_| (of.view.make)()).collect();
     let mut selection = Selection::default();
     let grid = Grid::with_cell_size(CELL.into(), runs.len());
-    let size = grid.size() + vec2(2.0 * MARGIN, HEAD + MARGIN);
+    let size = grid.size() + vec2(2.0 * MARGIN, HEAD_HEIGHT + MARGIN);
     let title = format!("{} of {} runs at step {}", of.view.title, runs.len(), of.step);
     figure::png(offscreen, of.theme, size, |ui| {
         let sheet = ui.max_rect();
         ui.painter().rect_filled(sheet, 0.0, of.theme.page);
         let at = sheet.min + vec2(MARGIN, 12.0);
         ui.painter().text(at, Align2::LEFT_TOP, &title, FontId::proportional(theme::TITLE), of.theme.text);
-        let from = pos2(sheet.left() + MARGIN, sheet.top() + HEAD);
+        let from = pos2(sheet.left() + MARGIN, sheet.top() + HEAD_HEIGHT);
         for ((i, run), cell) in runs.iter().enumerate().zip(&mut cells) {
             let place = grid.cell(from, i);
             let mut ui = cell_ui(ui, place, i);

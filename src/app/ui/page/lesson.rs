@@ -82,7 +82,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
 }
 
 /// Says on which chart the step's guess is, before the views are drawn.
-pub fn lend_guess(page: &Page, ctx: &Context) {
+pub fn share_guess(page: &Page, ctx: &Context) {
     let guess = || {
         let predict = page.lesson.step()?.does.predict.as_ref()?;
         let points = page.lesson.guesses.get(&page.lesson.current?).cloned().unwrap_or_default();

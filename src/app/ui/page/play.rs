@@ -19,7 +19,7 @@ pub struct Play {
     pub seconds: f64,
     /// Begins again at the end.
     pub loops: bool,
-    /// Where it is, in steps and parts of one; `None`: it does not play.
+    /// The position of playback in steps, with a fraction; `None` while nothing plays.
     at: Option<f64>,
     /// When it was last moved.
     moved: f64,

@@ -26,7 +26,7 @@ pub fn choose_tokens_of(page: &mut Page, kind: FileKind, now: f64) {
     }
 }
 
-/// Another model is opened, which need not know the tokens of the one before: they are found anew.
+/// Another model is opened, which need not know the tokens of the one before: they are found again.
 pub fn forget_tokens(page: &mut Page, now: f64) {
     let defaults = [
         (CorpusSettings::tokenizer.name, TokenKind::Byte.to_value()),

@@ -27,7 +27,7 @@ use crate::{
 pub enum ShownRun {
     /// The run of this folder, or a file opened as a run.
     Recorded(PathBuf),
-    /// One without a record: it has made no step.
+    /// A run without a record, because it has made no step.
     New,
 }
 
@@ -320,7 +320,7 @@ fn panes(layout: &Layout) -> HashMap<TileId, String> {
     layout.tiles.iter().filter_map(pane).collect()
 }
 
-/// Where everything stands, whichever tab is in front; with or without the tiles' sizes.
+/// The layout without the choice of front tabs, and without the tiles' sizes unless `with_sizes`.
 fn arrangement(layout: &Layout, with_sizes: bool) -> Layout {
     let mut layout = layout.clone();
     for tile in layout.tiles.tiles_mut() {

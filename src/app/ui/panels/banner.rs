@@ -36,18 +36,18 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
                 shell.act(MessageAction::CopyText(message.clone()));
             }
         });
-    } else if let Some(run) = interrupted.filter(|run| speaks_of(page, run)) {
+    } else if let Some(run) = interrupted.filter(|run| is_about(page, run)) {
         interrupted_ui(ui, shell, run);
     }
 }
 
 /// True if the page speaks of an interrupted run: not over that run itself, nor over one that has begun to train here.
-fn speaks_of(page: &Page, interrupted: &PastRun) -> bool {
+fn is_about(page: &Page, interrupted: &PastRun) -> bool {
     let is_calm = page.run.as_ref().is_none_or(|run| run.is_untouched() || run.replayed_folder().is_some());
     is_calm && page.recorded_folder().as_ref() != Some(&interrupted.folder)
 }
 
-/// An earlier run was cut off: it can go on from its last checkpoint, or be looked at.
+/// An earlier run was cut off: it can continue from its last checkpoint, or be looked at.
 fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     let Some(end) = &run.interruption else { return };
     let name = run.folder.file_name().unwrap_or_default().to_string_lossy();

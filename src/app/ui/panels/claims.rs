@@ -21,15 +21,15 @@ use crate::{
     },
 };
 
-/// While runs of a claim are being made, they are read again after so many seconds.
-const AGAIN: f64 = 2.0;
+/// The interval in seconds between reads of the runs of a claim while they are being made.
+const REREAD_SECONDS: f64 = 2.0;
 /// Widest a card gets, points: longer lines cannot be read.
 const CARD: f32 = 1280.0;
 
 /// The page: the ledger as the host read it, and what is asked of it.
 #[derive(Debug, Default)]
 pub struct ClaimsPage {
-    /// In front, where no lab is.
+    /// The page is shown, in place of a lab.
     pub is_open: bool,
     papers: Vec<PaperEntry>,
     is_reading: bool,
@@ -170,7 +170,7 @@ impl ClaimsPage {
         let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
         for id in going.collect::<Vec<String>>() {
             let Some(runs) = self.runs.get(&id) else { continue };
-            let waits = runs.asked + AGAIN - shell.now;
+            let waits = runs.asked + REREAD_SECONDS - shell.now;
             if waits > 0.0 {
                 ui.ctx().request_repaint_after_secs(waits as f32);
             } else if !runs.is_reading {
@@ -181,7 +181,7 @@ impl ClaimsPage {
 }
 
 impl RunsHere {
-    /// Some are being made.
+    /// True while some runs are being made.
     fn are_going(&self) -> bool {
         self.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0)
     }
@@ -265,7 +265,7 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
             for entry in claims {
                 let id = &entry.claim.id;
                 let (is_unfolded, runs) = (page.unfolded.contains(id), page.runs.get(id));
-                // by the claim, so that the focus stays where it is when another row unfolds
+                // the claim's id keeps the focus in place when another row unfolds
                 ui.push_id(id, |ui| {
                     if row::row_ui(ui, shell.theme, entry, runs, is_unfolded) {
                         toggled = Some(id.clone());

@@ -35,7 +35,7 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     restrictions_ui(ui, shell, page);
     focus_ui(ui, shell.theme, page);
     page.controls.in_tiles = match page.restrictions.hides(VIEW_CONTROLS) {
-        // what the tiles do not show stands in the panel
+        // controls that the tiles do not show stay in the panel
         true => HashMap::default(),
         false => page.tiling.controls(),
     };
@@ -80,7 +80,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
             let column = (ui.available_width() - 12.0) / 2.0;
             Grid::new("recorded settings").num_columns(2).min_col_width(column).spacing([12.0, 4.0]).show(ui, |ui| {
                 for (key, value) in shown {
-                    // what a script gave as its config has no other place
+                    // a config given by a script is shown without its prefix
                     let key = key.strip_prefix("config.").unwrap_or(&key);
                     ui.add(egui::Label::new(small_text(key, theme.secondary)).truncate());
                     wrapped_ui(ui, value, theme.text);

@@ -39,8 +39,8 @@ impl PastRuns {
         self.runs.iter().find(is_interrupted).filter(|r| !session.is_dismissed(&r.folder))
     }
 
-    /// A run goes on, and is interrupted no more.
-    pub fn goes_on(&mut self, folder: &Path) {
+    /// Notes that an interrupted run was resumed.
+    pub fn mark_resumed(&mut self, folder: &Path) {
         self.runs.iter_mut().filter(|r| r.folder == folder).for_each(|r| r.interruption = None);
     }
 }

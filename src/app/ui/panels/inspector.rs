@@ -137,7 +137,7 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
     }
 }
 
-/// Every scalar at the step shown, one row a channel, one column a variant.
+/// Every scalar at the step shown, one row per channel, one column per variant.
 fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let channels = mirror.scalar_channels();
     if channels.is_empty() {

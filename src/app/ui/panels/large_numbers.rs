@@ -136,7 +136,7 @@ fn change(trend: &[(u64, f64)]) -> Option<&'static str> {
     }
 }
 
-/// The name of the pinned run, and what is told where the pointer rests on it.
+/// The name of the pinned run, and its tooltip.
 struct PinnedWords {
     name: String,
     tip: String,
@@ -158,8 +158,8 @@ fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
         true => "The run that is shown has the same settings and seed.".to_owned(),
         false => "From its settings to those of the run that is shown:".to_owned(),
     });
-    let more = differences.len().saturating_sub(LISTED);
-    lines.extend(differences.into_iter().take(LISTED));
+    let more = differences.len().saturating_sub(MAX_LISTED);
+    lines.extend(differences.into_iter().take(MAX_LISTED));
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
@@ -167,7 +167,7 @@ fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
 }
 
 /// Most settings that are listed.
-const LISTED: usize = 12;
+const MAX_LISTED: usize = 12;
 
 fn pinned_ui(ui: &mut Ui, shell: &mut Shell<'_>, pinned: &PinnedWords) {
     let words = small_text(format!("{} \u{d7}", pinned.name), shell.theme.secondary);

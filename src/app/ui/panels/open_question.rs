@@ -4,7 +4,7 @@
 use crate::ui::{panels::prelude::*, questions::Unanswered};
 
 /// Seconds after which the note appears.
-const PATIENCE: f64 = 0.5;
+const NOTE_DELAY: f64 = 0.5;
 /// Time between two looks at the clock, seconds.
 const TICK: f32 = 0.1;
 /// Width of the words and the button, points.
@@ -15,7 +15,7 @@ pub fn overdue<'q>(ui: &Ui, open: &'q [Unanswered]) -> Option<&'q Unanswered> {
     if !open.is_empty() {
         ui.ctx().request_repaint_after_secs(TICK);
     }
-    open.iter().max_by(|a, b| a.since.total_cmp(&b.since)).filter(|q| q.since >= PATIENCE)
+    open.iter().max_by(|a, b| a.since.total_cmp(&b.since)).filter(|q| q.since >= NOTE_DELAY)
 }
 
 /// The width that [`open_question_ui`] takes from a header's right end, its menu left out.

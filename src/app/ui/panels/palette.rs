@@ -215,15 +215,15 @@ fn score(text: &str, typed: &str) -> Option<i32> {
     for c in typed.to_lowercase().chars().filter(|c| !c.is_whitespace()) {
         let found = (at..text.len())
             .filter(|i| text.get(*i) == Some(&c))
-            .max_by_key(|i| (worth(&text, *i, last), std::cmp::Reverse(*i)))?;
-        total += worth(&text, found, last) - (found - at) as i32 / 8;
+            .max_by_key(|i| (letter_score(&text, *i, last), std::cmp::Reverse(*i)))?;
+        total += letter_score(&text, found, last) - (found - at) as i32 / 8;
         last = Some(found);
         at = found + 1;
     }
     Some(total)
 }
 
-fn worth(text: &[char], i: usize, last: Option<usize>) -> i32 {
+fn letter_score(text: &[char], i: usize, last: Option<usize>) -> i32 {
     if last.is_some_and(|l| l + 1 == i) {
         6
     } else if i == 0 || text.get(i - 1).is_some_and(|c| !c.is_alphanumeric()) {

@@ -1,4 +1,4 @@
-//! Pictures in progress: a view drawn anew off screen, or the window cut to a rectangle, as PNG bytes. Painting,
+//! Pictures in progress: a view drawn again off screen, or the window cut to a rectangle, as PNG bytes. Painting,
 //! cutting and encoding run on threads of their own.
 
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ type ReadyPictures = Arc<Mutex<Vec<Result<Picture, String>>>>;
 pub enum Destination {
     /// A dialog asks for a file name.
     Dialog,
-    /// It is written into the export folder, as one of a sequence.
+    /// The picture is written into the export folder, as one of a sequence.
     Recorded,
 }
 

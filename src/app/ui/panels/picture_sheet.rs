@@ -5,7 +5,7 @@ use crate::ui::panels::prelude::*;
 /// Sizes to choose from, pixels.
 const SIZES: [[u32; 2]; 4] = [[1600, 1000], [3200, 2000], [1920, 1080], [1200, 1200]];
 /// Least and most of a side, pixels.
-const SIDE: std::ops::RangeInclusive<u32> = 200..=8192;
+const SIDE_PIXELS: std::ops::RangeInclusive<u32> = 200..=8192;
 
 /// Asks for size, ground and kind, then for the picture.
 pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureOrder) {
@@ -24,7 +24,7 @@ pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureO
     ui.horizontal(|ui| {
         for (side, name) in order.size.iter_mut().zip(["width", "height"]) {
             let label = ui.label(small_text(name, secondary));
-            ui.add(DragValue::new(side).range(SIDE).suffix(" px")).labelled_by(label.id);
+            ui.add(DragValue::new(side).range(SIDE_PIXELS).suffix(" px")).labelled_by(label.id);
         }
     });
     ui.horizontal(|ui| {

@@ -34,12 +34,12 @@ struct Draft {
 /// The page: rows as the host found them, and what is asked of them.
 #[derive(Debug, Default)]
 pub struct RunsPage {
-    /// In front, where no lab is.
+    /// The page is shown, in place of a lab.
     pub is_open: bool,
     rows: Vec<RunRow>,
-    /// Some are still being read.
+    /// Some rows are still being read.
     is_reading: bool,
-    /// Nothing has arrived yet.
+    /// The list of runs has arrived at least once.
     has_arrived: bool,
     filter: String,
     /// Why the filter finds nothing, in words.
@@ -94,7 +94,7 @@ impl RunsPage {
         self.trashed.last()
     }
 
-    /// A run is being taken back out of the trash.
+    /// Notes that a run is being restored from the trash.
     pub fn taken_back(&mut self, place: &Path) {
         self.trashed.retain(|trashed| trashed != place);
     }

@@ -38,7 +38,7 @@ fn colour(theme: &Theme, paint: Paint) -> Color32 {
     if let Some((other, share)) = paint.towards {
         colour = colour.lerp_to_gamma(ink_colour(theme, other), share);
     }
-    // not by a factor of 1, which would still round
+    // even a factor of 1 would round the colour
     if paint.opacity < 1.0 { colour.gamma_multiply(paint.opacity) } else { colour }
 }
 

@@ -19,8 +19,8 @@ use crate::{
     },
 };
 
-/// While runs are being made, they are read again after so many seconds.
-const AGAIN: f64 = 2.0;
+/// The interval in seconds between reads of the runs while they are being made.
+const REREAD_SECONDS: f64 = 2.0;
 
 /// A point that was clicked, and where its seeds are offered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ struct SeedMenu {
 /// The page: a sweep as the host read it, and what is asked of it.
 #[derive(Debug, Default)]
 pub struct SweepPage {
-    /// In front, where no lab is.
+    /// The page is shown, in place of a lab.
     pub is_open: bool,
     folder: PathBuf,
     results: Option<Arc<SweepResults>>,
@@ -80,7 +80,7 @@ impl SweepPage {
                 self.complaint = None;
                 self.take(results);
             }
-            // what was read before stays
+            // the results read before stay
             Err(words) => self.complaint = Some(words),
         }
     }
@@ -91,7 +91,7 @@ impl SweepPage {
             self.number = results.first_number().map(|i| results.numbers[i].id.clone());
         }
         if is_first {
-            self.others = usual_others(&results, self.number.as_ref());
+            self.others = default_others(&results, self.number.as_ref());
         }
         self.others.retain(|id| results.number(id).is_some() && self.number.as_ref() != Some(id));
         let axes = results.axes.len();
@@ -148,8 +148,8 @@ impl SweepPage {
     }
 }
 
-/// Beside the first number: the next headline numbers of the same variants, of which a table has room for a few.
-fn usual_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
+/// The numbers shown beside the first: the next few headline numbers of the same variants.
+fn default_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
     const SHOWN: usize = 2;
     let group = first.map_or("", |id| id.group.as_str());
     let headlines =
@@ -183,7 +183,7 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     if !results.is_being_made && results.progress().running == 0 {
         return;
     }
-    let waits = page.asked + AGAIN - shell.now;
+    let waits = page.asked + REREAD_SECONDS - shell.now;
     if waits > 0.0 {
         ui.ctx().request_repaint_after_secs(waits as f32);
     } else if !page.is_reading {

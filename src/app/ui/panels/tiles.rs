@@ -50,7 +50,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(mirror) = page.mirror() {
         plot::set_step_events(ui.ctx(), step_events::from_mirror(mirror, &page.knobs).into());
     }
-    lesson::lend_guess(page, ui.ctx());
+    lesson::share_guess(page, ui.ctx());
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }
@@ -187,7 +187,7 @@ impl Stage<'_> {
                         Some(words) => self.notes.insert(id, words),
                         None => self.notes.remove(&id),
                     };
-                    // what was asked once stays the tile's own until it is answered, and after
+                    // a question belongs to the tile that asked it, even after the answer came
                     let known = self.asked.entry(id).or_default();
                     let fresh = self.cx.questions.take_touched();
                     let unknown: Vec<Key> = fresh.into_iter().filter(|key| !known.contains(key)).collect();

@@ -12,7 +12,7 @@ use crate::{telemetry::Level, ui::panels::prelude::*};
 const WIDTH: f32 = 264.0;
 /// Most that are shown at once, and one fewer errors, so that what leaves by itself is never kept from sight by what stays;
 /// the others wait.
-const SHOWN: usize = 4;
+const MAX_SHOWN: usize = 4;
 
 #[derive(Debug)]
 struct Toast {
@@ -44,7 +44,7 @@ impl Toasts {
         self.queue.push(Toast { id: self.next, level, text, offer: None, until: None, times: 1 });
     }
 
-    /// With a button that does something about it; stays long enough to be pressed.
+    /// Adds a toast with a button that acts on it; it stays long enough to be pressed.
     pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
         self.next += 1;
         self.queue.push(Toast { id: self.next, level, text, offer: Some(offer), until: None, times: 1 });
@@ -77,9 +77,9 @@ impl Toasts {
         let mut errors = 0;
         let have_place = self.queue.iter().enumerate().filter(|(_, toast)| {
             errors += usize::from(toast.level == Level::Error);
-            toast.level != Level::Error || errors < SHOWN
+            toast.level != Level::Error || errors < MAX_SHOWN
         });
-        have_place.map(|(i, _)| i).take(SHOWN).collect()
+        have_place.map(|(i, _)| i).take(MAX_SHOWN).collect()
     }
 
     pub fn ui(&self, ctx: &Context, shell: &mut Shell<'_>) {

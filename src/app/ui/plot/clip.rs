@@ -7,10 +7,10 @@ use eframe::egui::{Painter, Pos2, Rect, Shape, Stroke};
 
 /// A coordinate outside of the rectangle is taken to lie at most so far away, so that a difference of two
 /// is finite.
-const FURTHEST: f64 = 1e300;
+const MAX_COORDINATE: f64 = 1e300;
 
 /// Points beyond a painter's clip rectangle at which lines are cut: their ends and joins stay unseen.
-const BEYOND: f32 = 16.0;
+const CLIP_MARGIN: f32 = 16.0;
 
 /// A rectangle of any units.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,7 +133,7 @@ impl From<Rect> for Window {
 }
 
 fn near(v: f64) -> f64 {
-    v.clamp(-FURTHEST, FURTHEST)
+    v.clamp(-MAX_COORDINATE, MAX_COORDINATE)
 }
 
 fn lerp<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
@@ -158,7 +158,7 @@ pub const NEAREST: f64 = 1e-3;
 
 /// The runs of a line that a painter shows.
 fn visible(painter: &Painter, points: &[Pos2]) -> Vec<Vec<Pos2>> {
-    let window = Window::from(painter.clip_rect().expand(BEYOND));
+    let window = Window::from(painter.clip_rect().expand(CLIP_MARGIN));
     let points: Vec<[f64; 2]> = points.iter().map(|p| [f64::from(p.x), f64::from(p.y)]).collect();
     let place = |p: &[f64; 2]| Pos2::new(p[0] as f32, p[1] as f32);
     let runs = window.polyline(&points).into_iter().map(|run| distinct(run, [NEAREST; 2]));

@@ -9,7 +9,7 @@ use eframe::egui::{
 use super::svg::{Paint, Svg, escape};
 use crate::ui::theme::{self, Theme};
 
-/// A drawing of so many points on the panel's ground, made by interface code.
+/// A drawing of this many points on the panel's ground, made by interface code.
 pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut Ui)) -> String {
     let ctx = Context::default();
     theme::apply(theme, true, &ctx);

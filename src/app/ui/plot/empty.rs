@@ -4,10 +4,10 @@ use eframe::egui::{self, FontId, Id, Response, Sense, Ui, Vec2, WidgetInfo, acce
 
 use crate::ui::theme::Theme;
 
-/// Where a context keeps why it had nothing to show.
+/// The key of that message in a context.
 const NOTHING: &str = "nothing to show";
 
-/// Why something that was drawn in this context had nothing to show, if anything had not.
+/// The message of a view drawn in this context that had nothing to show, if there was one.
 pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
     ctx.data(|data| data.get_temp(Id::unique(NOTHING)))
 }

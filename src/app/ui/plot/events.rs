@@ -14,7 +14,7 @@ pub struct StepEvent {
 }
 
 impl StepEvent {
-    /// With its step: "step 300: Coupling scale 0.5".
+    /// The event with its step: "step 300: Coupling scale 0.5".
     pub fn label(&self) -> String {
         format!("step {}: {}", self.step, self.words)
     }
@@ -24,7 +24,7 @@ impl StepEvent {
 pub type StepEvents = Arc<[StepEvent]>;
 
 /// A pointer this near to a line reads its label, points.
-const NEAR: f32 = 5.0;
+const HIT_DISTANCE: f32 = 5.0;
 
 fn id() -> Id {
     Id::unique("orrery step events")
@@ -40,7 +40,7 @@ pub(super) fn step_events(ctx: &Context) -> StepEvents {
     ctx.data(|d| d.get_temp(id())).unwrap_or_default()
 }
 
-/// The events in a place of so many points where the pointer is near one, in words.
+/// The events in a place of this many points where the pointer is near one, in words.
 pub fn near(events: &[StepEvent], x_of: impl Fn(u64) -> f32, x: f32) -> Vec<&StepEvent> {
-    events.iter().filter(|e| (x_of(e.step) - x).abs() <= NEAR).collect()
+    events.iter().filter(|e| (x_of(e.step) - x).abs() <= HIT_DISTANCE).collect()
 }

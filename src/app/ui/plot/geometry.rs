@@ -67,7 +67,7 @@ pub struct Area {
 
 /// A line's name and where it stands (left middle).
 #[derive(Debug, Clone)]
-pub struct Name {
+pub struct LineName {
     pub line: usize,
     pub at: Pos2,
 }
@@ -88,7 +88,7 @@ pub struct Layout {
     pub y_ticks: Vec<(f64, String)>,
     pub traces: Vec<PlottedLine>,
     pub areas: Vec<Area>,
-    pub names: Vec<Name>,
+    pub names: Vec<LineName>,
     /// Labels of zones, spans and reference lines.
     pub labels: Vec<Label>,
     /// The axes' words, shortened to the room there is.
@@ -100,7 +100,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Where the words that hold the y axis stand (left middle): after those of the axis.
+    /// The left middle of the control that holds the y axis, after the axis label.
     pub fn fix_at(&self, measure: Measure<'_>) -> Pos2 {
         pos2(2.0 + measure(&self.y_words, false) + GAP, ROW / 2.0)
     }
@@ -132,7 +132,7 @@ impl Layout {
             distance_to(&points, at)
         };
         let lines = self.traces.iter().filter_map(|t| Some((t.line?, distance(t))));
-        lines.filter(|(_, far)| *far <= REACH).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(line, _)| line)
+        lines.filter(|(_, far)| *far <= HOVER_DISTANCE).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(line, _)| line)
     }
 
     /// The value under a position in points.
@@ -151,7 +151,7 @@ impl Layout {
 }
 
 /// A mark this near to the pointer is hovered, points.
-pub const REACH: f32 = 8.0;
+pub const HOVER_DISTANCE: f32 = 8.0;
 
 /// The distance of a position from a path, points; infinite for an empty one.
 pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
@@ -164,11 +164,11 @@ pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
     path.windows(2).map(to_segment).chain(alone).filter(|far| far.is_finite()).fold(f32::INFINITY, f32::min)
 }
 
-/// Positions lie at most so many times the plot's size away from it.
+/// Positions lie at most this many times the plot's size away from it.
 const FAR: f64 = 1e4;
 
-/// Where a place lies between two ends, as a share of their distance. By halves, because the distance of
-/// two numbers may be larger than any number.
+/// The position of a place between two ends, as a share of their distance. Values are halved first, because the
+/// distance of two finite numbers may overflow.
 pub(super) fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
     (place * 0.5 - a * 0.5) / (b * 0.5 - a * 0.5)
 }

@@ -24,7 +24,7 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
     placed
 }
 
-/// More than any place that lies on no other label costs.
+/// The cost of covering another label: more than any position that covers none.
 const OVERLAPS: f32 = 1e6;
 
 /// A label that is yet to be placed.

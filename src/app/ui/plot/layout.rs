@@ -6,7 +6,7 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use super::{
     Axis, Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
+    geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
     range::{x_ends, y_ends},
     tile::LEAST_PLOT,
@@ -15,7 +15,7 @@ use super::{
 
 mod thinning;
 
-use thinning::{envelope, extremes, one_beyond, stairs};
+use thinning::{envelope, extremes, stairs, with_neighbours};
 
 impl Layout {
     /// The layout in this size; in a tile in a higher one, where the data would have too little room.
@@ -79,7 +79,7 @@ impl Layout {
 
     /// The window of values that is drawn, in shares of the plot.
     fn window(&self) -> Window {
-        let beyond = |length: f32| f64::from(BEYOND / length.max(1.0));
+        let beyond = |length: f32| f64::from(CLIP_MARGIN / length.max(1.0));
         let (x, y) = (beyond(self.plot.width()), beyond(self.plot.height()));
         Window { x: [-x, 1.0 + x], y: [-y, 1.0 + y] }
     }
@@ -135,7 +135,7 @@ impl Layout {
                 x = left;
                 row += ROW;
             }
-            self.names.push(Name { line: *i, at: pos2(x, row) });
+            self.names.push(LineName { line: *i, at: pos2(x, row) });
             x += w + 14.0;
         }
         let top = row + ROW / 2.0 + 6.0;
@@ -178,7 +178,7 @@ impl Layout {
             ceiling = *y - row;
         }
         let x = self.plot.right() + 8.0;
-        self.names = at.into_iter().map(|(line, y)| Name { line, at: pos2(x, y) }).collect();
+        self.names = at.into_iter().map(|(line, y)| LineName { line, at: pos2(x, y) }).collect();
     }
 
     /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
@@ -291,7 +291,7 @@ impl Layout {
         }
     }
 
-    /// At most about two points a column, in places; NaN where there is a gap.
+    /// Thins a line to about two points a column at most, in axis coordinates; NaN marks a gap.
     fn thin(&self, data: &Data<'_>, columns: usize) -> Vec<[f64; 2]> {
         let place = |x: f64, y: f64| [self.x_scale.place(x), self.y_scale.place(y)];
         let [from, to] = self.x_values();
@@ -305,7 +305,7 @@ impl Layout {
             Data::Curve(curve) => {
                 let buckets = match self.x_scale {
                     Scale::Linear => {
-                        let (from, to) = one_beyond(curve, from, to);
+                        let (from, to) = with_neighbours(curve, from, to);
                         curve.range(from, to, columns)
                     }
                     Scale::Log => {
@@ -333,7 +333,7 @@ impl Layout {
 /// Lines whose ends are no further apart than this end at one height, points.
 const ALIKE: f32 = 3.0;
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
-const BEYOND: f32 = 16.0;
+const CLIP_MARGIN: f32 = 16.0;
 /// Cuts a text to a width, with an ellipsis.
 fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     if measure(&words, false) <= room {

@@ -45,7 +45,7 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
         return;
     };
     let cells = held.cells();
-    // The same cells may stand in several places at once.
+    // The same cells may be drawn in several places at once.
     let key = ui.scope_id().with((held.part(), rect.min.x as i32, rect.min.y as i32)).value();
     let heatmap = Heatmap {
         key,
@@ -109,9 +109,9 @@ pub struct Title {
 
 /// Width of the colour bar with its words.
 const BAR: f32 = 64.0;
-const LEFT: f32 = 34.0;
-const FOOT: f32 = 20.0;
-const HEAD: f32 = 18.0;
+const LEFT_MARGIN: f32 = 34.0;
+const BOTTOM_MARGIN: f32 = 20.0;
+const TOP_MARGIN: f32 = 18.0;
 /// Height of a title of two lines.
 const HIGH_HEAD: f32 = 34.0;
 /// Narrower than this, a title may have two lines, points.
@@ -122,8 +122,8 @@ const BAR_BELOW: f32 = 36.0;
 impl MapFrame {
     /// Room on the left, above and below that is no map; `width`: of all.
     pub fn margins(&self, width: f32) -> (f32, f32, f32) {
-        let (left, foot) = if self.has_ticks { (LEFT, FOOT) } else { (1.0, 1.0) };
-        let head = if self.title.is_some() && width < NARROW { HIGH_HEAD } else { HEAD };
+        let (left, foot) = if self.has_ticks { (LEFT_MARGIN, BOTTOM_MARGIN) } else { (1.0, 1.0) };
+        let head = if self.title.is_some() && width < NARROW { HIGH_HEAD } else { TOP_MARGIN };
         (left, head, foot)
     }
 }
@@ -337,7 +337,7 @@ impl<'a> MapUi<'a> {
     }
 }
 
-/// At most everything, and never beside it; everything is `None`, as is a window with an edge that is no number.
+/// The window moved and cut to lie within `all`; `None` if that is all of it, or if an edge is NaN.
 fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
     if window.iter().any(|edge| edge.is_nan()) {
         return None;

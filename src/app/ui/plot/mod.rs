@@ -34,7 +34,7 @@ mod weave;
 pub use drawing::drawing;
 pub use empty::{empty_ui, nothing_shown};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
-pub use geometry::{REACH, distance_to};
+pub use geometry::{HOVER_DISTANCE, distance_to};
 pub use gestures::{arrow_steps, presses, zoom_factor};
 pub use guess::{Guess, guess, set_guess};
 pub use mark::paint_mark;
@@ -66,7 +66,7 @@ impl Data<'_> {
         }
     }
 
-    /// One value, which nothing joins to another.
+    /// True for a single value, which no line joins to another.
     pub fn is_single(&self) -> bool {
         let len = match self {
             Data::Curve(c) => c.len(),
@@ -136,9 +136,9 @@ pub struct Line<'a> {
     pub short: Option<String>,
     /// Points wide.
     pub width: f32,
-    /// In the legend; false for a second line of the same thing, which the readout still names.
+    /// The line has an entry in the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
-    /// From a run that was pinned: drawn faint and left out of the readout, but in the legend.
+    /// The line is a pinned run's: drawn faint and left out of the readout, but in the legend.
     pub is_pinned: bool,
 }
 
@@ -430,7 +430,7 @@ pub struct ChartState {
     /// Shown range of x and of y in values; `None` fits the data.
     pub zoom_x: Option<[f64; 2]>,
     pub zoom_y: Option<[f64; 2]>,
-    /// The y axis' range, held while the run goes on.
+    /// The y axis' range, held while the run continues.
     pub fixed_y: Option<[f64; 2]>,
     /// Names of lines that were switched off in the legend.
     pub hidden: BTreeSet<String>,
@@ -445,7 +445,7 @@ pub struct ChartState {
     events: StepEvents,
     /// The claim whose label was clicked, until the view takes it.
     pub(in crate::ui) asked_claim: Option<&'static str>,
-    /// It was last shown in a tile, where its data have the least room of [`LEAST_PLOT`].
+    /// The chart was last shown in a tile, where its data have at least the room of [`LEAST_PLOT`].
     is_in_tile: bool,
 }
 

@@ -224,7 +224,7 @@ pub(super) struct Canvas<'a> {
     pub(super) chart: &'a Chart<'a>,
     pub(super) layout: &'a Layout,
     pub(super) theme: &'a Theme,
-    /// From sheet to screen.
+    /// The offset from sheet to screen coordinates.
     pub(super) corner: Vec2,
     pub(super) painter: egui::Painter,
 }
@@ -280,7 +280,7 @@ impl Canvas<'_> {
             .cursor_color(Color32::TRANSPARENT)
             .sense(Sense::click_and_drag());
         plot.show(&mut inner, |plot| {
-            // In shares of the plot: any other units may be too large to reckon with.
+            // Bounds are shares of the plot, because data units may overflow.
             plot.set_plot_bounds(egui_plot::PlotBounds::from_min_max([0.0; 2], [1.0; 2]));
             for area in layout.areas.iter().filter(|area| area.columns.len() > 1) {
                 let column = |i: usize| area.columns.iter().map(|c| c[i]).collect::<Vec<f64>>();
@@ -318,7 +318,7 @@ impl Canvas<'_> {
                     );
                 }
                 if trace.dots {
-                    // a value that nothing joins is all there is of its line
+                    // a single value is the whole of its line, so its mark is larger
                     let line = trace.line.and_then(|line| self.chart.lines.get(line));
                     let is_single = line.is_some_and(|line| line.data.is_single());
                     let points = egui_plot::Points::new("", trace.points.clone());

@@ -141,13 +141,13 @@ impl Extremes {
         self.0 > self.1
     }
 
-    /// With a margin (a share of the span), always finite and never without width.
+    /// The ends of the range with a margin (a share of the span), always finite and never of zero width.
     fn ends(self, margin: f64, scale: Scale) -> [f64; 2] {
         let Self(mut a, mut b) = self;
         if a > b {
             (a, b) = (0.0, 1.0);
         }
-        // By halves: the distance of two numbers may be larger than any number.
+        // Values are halved first: the distance of two finite numbers may overflow.
         let half = b * 0.5 - a * 0.5;
         if half <= (1e-12 * a.abs()).max(MIN_SPAN) * 0.5 {
             let half = match scale {

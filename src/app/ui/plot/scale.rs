@@ -47,8 +47,8 @@ impl Scale {
 }
 
 /// Largest span that is divided as it is; a larger one is divided as a thousandth of itself.
-const WIDEST: f64 = 1e300;
-/// From this size on a number is written with its power of ten.
+const MAX_PLAIN_SPAN: f64 = 1e300;
+/// Numbers of this size and larger are written with a power of ten.
 const HUGE: f64 = 1e12;
 
 /// 1, 2 or 5 times a power of ten: the step whose number of ticks over `span` is nearest `wanted`.
@@ -62,13 +62,13 @@ fn nice_step(span: f64, wanted: usize) -> f64 {
 
 fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     let half = to * 0.5 - from * 0.5;
-    if half.is_finite() && half > WIDEST {
+    if half.is_finite() && half > MAX_PLAIN_SPAN {
         let ticks = linear_ticks(from / 1000.0, to / 1000.0, wanted).into_iter().map(|t| t.0 * 1000.0);
         return ticks.filter(|v| v.is_finite()).map(|v| (v, trim_exponent(v, 1))).collect();
     }
     let inside = |step: f64| ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
     let mut step = nice_step(to - from, wanted);
-    // One number is no scale: a span around zero may hold just that.
+    // One tick is not enough for a scale: a span around zero may hold just that.
     if inside(step).1 - inside(step).0 < 1.0 {
         step = nice_step(to - from, 2 * wanted.max(1));
     }
@@ -132,12 +132,12 @@ fn decimals(step: f64) -> usize {
     (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize
 }
 
-/// With a true minus sign, as a reader expects beside figures.
+/// A number in plain decimals, with a true minus sign instead of a hyphen.
 fn plain(value: f64, decimals: usize) -> String {
     rounded(value, decimals).replace('-', "\u{2212}")
 }
 
-/// With a power of ten, and at most so many digits after the point.
+/// A number with a power of ten, and at most `digits` digits after the point.
 fn trim_exponent(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -152,7 +152,7 @@ impl Svg {
         let _ = writeln!(self.out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"{paint}/>", at.x, at.y);
     }
 
-    /// With corners of a radius.
+    /// Adds a rectangle whose corners have a radius.
     pub fn rect(&mut self, rect: Rect, radius: u8, paint: Paint) {
         let (at, size) = (rect.min, rect.size());
         let round = if radius > 0 { format!(" rx=\"{radius}\"") } else { String::new() };

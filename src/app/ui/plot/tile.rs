@@ -6,7 +6,7 @@ use eframe::egui::{Context, Id, Rect, Ui, Vec2};
 /// Least room for the data of a chart in a tile, points.
 pub const LEAST_PLOT: Vec2 = Vec2::new(260.0, 160.0);
 /// Room of a chart around its data, and of the gap to its neighbour, points.
-const AROUND: Vec2 = Vec2::new(76.0, 48.0);
+const CHART_MARGIN: Vec2 = Vec2::new(76.0, 48.0);
 
 /// Least size of a tile with its bars and margins, points: smaller, its chart has to be scrolled to.
 pub const LEAST_TILE: Vec2 = Vec2::new(350.0, 300.0);
@@ -159,13 +159,13 @@ pub fn drawn(ctx: &Context) -> Drawn {
 
 /// True if a chart has its least width in this room beside something else; outside of tiles always.
 pub fn fits(ctx: &Context, width: f32) -> bool {
-    current_tile(ctx).is_none() || width >= LEAST_PLOT.x + AROUND.x
+    current_tile(ctx).is_none() || width >= LEAST_PLOT.x + CHART_MARGIN.x
 }
 
 /// True if two charts have room beside one another in this width: in a tile each keeps its least width; elsewhere from
 /// `wide` on.
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
-    let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + AROUND.x) } else { 0.0 };
+    let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + CHART_MARGIN.x) } else { 0.0 };
     width > wide.max(least)
 }
 
@@ -179,7 +179,7 @@ pub enum ChartsOrWords {
 /// The order in which a view draws both: the words first, but last in a tile that is too low for them above a chart, so that
 /// the chart is in sight as a whole.
 pub fn reading_order(ui: &Ui) -> [ChartsOrWords; 2] {
-    let is_low = current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + AROUND.y + WORDS;
+    let is_low = current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + CHART_MARGIN.y + WORDS;
     match is_low {
         true => [ChartsOrWords::Charts, ChartsOrWords::Words],
         false => [ChartsOrWords::Words, ChartsOrWords::Charts],
@@ -188,13 +188,13 @@ pub fn reading_order(ui: &Ui) -> [ChartsOrWords; 2] {
 
 /// Least height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.
 pub fn least_height(ctx: &Context) -> f32 {
-    if current_tile(ctx).is_some() { LEAST_PLOT.y + AROUND.y } else { 0.0 }
+    if current_tile(ctx).is_some() { LEAST_PLOT.y + CHART_MARGIN.y } else { 0.0 }
 }
 
 /// Charts of one x axis that stand beside one another: 1, where they have their least heights above one another, and
 /// outside of tiles; in a tile that is too low for that as many as have their least widths.
 pub fn columns(ctx: &Context, room: Vec2, charts: usize) -> usize {
-    let least = LEAST_PLOT + AROUND;
+    let least = LEAST_PLOT + CHART_MARGIN;
     match current_tile(ctx).is_some() && room.y < least.y * charts as f32 {
         true => ((room.x / least.x) as usize).clamp(1, charts.max(1)),
         false => 1,

@@ -6,7 +6,7 @@ use eframe::egui::Rect;
 use super::geometry::PlottedLine;
 
 /// Lines nearer than this count as coincident, points.
-const NEAR: f32 = 2.0;
+const COINCIDENT: f32 = 2.0;
 /// Length of a piece of one colour, points.
 const PIECE: usize = 9;
 
@@ -54,7 +54,7 @@ fn heights(traces: &[PlottedLine], line: usize, columns: usize, height: f32) -> 
 fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
     let own = heights.get(line).map_or(&[][..], Vec::as_slice);
     let in_turn = |c: usize, y: f32| {
-        let near = |other: &Vec<f32>| other.get(c).is_some_and(|o| (o - y).abs() < NEAR);
+        let near = |other: &Vec<f32>| other.get(c).is_some_and(|o| (o - y).abs() < COINCIDENT);
         let rank = heights[..line].iter().filter(|o| near(o)).count();
         let all = rank + 1 + heights[line + 1..].iter().filter(|o| near(o)).count();
         rank == 0 || (c / PIECE) % all == rank

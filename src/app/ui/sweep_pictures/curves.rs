@@ -1,4 +1,4 @@
-//! A number over steps: a line a point, seeds folded to mean and band.
+//! A number over steps: one line per point, seeds folded to mean and band.
 
 use eframe::egui::{Ui, Vec2};
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Fewer points than this are marked one by one.
-const FEW: usize = 40;
+const MARKED_BELOW: usize = 40;
 
 /// A point's number over steps.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>
         let mut drawn = Line::new(name.clone(), colour, &line.mean);
         drawn.width = if is_selected { 3.0 } else { 1.5 };
         drawn.faint = !is_kept && !is_selected;
-        drawn.dots = line.mean.len() < FEW && is_kept && (is_few || is_selected);
+        drawn.dots = line.mean.len() < MARKED_BELOW && is_kept && (is_few || is_selected);
         chart.add(drawn);
         points.push(point);
         if let Some([low, high]) =

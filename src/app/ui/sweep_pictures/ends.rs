@@ -14,11 +14,11 @@ pub struct Ends {
     /// Places of both ends.
     from: f64,
     to: f64,
-    /// In place of round numbers: the few values that an axis has, with their words.
+    /// Ticks at the few values of an axis, with their labels, in place of round numbers.
     marks: Vec<(f64, String)>,
 }
 
-/// So many values of an axis are marked themselves, in place of round numbers.
+/// An axis with at most this many values has ticks at them, in place of round numbers.
 const MARKED: usize = 8;
 
 /// Beyond the outermost values, as a share of their distance.
@@ -68,7 +68,7 @@ impl Ends {
         self.scale.value(self.from + f64::from(share) * (self.to - self.from))
     }
 
-    /// About so many ticks: share of the way and words.
+    /// About this many ticks: share of the way and words.
     pub fn ticks(&self, wanted: usize) -> Vec<(f32, String)> {
         if !self.marks.is_empty() {
             return self.marks.iter().map(|(value, words)| (self.share(*value), words.clone())).collect();

@@ -49,7 +49,7 @@ pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
     all
 }
 
-/// Those that show what each setting does: the heat map, if there is one, and a slice for each axis.
+/// The figures that show the effect of each setting: the heat map, if there is one, and a slice for each axis.
 pub fn axis_figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
     let mut found = figures(prepared, theme);
     found.retain(|figure| matches!(figure.kind, FigureKind::Slice(_) | FigureKind::Heat));

@@ -5,8 +5,8 @@ use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, po
 use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_label, pointed, sheet_ui, small_text};
 use crate::{experiments::sweep::results::plane::Cells, gpu::colour::ColourMap};
 
-const LEFT: f32 = 68.0;
-const FOOT: f32 = 34.0;
+const LEFT_MARGIN: f32 = 68.0;
+const BOTTOM_MARGIN: f32 = 34.0;
 /// Width of the colour bar with its figures, points.
 const BAR: f32 = 64.0;
 /// Rectangles that the colour bar is made of.
@@ -24,7 +24,7 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
         empty(ui, sheet, theme, "No run has recorded this number at this step.");
         return PointedAt::default();
     };
-    let plot = Rect::from_min_max(sheet.min + vec2(LEFT, 2.0), sheet.max - vec2(BAR + 12.0, FOOT));
+    let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(BAR + 12.0, BOTTOM_MARGIN));
     let grid = CellGrid { plot, cells };
     let colour = |value: f64| {
         let [r, g, b] = ColourMap::Viridis.at(ends.share(value));
@@ -92,7 +92,7 @@ impl CellGrid<'_> {
             let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
             Some(results.value_label(point, axis))
         };
-        let mut free_from = plot.left() - LEFT;
+        let mut free_from = plot.left() - LEFT_MARGIN;
         for column in 0..cells.places[0].len() {
             let at = self.cell(column, 0).center().x;
             let words = label(0, column).unwrap_or_default();
@@ -113,7 +113,7 @@ impl CellGrid<'_> {
             }
         }
         let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
-        let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
+        let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT_MARGIN);
         let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
         ui.painter().galley(at, name, theme.secondary);
     }

@@ -1,4 +1,4 @@
-//! Parallel coordinates: an upright axis a setting and a number, a line a point. A drag on an axis brushes, a click takes the
+//! Parallel coordinates: an upright axis a setting and a number, one line per point. A drag on an axis brushes, a click takes the
 //! brush away.
 
 use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// Room for the names over the axes, points.
-const NAMES: f32 = 20.0;
-const SIDE: f32 = 56.0;
+const NAMES_HEIGHT: f32 = 20.0;
+const SIDE_MARGIN: f32 = 56.0;
 /// Half the width of what is dragged around an axis, points.
 const GRIP: f32 = 14.0;
 
@@ -23,7 +23,7 @@ struct Upright {
     dimension: Dimension,
     name: String,
     ends: Ends,
-    /// By point.
+    /// The value of each point.
     values: Vec<Option<f64>>,
     x: f32,
 }
@@ -40,7 +40,7 @@ impl Upright {
         let name = small_text(ui, &self.name, theme.text, room.min(240.0));
         let wide = name.size().x;
         let left = (self.x - wide / 2.0).min(sheet.right() - wide).max(sheet.left());
-        let at = pos2(left, plot.top() - NAMES - 2.0);
+        let at = pos2(left, plot.top() - NAMES_HEIGHT - 2.0);
         ui.painter().galley(at, name, theme.text);
         let wanted = ((plot.height() / 40.0) as usize).clamp(2, 6);
         let mut free_from = f32::INFINITY;
@@ -105,7 +105,8 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
     let theme = view.theme;
     let title = "parallel coordinates: drag on an axis to brush, click it to take the brush away";
     let (sheet, response) = sheet_ui(ui, size, view, title);
-    let plot = Rect::from_min_max(sheet.min + vec2(SIDE, NAMES + 6.0), sheet.max - vec2(SIDE, 8.0));
+    let plot =
+        Rect::from_min_max(sheet.min + vec2(SIDE_MARGIN, NAMES_HEIGHT + 6.0), sheet.max - vec2(SIDE_MARGIN, 8.0));
     let axes = uprights(view, plot);
     if axes.len() < 2 {
         empty(ui, sheet, theme, "No run has recorded this number at this step.");

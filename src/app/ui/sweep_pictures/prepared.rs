@@ -13,7 +13,7 @@ use crate::{
 /// The inputs that the user chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureChoices {
-    /// By its place.
+    /// The index of the number that the pictures show.
     pub number: usize,
     pub others: Vec<usize>,
     pub step: u64,
@@ -54,7 +54,7 @@ impl Prepared {
         }
     }
 
-    /// The same, if nothing has changed; else what has changed is worked out again.
+    /// Recomputes the parts whose inputs have changed and keeps the others.
     pub fn renewed(self, results: &Arc<SweepResults>, choices: &PictureChoices) -> Self {
         let is_same_run = Arc::ptr_eq(&self.results, results);
         match is_same_run && self.choices.number == choices.number {

@@ -1,4 +1,4 @@
-//! A number against one setting: a dot a seed, and the line of means.
+//! A number against one setting: one dot per seed, and the line of means.
 
 use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
 
@@ -6,8 +6,8 @@ use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, 
 use crate::ui::theme::Theme;
 
 /// Room for the figures of the axes, points.
-const LEFT: f32 = 44.0;
-const FOOT: f32 = 34.0;
+const LEFT_MARGIN: f32 = 44.0;
+const BOTTOM_MARGIN: f32 = 34.0;
 
 /// Along the axis of this place.
 pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> PointedAt {
@@ -22,7 +22,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         empty(ui, sheet, theme, "No run has recorded this number at this step.");
         return PointedAt::default();
     };
-    let plot = Rect::from_min_max(sheet.min + vec2(LEFT, 2.0), sheet.max - vec2(10.0, FOOT));
+    let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(10.0, BOTTOM_MARGIN));
     let axes = Axes { sheet, plot, x, y };
     axes.paint(ui, theme, &setting.key);
     let line = results.mean_line(as_of, axis);
@@ -35,7 +35,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         let (Some(place), Some(value)) = (results.points[point].places.get(axis), value) else { continue };
         dots.extend(value.each.iter().map(|(_, v)| (point, axes.at(*place, *v))).filter(|(_, p)| !p.any_nan()));
     }
-    // what is brushed away lies under the others, the selected over them
+    // points outside the brush are drawn first, the selected one last
     let rank = |point: usize| (view.selected == Some(point), view.is_kept(point));
     dots.sort_by_key(|(point, _)| rank(*point));
     dots.iter().for_each(|(point, p)| dot(ui, *p, view, *point));

@@ -14,7 +14,7 @@ use crate::{
 /// The arrangement of a lab's tiles that the page has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
-    /// As the lab says.
+    /// The arrangement that the lab defines.
     Whole,
     /// The first tiles row by row, and the others as tabs of the last place.
     Grid { columns: usize, rows: usize },
@@ -22,7 +22,7 @@ pub enum Arrangement {
 
 impl Arrangement {
     /// No grid has more columns or more rows.
-    const MOST: usize = 3;
+    const MAX_SIDE: usize = 3;
 
     /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::LEAST_TILE`]). A lab
     /// that has none side by side needs the whole width for each.
@@ -36,12 +36,13 @@ impl Arrangement {
         if columns >= wide && rows >= high {
             return Self::Whole;
         }
-        let columns = columns.clamp(1, Self::MOST);
-        Self::Grid { columns: if wide > 1 { columns } else { 1 }, rows: rows.clamp(1, Self::MOST) }
+        let columns = columns.clamp(1, Self::MAX_SIDE);
+        Self::Grid { columns: if wide > 1 { columns } else { 1 }, rows: rows.clamp(1, Self::MAX_SIDE) }
     }
 
     pub fn all() -> impl Iterator<Item = Self> {
-        let grids = (1..=Self::MOST).flat_map(|columns| (1..=Self::MOST).map(move |rows| Self::Grid { columns, rows }));
+        let grids =
+            (1..=Self::MAX_SIDE).flat_map(|columns| (1..=Self::MAX_SIDE).map(move |rows| Self::Grid { columns, rows }));
         std::iter::once(Self::Whole).chain(grids)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Seconds for which the answer to an earlier question is shown without a note, so that a dragged control does not flicker.
-const PATIENCE: f64 = 0.3;
+const NOTE_DELAY: f64 = 0.3;
 
 /// The state of a panel that shows the answer to a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ pub enum Absence<'a> {
     Unrecorded,
     /// The run has not begun to train.
     Untrained,
-    /// It was first measured at this step, after the shown one.
+    /// The first measurement was made at this step, after the shown one.
     Later(u64),
     /// The models were asked and had no answer; the schedule asks again at the step.
     Inapplicable {
@@ -48,7 +48,7 @@ pub enum Absence<'a> {
     Scheduled(u64),
     /// The view asks as soon as the run stands.
     WhenPaused,
-    /// Nothing asks by itself.
+    /// The view asks only when the user wants it.
     OnDemand,
 }
 
@@ -124,7 +124,7 @@ impl Absence<'_> {
             Self::Failed { message, is_unmade: true } => format!("No run could be made: {message}"),
             Self::Failed { message, is_unmade: false } => format!("The run failed: {message}"),
             Self::Unrecorded if cx.mirror.is_example => {
-                // a run that can be asked has no answer either, unless its models have what it takes
+                // a live run could not answer either if its models lack what the probe needs
                 let needs = needs_of(probe);
                 let blank = if needs.is_empty() { "" } else { " " };
                 format!("The example has no record of this. {needs}{blank}{EXAMPLE_CANNOT_BE_ASKED}")
@@ -311,7 +311,7 @@ impl<'a> ViewCx<'a> {
         let has_ended = matches!(self.mirror.state, Some(RunState::Stopped | RunState::Failed { .. }));
         match self.open_question(key) {
             _ if is_same => None,
-            Some(question) => (question.since >= PATIENCE).then_some(Outdated::Asked(question)),
+            Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),
             None if has_ended && self.mirror.is_example => (now != first).then_some(Outdated::Example),
             None if has_ended => (now != first).then_some(Outdated::CannotAsk),
             None => self.is_known_to_differ(sample, now).then_some(Outdated::Inapplicable),

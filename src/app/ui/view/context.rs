@@ -175,7 +175,7 @@ impl<'a> ViewCx<'a> {
         self.compare_args::<M>(key, args);
     }
 
-    /// Asks the variant in focus for an `M` with the usual arguments, where there is none.
+    /// Asks the variant in focus for an `M` with the default arguments if there is none yet.
     pub fn ask_if_missing<M: Measurement>(&mut self) {
         self.ask::<M>(Some(self.selection.variant), &M::Args::default(), Freshness::IfMissing);
     }
@@ -305,7 +305,7 @@ impl<'a> ViewCx<'a> {
     pub fn config_now(&self) -> Cow<'_, Config> {
         let mut config = Cow::Borrowed(self.config);
         for (key, value) in self.changes() {
-            // what the control refuses, it says itself
+            // the control itself reports a value that it refuses
             let _ = config.to_mut().set(self.knobs, key, value.clone());
         }
         config
@@ -367,7 +367,7 @@ impl<'a> ViewCx<'a> {
         self.latest::<M>().map_or_else(|| what.to_owned(), |m| m.subtitle(self, &format!("{what} \u{b7} ")))
     }
 
-    /// The label of a variant and a dot, where there are several.
+    /// The label of a variant and a dot, or nothing if there is only one variant.
     fn whose(&self, variant: usize) -> String {
         let label = self.mirror.variants().get(variant).filter(|_| self.mirror.variants().len() > 1);
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))

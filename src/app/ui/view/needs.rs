@@ -1,4 +1,4 @@
-//! What a model must have to be asked a question, in words: the reason why a panel of another lab stays empty.
+//! The requirements of each probe on a model, in words: they explain why a panel of another lab stays empty.
 
 /// The probes by what their models must have.
 const NEEDS: &[(&str, &[&str])] = &[

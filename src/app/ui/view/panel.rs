@@ -52,7 +52,7 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// True if so many charts stand beside one another in this room.
+    /// True if this many charts stand beside one another in this room.
     fn is_wide(self, ctx: &Context, room: Vec2, charts: usize) -> bool {
         match self {
             Self::OneAxis => columns(ctx, room, charts) >= charts.max(2),
@@ -87,7 +87,7 @@ impl Arrangement {
 
 /// A view that is charts. [`panels`] makes it a [`View`].
 pub trait PanelView {
-    /// In less height than this the first chart stands alone, points.
+    /// Below this height, in points, only the first chart is drawn.
     const LOW: f32 = 200.0;
     /// How several charts share the room.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
@@ -96,7 +96,7 @@ pub trait PanelView {
     /// A chart without points keeps its place beside one that has some, and says why it has none.
     const KEEPS_EMPTY: bool = false;
     /// Height of a row of controls below the charts, points; 0 without one.
-    const FOOT: f32 = 0.0;
+    const FOOT_HEIGHT: f32 = 0.0;
 
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
@@ -200,7 +200,7 @@ impl<V: PanelView> Panels<V> {
         let Some(main) = panels.first() else { return };
         let is_empty = main.chart.is_empty();
         let below = self.view.height_below(cx, room, is_empty);
-        let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT) } else { 0.0 };
+        let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
         self.is_wide = V::ARRANGEMENT.is_wide(ui.ctx(), room, panels.len());
         if self.states.len() < panels.len() {

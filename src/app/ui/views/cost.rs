@@ -33,9 +33,9 @@ struct LayerTerms {
     maps: f64,
     /// Scores and sums of values of the fast path, by the keys that a token sees on average.
     fast_attention: f64,
-    /// The same of the slow path over the whole window, which falls with P; 0 of a state that decays.
+    /// Scores and sums of the slow path over the whole window, which fall with P; 0 for a decaying state.
     slow_attention: f64,
-    /// Writing and reading a state that decays; 0 of attention.
+    /// Writes and reads of a decaying state; 0 for attention.
     state: f64,
 }
 
@@ -50,7 +50,7 @@ impl LayerTerms {
             window if window > 0.0 && window < tokens => window - window * window / (2.0 * tokens),
             _ => tokens / 2.0,
         };
-        // a run of an earlier version has no such setting
+        // runs of earlier versions lack this setting
         let mixer = cx.config.value(ModelSettings::slow_mixer).unwrap_or_default();
         let is_attention = mixer == SlowMixer::Attention;
         Some(Self {
@@ -61,7 +61,7 @@ impl LayerTerms {
         })
     }
 
-    /// What falls as 1/P and what falls as 1/P^2, as shares of a fast layer.
+    /// The costs that fall as 1/P and as 1/P^2, as shares of the cost of a fast layer.
     fn shares(self) -> [f64; 2] {
         let fast = self.maps + self.fast_attention;
         [(self.maps + self.state) / fast, self.slow_attention / fast]

@@ -77,7 +77,7 @@ struct Contrast {
     label: String,
     /// Place of the other group, for its colour.
     place: usize,
-    /// One for each seed that both have.
+    /// The difference for each seed that both groups have.
     pairs: Vec<Difference>,
     /// Running mean and deviation of each pair.
     running: Vec<Running>,
@@ -90,7 +90,7 @@ struct Contrast {
 struct Contrasts(KeyedCache<(RunNumber, bool), Vec<Contrast>>);
 
 impl Contrasts {
-    /// Those of the run, as far as they were followed.
+    /// The contrasts of the run, as far as they were followed.
     fn get(&self, mirror: &Mirror, held_out: bool) -> &[Contrast] {
         self.0.get(&(mirror.run, held_out)).map_or(&[], Vec::as_slice)
     }
@@ -152,7 +152,7 @@ impl LossDifference {
 }
 
 impl Contrast {
-    /// That of the other group.
+    /// The colour of the other group.
     fn colour(&self, cx: &ViewCx<'_>) -> Color32 {
         groups(cx.mirror).get(self.place).map_or(cx.theme.text, |g| g.colour(self.place, cx.theme))
     }
@@ -179,7 +179,7 @@ impl Contrast {
 }
 
 impl PanelView for LossDifference {
-    const FOOT: f32 = 32.0;
+    const FOOT_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror);

@@ -59,7 +59,7 @@ impl Losses {
 }
 
 impl PanelView for Losses {
-    const FOOT: f32 = 32.0;
+    const FOOT_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Seconds after which it is said what may keep an answer.
-const PATIENCE: f64 = 10.0;
+const HINT_DELAY: f64 = 10.0;
 /// Width of the fields, points.
 const FIELD: f32 = 420.0;
 
@@ -58,7 +58,7 @@ struct LastPut {
 /// The fields of a question.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
-    /// It takes no arguments.
+    /// The question takes no arguments.
     Empty,
     Factor,
     Text,
@@ -182,7 +182,7 @@ impl Row {
             self.ask(cx, ask, form, now);
         }
         if let Some(put) = self.put {
-            outcome_ui(ui, cx, put, &impatience(cx));
+            outcome_ui(ui, cx, put, &wait_reasons(cx));
         }
         ui.add_space(6.0);
     }
@@ -227,14 +227,14 @@ fn words_of(sample: &Sample) -> Option<&str> {
 }
 
 /// The reasons that may keep the program from an answer.
-fn impatience(cx: &ViewCx<'_>) -> String {
+fn wait_reasons(cx: &ViewCx<'_>) -> String {
     let name = cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str());
     let who = if name.is_empty() { "the program that trains this run" } else { name };
     format!(", and {who} has not answered: it looks once a step, so that its steps are long or it runs no more")
 }
 
-/// The outcome of a question, in a sentence. `impatience` is added where an answer is long in coming.
-fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, impatience: &str) {
+/// The outcome of a question, in a sentence. `wait_reasons` is added where an answer is long in coming.
+fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, wait_reasons: &str) {
     let mut colour = cx.theme.secondary;
     let words = match cx.mirror.question(put.request) {
         Some(QuestionState::Refused(words)) => {
@@ -250,7 +250,7 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, impatience: &str) {
         }
         None | Some(QuestionState::Working(_)) => {
             let since = (ui.input(|i| i.time) - put.since).max(0.0);
-            format!("Asked {since:.0} s ago{}.", if since < PATIENCE { "" } else { impatience })
+            format!("Asked {since:.0} s ago{}.", if since < HINT_DELAY { "" } else { wait_reasons })
         }
     };
     wrapped_ui(ui, words, colour);

@@ -55,7 +55,7 @@ impl Recoverability {
         chart
     }
 
-    /// The same over depth; `None` where no layers were measured.
+    /// The chart over depth; `None` if no layers were measured.
     fn depth_chart(cx: &ViewCx<'_>) -> Option<Chart<'static>> {
         let mut chart = Chart::new(
             "what is left of a layer",

@@ -6,7 +6,7 @@ use eframe::egui::{
 
 use crate::ui::theme::Theme;
 
-/// One bar.
+/// A bar of a bar chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     pub name: String,

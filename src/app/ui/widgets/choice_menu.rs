@@ -6,7 +6,7 @@ use eframe::egui::{
     containers::menu::{MenuButton, MenuConfig},
 };
 
-/// A button for each of a few choices, with its words and what is told of it under the pointer, which may be nothing. Gives
+/// A button for each of a few choices, with its label and its tooltip, which may be empty. Gives
 /// the one that was clicked.
 pub fn choice_buttons<T: PartialEq>(
     ui: &mut Ui,
@@ -53,7 +53,7 @@ pub fn choice_menu<T: PartialEq>(
     is_clicked
 }
 
-/// A box so many points wide with a label of its own, in which `shown` stands. Each choice comes with its words, and true if
+/// A box this many points wide with a label of its own, in which `shown` stands. Each choice comes with its words, and true if
 /// it is the one. Gives the choice that was clicked, and the box.
 pub fn list_box<T>(
     ui: &mut Ui,
@@ -74,7 +74,7 @@ pub fn list_box<T>(
     (clicked, combo.response.labelled_by(label))
 }
 
-/// Chooses one of `choices`, each with its label, from a box so many points wide, in which `shown` stands. `name` is its
+/// Chooses one of `choices`, each with its label, from a box this many points wide, in which `shown` stands. `name` is its
 /// accessible name.
 pub fn choice_box<T: PartialEq>(
     ui: &mut Ui,

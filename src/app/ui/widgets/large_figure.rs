@@ -155,7 +155,7 @@ fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
         finite.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
     };
     let (xs, ys) = (ends(&|p| p.0), ends(&|p| p.1));
-    // what does not change lies in the middle
+    // a constant coordinate is drawn in the middle
     let share = |v: f64, [low, high]: [f64; 2]| {
         let share = (v - low) / (high - low);
         if share.is_finite() { share as f32 } else { 0.5 }
@@ -199,8 +199,8 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
     clicked
 }
 
-/// Width of the words that stand for those without room.
-const REST: f32 = 40.0;
+/// Width of the note that stands for the figures without room.
+const MORE_WIDTH: f32 = 40.0;
 
 /// The number of figures of these widths that fit, the first in any case; if not all do, the words for the rest fit too.
 fn count_that_fits(widths: &[f32], room: f32) -> usize {
@@ -208,12 +208,12 @@ fn count_that_fits(widths: &[f32], room: f32) -> usize {
     if total(widths.len()) <= room {
         return widths.len();
     }
-    (1..widths.len()).rev().find(|n| total(*n) + GAP + REST <= room).unwrap_or(1.min(widths.len()))
+    (1..widths.len()).rev().find(|n| total(*n) + GAP + MORE_WIDTH <= room).unwrap_or(1.min(widths.len()))
 }
 
 /// "+ 2", which opens a list of the figures without room. Returns the index of the one that was clicked.
 fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Option<usize> {
-    let (rect, response) = ui.allocate_exact_size(vec2(REST, HEIGHT), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(MORE_WIDTH, HEIGHT), Sense::click());
     let words = format!("+ {}", rest.len());
     let colour = if response.hovered() || response.has_focus() { theme.text } else { theme.secondary };
     ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), colour);

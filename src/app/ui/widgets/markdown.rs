@@ -185,7 +185,7 @@ fn is_single_letter_before(chars: &[char], at: usize) -> bool {
     at.checked_sub(1).is_some_and(|i| chars[i].is_alphabetic() && (i == 0 || !is_word(&chars[i - 1])))
 }
 
-/// Parses a subscript or superscript, in braces or one letter or digit; returns it and where the text goes on.
+/// Parses a subscript or superscript, in braces or one letter or digit; returns it and where the text continues.
 fn script_at(chars: &[char], at: usize) -> Option<(String, usize)> {
     if chars.get(at) == Some(&'{') {
         let end = chars.iter().skip(at).position(|c| *c == '}')? + at;

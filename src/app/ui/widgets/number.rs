@@ -5,12 +5,12 @@ pub use crate::{
     labs::headline::{rounded, signed},
 };
 
-/// With its sign, as a difference is printed: a minus is no hyphen.
+/// A difference with its sign, and a true minus sign instead of a hyphen.
 pub fn difference(v: f64, decimals: usize) -> String {
     signed(v, decimals).replace('-', "\u{2212}")
 }
 
-/// With a letter for thousands, millions and more.
+/// A number shortened with a letter for thousands, millions and more.
 pub fn abbreviated(v: f64) -> String {
     match v.abs() {
         a if a >= 1e9 => format!("{:.2} G", 1e-9 * v),
@@ -22,7 +22,7 @@ pub fn abbreviated(v: f64) -> String {
     }
 }
 
-/// A share between 0 and 1 to draw with: of what is no number, none.
+/// A share between 0 and 1 to draw with: of what is not a number, none.
 pub fn share(v: f32) -> f32 {
     if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) }
 }

@@ -9,7 +9,7 @@ use crate::ui::{
 };
 
 /// Wide enough for the figures beside any of the charts, points.
-const LEFT: f32 = 60.0;
+const LEFT_MARGIN: f32 = 60.0;
 
 /// Shows charts in this room, each with its share of the height; a state a chart.
 pub fn one_axis_ui(
@@ -31,7 +31,7 @@ pub fn one_axis_ui(
         for (nth, (mut chart, share)) in charts.by_ref().take(columns) {
             let size = if columns > 1 { vec2(wide, room.y) } else { vec2(wide, (high * share).round()) };
             if columns == 1 {
-                chart.min_left_margin = chart.min_left_margin.max(LEFT);
+                chart.min_left_margin = chart.min_left_margin.max(LEFT_MARGIN);
                 chart.margins = margins;
             }
             if nth == 0 {

@@ -44,7 +44,7 @@ pub struct CellText {
 }
 
 impl SortedTable<'_> {
-    /// Draws the table of so many rows, each by `row_ui`; returns the column whose heading was clicked.
+    /// Draws the table of this many rows, each by `row_ui`; returns the column whose heading was clicked.
     pub fn show(&self, ui: &mut Ui, rows: usize, mut row_ui: impl FnMut(&mut Ui, usize)) -> Option<usize> {
         let needed = self.left + self.columns.iter().map(|column| column.width).sum::<f32>();
         let mut all_ui = |ui: &mut Ui| {

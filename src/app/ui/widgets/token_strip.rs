@@ -91,7 +91,7 @@ pub fn narrow_token(advance: f32) -> f32 {
     0.3 * advance
 }
 
-/// True if these are words without the spaces between them. Where spaces are tokens or parts of tokens they are
+/// True if the tokens are words without the spaces between them. Where spaces are tokens or parts of tokens they are
 /// visible.
 pub fn are_words(tokens: &[String]) -> bool {
     let has_space = |t: &String| t.contains([' ', '\u{b7}', '\u{2581}', '\u{120}']);

@@ -10,7 +10,7 @@ use eframe::egui::{
 /// Narrower than this nothing can be read, points.
 const MIN_WIDTH: f32 = 8.0;
 
-/// One line of text, at most so many points wide.
+/// Lays out one line of text, truncated at `width` points.
 pub fn truncated(painter: &Painter, text: &str, font: FontId, colour: Color32, width: f32) -> Arc<Galley> {
     let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
     job.wrap = TextWrapping::truncate_at_width(width.max(MIN_WIDTH));

@@ -59,7 +59,7 @@ pub fn rules_are_equations(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepanc
     compare_rules(&system, &mut model.equations(&weights), pulses)
 }
 
-/// The same for any graphs.
+/// Compares the rules with the equations for any graphs.
 pub fn compare_rules(
     system: &System<Bounded>,
     equations: &mut Equations<Bounded>,

@@ -84,7 +84,7 @@ impl<N: Number> Circuit<N> {
         at
     }
 
-    /// H^2\[V\], `(n, n)`: one column a neuron that is pulsed alone.
+    /// H^2\[V\], `(n, n)`: one column per neuron that is pulsed alone.
     pub fn square(&self) -> Dense<N> {
         let mut out = Dense::zeros(self.n, self.n);
         for j in 0..self.n {

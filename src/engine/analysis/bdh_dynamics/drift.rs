@@ -40,7 +40,7 @@ impl Drift {
         Self::rotation(n, &angles)
     }
 
-    /// The same with damping as well.
+    /// Adds damping to the drift.
     pub fn and_damping(mut self, keep: f64) -> Self {
         self.keep.fill(keep.clamp(0.0, 1.0));
         self
@@ -79,7 +79,7 @@ impl Drift {
         }
     }
 
-    /// A row of state (one value a column) after a token, in place: s U.
+    /// A row of state (one value per column) after a token, in place: s U.
     pub fn row<N: Number>(&self, row: &mut [N]) {
         let mut pairs = row.chunks_exact_mut(2);
         let mut j = 0;

@@ -1,5 +1,5 @@
 //! BDH-Normfree, arXiv 2509.26507, equation (7): the same particles with low-rank wires and a state of
-//! `n d` numbers a layer instead of `n n`. And its attention once more without any state, equation (5).
+//! `n d` numbers per layer instead of `n n`. And its attention once more without any state, equation (5).
 
 use super::{dense::Dense, drift::Drift, equations::Layer, number::Number};
 
@@ -42,7 +42,7 @@ impl<N: Number> Weights<N> {
         self.dy.product(&self.e)
     }
 
-    /// Reads a token that arrives as the pulse `y0` (`n` values), a state a layer. `attend` gives a `(d)` of the layer's x
+    /// Reads a token that arrives as the pulse `y0` (`n` values), one state per layer. `attend` gives a `(d)` of the layer's x
     /// `(n)` and writes v = E y `(d)` into its state.
     fn token<S>(&self, y0: &[N], states: &mut [S], attend: impl Fn(&mut S, &[N], Vec<N>) -> Vec<N>) -> Vec<Layer<N>> {
         let mut x = vec![N::ZERO; self.n()];

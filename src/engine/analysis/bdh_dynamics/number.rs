@@ -108,7 +108,7 @@ impl Number for Bounded {
     }
 
     fn positive(self) -> Self {
-        // Where the truth may lie on the other side of zero, it is still no further away than before.
+        // Clamping at zero moves the exact value too, so the error bound still holds.
         Self { value: self.value.max(0.0), error: self.error }
     }
 }

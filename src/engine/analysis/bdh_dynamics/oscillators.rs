@@ -50,7 +50,7 @@ const GROWTH: f64 = 5.0;
 /// h: a pull or a prod weaker than this moves nothing.
 const THRESHOLD: f64 = 0.05;
 /// Wires, and prods, that leave a particle.
-const REACH: usize = 2;
+const OUT_DEGREE: usize = 2;
 
 /// Everything of the toy at one time.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +100,7 @@ impl Oscillators {
         let mut draw = || {
             let mut all = vec![];
             for from in 0..n {
-                for _ in 0..REACH {
+                for _ in 0..OUT_DEGREE {
                     let to = (from + rng.random_range(1..n)) % n;
                     if !all.contains(&(from, to)) {
                         all.push((from, to));

@@ -8,9 +8,9 @@ use crate::analysis::rank_test::MannWhitney;
 
 const BLOCKS: usize = 4;
 /// Density of edges within a block.
-const INSIDE: f64 = 0.6;
+const BLOCK_DENSITY: f64 = 0.6;
 /// Density between blocks, as a share of that within.
-const OUTSIDE: [f64; 3] = [0.25, 0.5, 0.75];
+const RELATIVE_DENSITIES: [f64; 3] = [0.25, 0.5, 0.75];
 /// Nodes that send a message.
 const SENDERS: usize = 16;
 
@@ -19,8 +19,8 @@ const SENDERS: usize = 16;
 /// length 1, and P P^T stands between them.
 pub fn block_model(n: usize, seed: u64) -> Curves {
     let ranks = ranks(n);
-    let curves = OUTSIDE.iter().map(|share| {
-        let h = graph(n, INSIDE * share, seed);
+    let curves = RELATIVE_DENSITIES.iter().map(|share| {
+        let h = graph(n, BLOCK_DENSITY * share, seed);
         let values = ranks.iter().map(|d| selectivity(&h, n, *d, seed ^ 1)).collect();
         (format!("{share} as many edges between blocks"), values)
     });
@@ -37,7 +37,7 @@ fn graph(n: usize, outside: f64, seed: u64) -> Vec<f64> {
     let mut h = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..i {
-            let density = if block(i, n) == block(j, n) { INSIDE } else { outside };
+            let density = if block(i, n) == block(j, n) { BLOCK_DENSITY } else { outside };
             if rng.random::<f64>() < density {
                 (h[i * n + j], h[j * n + i]) = (1.0, 1.0);
             }

@@ -100,7 +100,7 @@ impl SpikingGraph {
         Rounds { a, sigma: grown, y, x }
     }
 
-    /// The rounds with so many spikes of each variable a round: what was counted over what was sent. The rates of a round are
+    /// The rounds with this many spikes of each variable a round: what was counted over what was sent. The rates of a round are
     /// those that were counted in the round before.
     pub fn spiking(&self, rates: &Rates, spikes: usize, rng: &mut ChaCha8Rng) -> Rounds {
         let Rates { x, y, sigma } = rates;
@@ -152,7 +152,7 @@ fn counted(circuits: &[Vec<Link>; 2], rates: &[f64], spikes: usize, rng: &mut Ch
 /// Edges of a neuron in each part.
 const DEGREE: usize = 8;
 /// Largest power of 4 of spikes in a round.
-const MOST: u32 = 6;
+const MAX_POWER: u32 = 6;
 
 /// |found - exact| / |exact|.
 fn error(found: &[f64], exact: &[f64]) -> f64 {
@@ -174,7 +174,7 @@ pub fn spikes(n: usize, seed: u64) -> Curves {
     let exact = graph.exact(&rates);
     let grown = |rounds: &Rounds| -> Vec<f64> { rounds.sigma.iter().zip(&rates.sigma).map(|(a, b)| a - b).collect() };
     let (mut x, mut errors) = (vec![], [vec![], vec![], vec![], vec![]]);
-    for power in 0..=MOST {
+    for power in 0..=MAX_POWER {
         let count = 4usize.pow(power);
         let found = graph.spiking(&rates, count, &mut rng);
         x.push(count as f64);

@@ -11,7 +11,7 @@
 
 use super::{
     critical_manifold::CriticalManifold,
-    fenichel::{FITTED, LONGEST, critical_x, epsilons, longest_stretch, slope},
+    fenichel::{FITTED, MAX_TIME, critical_x, epsilons, longest_stretch, slope},
     system::{Bounds, FastSlowPlane, Point},
     trajectory::{SolveLimits, StopReason, solve, solve_moving},
 };
@@ -26,7 +26,7 @@ const AVERAGED_STEPS: usize = 256;
 pub struct MultiscaleError {
     /// The ratio eps of the two timescales.
     pub epsilon: f64,
-    /// The averaged system, with x at rest.
+    /// The value for the averaged system, with x at rest.
     pub averaged: f64,
     /// Lie splitting, by the numbers of steps of [`SPLITTING_STEPS`].
     pub splitting: [f64; 2],
@@ -110,7 +110,7 @@ pub fn lie_splitting(plane: &FastSlowPlane, start: Point, step: &SolveLimits, st
     (0..steps).try_fold(start, |p, _| alone(alone(p, [1.0, 0.0])?, [0.0, 1.0]))
 }
 
-/// The time that the averaged system takes along a stretch, by the midpoint rule, but [`LONGEST`] at most.
+/// The time that the averaged system takes along a stretch, by the midpoint rule, but [`MAX_TIME`] at most.
 fn time_along(plane: &FastSlowPlane, [start, end]: [Point; 2]) -> Option<f64> {
     const PARTS: u32 = 64;
     let (mut x, mut time) = (start[0], 0.0);
@@ -120,7 +120,7 @@ fn time_along(plane: &FastSlowPlane, [start, end]: [Point; 2]) -> Option<f64> {
         x = critical_x(plane, [x, y])?;
         time += width / plane.g([x, y]);
     }
-    Some(time.min(LONGEST)).filter(|time| *time > 0.0)
+    Some(time.min(MAX_TIME)).filter(|time| *time > 0.0)
 }
 
 fn limits(epsilon: f64, until: f64, bounds: &Bounds) -> SolveLimits {

@@ -173,7 +173,7 @@ fn polylines(crossings: &Crossings) -> Vec<Vec<Point>> {
         }
         line
     };
-    // What ends at the border first, from its end; then what is closed.
+    // Lines that end at the border are followed first, from their ends; then the closed ones.
     let open: Vec<Edge> = at_edge.iter().filter(|(_, pairs)| pairs.len() == 1).map(|(edge, _)| *edge).collect();
     let mut lines: Vec<Vec<Edge>> = open.into_iter().map(&mut follow).collect();
     lines.extend(at_edge.keys().copied().map(&mut follow));

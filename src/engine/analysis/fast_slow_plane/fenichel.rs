@@ -51,7 +51,7 @@ const STEPS_A_DECADE: i32 = 5;
 /// A stretch stays away from folds: f_x is at least this share of its largest on the branch.
 const HYPERBOLIC: f64 = 0.35;
 /// A stretch takes no longer than this, in slow time.
-pub(super) const LONGEST: f64 = 1.0;
+pub(super) const MAX_TIME: f64 = 1.0;
 /// Share of the stretch after which whatever was off the manifold at the start has gone.
 const SETTLED: f64 = 0.4;
 
@@ -116,7 +116,7 @@ fn reached<'a>(plane: &FastSlowPlane, mut points: impl Iterator<Item = &'a Point
     for p in points {
         time += (p[1] - at[1]).abs() / plane.g(at).abs();
         at = *p;
-        if time > LONGEST {
+        if time > MAX_TIME {
             break;
         }
     }
@@ -139,7 +139,7 @@ fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsi
     let limits = SolveLimits {
         epsilon,
         tolerance: 1e-9,
-        until: 8.0 * LONGEST,
+        until: 8.0 * MAX_TIME,
         longest_step: f64::INFINITY,
         max_steps: 20_000,
         bounds: Bounds {

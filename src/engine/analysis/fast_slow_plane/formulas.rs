@@ -8,7 +8,7 @@ use super::jacobian::Jacobian;
 /// The names that a formula may use, in the order in which they are given values.
 const NAMES: [&str; 3] = ["a", "x", "y"];
 /// A formula that is longer is refused: no formula that a person reads is.
-const LONGEST: usize = 200;
+const MAX_LENGTH: usize = 200;
 
 /// The reason why a field is not drawn, and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum PlaneError {
     #[error("the formula {formula} is empty: write one in x, y and a, such as x - x^3/3 - y")]
     Empty { formula: &'static str },
     /// A formula has more characters than the limit.
-    #[error("the formula {formula} has {length} characters: shorten it to at most {LONGEST}")]
+    #[error("the formula {formula} has {length} characters: shorten it to at most {MAX_LENGTH}")]
     TooLong { formula: &'static str, length: usize },
     /// A formula is no valid expression.
     #[error("the formula {formula} cannot be read: check its brackets and signs, and write products with *")]
@@ -119,7 +119,7 @@ fn with_derivatives(text: &str, formula: &'static str) -> Result<[Formula; 3], P
     if text.trim().is_empty() {
         return Err(PlaneError::Empty { formula });
     }
-    if length > LONGEST {
+    if length > MAX_LENGTH {
         return Err(PlaneError::TooLong { formula, length });
     }
     let expression = exmex::parse::<f64>(text).map_err(|source| PlaneError::Parse { formula, source })?;

@@ -7,9 +7,9 @@ use super::{
 
 /// The slow time after which a trajectory is taken to have settled, and over which it is then observed.
 const SETTLING: f64 = 24.0;
-const WATCHED: f64 = 24.0;
+const WATCH_TIME: f64 = 24.0;
 /// A smaller range of x is rest.
-const REST: f64 = 1e-3;
+const REST_RANGE: f64 = 1e-3;
 
 /// The long run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ pub enum LongTerm {
         /// The difference of the largest and the least x.
         amplitude: f64,
     },
-    /// It leaves the shown plane.
+    /// The trajectory leaves the shown plane.
     Leaves,
     /// Neither rest nor a whole cycle in the time that is watched.
     Undecided,
@@ -50,7 +50,7 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm 
     let Some(settled) = settling.points.last().copied().filter(|_| settling.end == StopReason::TimeIsUp) else {
         return if settling.end == StopReason::LeftBounds { LongTerm::Leaves } else { LongTerm::Undecided };
     };
-    let watched = solve(plane, settled, &limits(WATCHED));
+    let watched = solve(plane, settled, &limits(WATCH_TIME));
     if watched.end == StopReason::LeftBounds { LongTerm::Leaves } else { cycle(&watched) }
 }
 
@@ -58,7 +58,7 @@ fn cycle(watched: &Trajectory) -> LongTerm {
     let xs = || watched.points.iter().map(|p| p[0]);
     let (least, most) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
     let last = watched.points[watched.points.len() - 1];
-    if most - least < REST {
+    if most - least < REST_RANGE {
         return LongTerm::Rest(last);
     }
     let middle = f64::midpoint(least, most);

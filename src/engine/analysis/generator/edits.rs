@@ -44,7 +44,7 @@ pub fn read_edits(text: &str) -> Result<Vec<RateEdit>, GeneratorError> {
         .collect()
 }
 
-/// The same as text; of two changes of the same rate the later stands.
+/// Writes edits as text; of two changes of the same rate, the later one is written.
 pub fn write_edits(edits: &[RateEdit]) -> String {
     let is_last = |(k, edit): &(usize, &RateEdit)| {
         !edits[k + 1..].iter().any(|later| (later.from, later.to) == (edit.from, edit.to))

@@ -43,7 +43,7 @@ pub fn relative_entropy(x: &[f64], p: &[f64]) -> f64 {
     if sum < 0.0 && sum > -1e-12 { 0.0 } else { sum }
 }
 
-/// x <- x + dt A x, so many times.
+/// x <- x + dt A x, this many times.
 pub fn euler(a: &Generator, start: &[f64], dt: f64, steps: usize, limit: &[f64]) -> Relaxation {
     let mut all = Relaxation::default();
     let mut x = start.to_vec();

@@ -16,7 +16,7 @@ pub struct Spectrum {
     pub gap: f64,
 }
 
-/// The spectrum of a generator with so many closed classes; `None` where the eigenvalues cannot be found.
+/// The spectrum of a generator with this many closed classes; `None` where the eigenvalues cannot be found.
 pub fn spectrum(a: &Generator, closed_classes: usize) -> Option<Spectrum> {
     let n = a.len();
     let mut found = eigenvalues(n, a.matrix())?;

@@ -41,12 +41,12 @@ impl Default for Search {
 /// Arcs that all perturbations of a run look at together.
 const ARCS_PERTURBED: usize = 60_000;
 const MAX_PERTURBATIONS: usize = 60;
-/// Graphs of more arcs are searched without.
-const SMALL: usize = 8_000;
+/// Graphs with more arcs are searched without perturbations.
+const MAX_ARCS: usize = 8_000;
 
 impl Search {
     fn perturbations(&self, arcs: usize) -> usize {
-        let affordable = if arcs > SMALL { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MAX_PERTURBATIONS) };
+        let affordable = if arcs > MAX_ARCS { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MAX_PERTURBATIONS) };
         self.perturbations.unwrap_or(affordable)
     }
 }

@@ -24,7 +24,7 @@ pub fn strong(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32>
         graph.add_edge(a.into(), b.into(), ());
     }
     let mut of = vec![0; nodes];
-    // of two algorithms the one that does not recurse: a chain may be a million nodes long
+    // petgraph's Tarjan recurses and its Kosaraju does not: a chain may be a million nodes long
     for (component, members) in (0..).zip(kosaraju_scc(&graph)) {
         members.into_iter().for_each(|node| of[node.index()] = component);
     }

@@ -41,7 +41,7 @@ pub fn coreness(graph: &Graph) -> Vec<u32> {
         for u in simple.neighbors_slice(v as u32) {
             let u = *u as usize;
             if degree[u] > degree[v] {
-                // to the front of its bucket, which then begins one later
+                // moves u to the front of its bucket, which then begins one place later
                 let front = begin[degree[u]];
                 let w = order[front];
                 order.swap(front, place[u]);

@@ -44,7 +44,7 @@ impl Graph {
     /// Parallel edges become one with the sum of their weights.
     ///
     /// # Errors
-    /// An end that is no node, or a weight that is negative or not finite.
+    /// An end that is not a node, or a weight that is negative or not finite.
     pub fn new(nodes: usize, edges: &[Edge], directed: bool) -> Result<Self, InvalidEdge> {
         for (edge, &(a, b, weight)) in edges.iter().enumerate() {
             let node = a.max(b);

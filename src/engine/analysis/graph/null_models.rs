@@ -37,7 +37,7 @@ pub fn degree_preserving(edges: &[Edge], seed: u64) -> Vec<Edge> {
     let mut have: FxHashSet<u64> = edges.iter().map(|(a, b, _)| key(*a, *b)).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let n = edges.len();
-    // parallel edges could not be told apart in the set
+    // the set cannot hold parallel edges
     if n >= 2 && have.len() == n {
         for _ in 0..10 * n {
             let (i, j) = (rng.random_range(0..n), rng.random_range(0..n));

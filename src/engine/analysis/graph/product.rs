@@ -284,7 +284,7 @@ impl Spread {
         0.0
     }
 
-    /// (at least, at most) so many entries are larger than `beta` >= 0; the two differ by one bin.
+    /// (at least, at most) this many entries are larger than `beta` >= 0; the two differ by one bin.
     pub fn above(&self, beta: f32, sign: Sign) -> (u64, u64) {
         let at = bin(beta.max(0.0));
         let surely: u64 = (at + 1..BINS).map(|b| self.counted(b, sign)).sum();

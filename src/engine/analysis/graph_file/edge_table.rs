@@ -56,7 +56,7 @@ enum Column {
 }
 
 impl Column {
-    /// One of those that have a meaning here.
+    /// The column of a name that has a meaning here.
     fn named(name: &str) -> Option<Self> {
         Some(match name.trim().to_lowercase().as_str() {
             "source" | "from" => Self::Source,

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The limit of lists within lists.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 pub fn write(graph: &GraphFile) -> String {
     let mut out = String::from("graph [\n");
@@ -158,8 +158,8 @@ fn read_list(
     into: &mut Vec<NamedValue>,
     depth: usize,
 ) -> Result<(), GraphFileError> {
-    if depth > DEEPEST {
-        return Err(tokens.wrong(format!("lists lie more than {DEEPEST} deep; this is no graph")));
+    if depth > MAX_DEPTH {
+        return Err(tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is no graph")));
     }
     while let Some(key) = tokens.key()? {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };

@@ -242,7 +242,7 @@ impl NodeLinkReader {
             id.ok_or_else(|| format!("an edge has no `{name}`; every one needs it"))
         };
         let ends = [end("source")?, end("target")?];
-        // as in the other formats: what no number can be made of would not be read again there
+        // other formats could not read a weight that is not a number, so it is refused here too
         let weight = take(&mut values, "weight").map(|said| number(&said.to_string(), "an edge's weight", 0));
         let weight = weight.transpose().map_err(|e| e.message)?;
         let edge = PendingEdge { ends, weight, values, line: 1 };

@@ -18,7 +18,7 @@ pub enum XmlPart {
 }
 
 /// The limit of elements within elements.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// The limit of attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
@@ -64,8 +64,8 @@ impl<'a> Xml<'a> {
                 }
                 Ok(Event::Start(e)) => {
                     self.depth += 1;
-                    if self.depth > DEEPEST {
-                        return Err(self.wrong(format!("elements lie more than {DEEPEST} deep; this is no graph")));
+                    if self.depth > MAX_DEPTH {
+                        return Err(self.wrong(format!("elements lie more than {MAX_DEPTH} deep; this is no graph")));
                     }
                     self.opened(&e).map(Some)
                 }

@@ -63,13 +63,13 @@ impl Pyramid {
         }
         let mut pyramid = Self { levels, cells, homes };
         for level in (COARSEST..levels).rev() {
-            pyramid.sum_up(level);
+            pyramid.sum_children(level);
         }
         pyramid
     }
 
-    /// The cells of a level from the four below each.
-    fn sum_up(&mut self, level: u32) {
+    /// Computes each cell of a level as the sum of the four below it.
+    fn sum_children(&mut self, level: u32) {
         let (side, below) = (1usize << level, first_cell(level + 1));
         for c in 0..side * side {
             let corner = below + (c / side) * 4 * side + (c % side) * 2;

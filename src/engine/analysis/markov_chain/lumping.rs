@@ -27,7 +27,7 @@ pub struct LumpingError {
 }
 
 impl Partition {
-    /// Blocks of so many states in a row; the last may be shorter.
+    /// Blocks of this many states in a row; the last may be shorter.
     pub fn consecutive(states: usize, width: usize) -> Self {
         let width = width.max(1);
         Self { labels: (0..states).map(|i| i / width).collect(), blocks: states.div_ceil(width) }
@@ -84,7 +84,7 @@ impl Partition {
     }
 
     /// A partition into blocks of the same sizes with a smaller mean error, by swapping two states as long as that helps
-    /// and at most so many rounds: the best that was found, not the best there is.
+    /// and at most this many rounds: the best that was found, not the best there is.
     pub fn improved(&self, chain: &MarkovChain, rounds: usize) -> Self {
         let n = self.labels.len();
         let (mut best, mut least) = (self.clone(), self.error(chain).mean);

@@ -17,7 +17,7 @@ fn chain(n: usize, p: &[f64]) -> MarkovChain {
     MarkovChain::new(n, p, EXACT).unwrap()
 }
 
-/// Rows of positive numbers, each divided by its sum, with so many of them 0.
+/// Rows of positive numbers, each divided by its sum, with this many of them 0.
 fn random(n: usize, sparsity: f64, is_causal: bool, seed: u64) -> MarkovChain {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut p = vec![0.0; n * n];

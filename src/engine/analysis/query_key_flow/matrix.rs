@@ -79,7 +79,7 @@ impl Matrix {
         Self { side: self.side, data: rows.flat_map(|(row, f)| row.iter().map(move |a| a * f)).collect() }
     }
 
-    /// The determinant, by elimination with the largest pivot of each column; NaN where an entry is no finite number.
+    /// The determinant, by elimination with the largest pivot of each column; NaN where an entry is not finite.
     pub fn determinant(&self) -> f64 {
         let n = self.side;
         if self.data.iter().any(|v| !v.is_finite()) {

@@ -60,7 +60,7 @@ enum Recipe {
     Task(FactStyle),
     /// Windows made to order, each a whole example.
     Recall(&'static dyn Examples),
-    /// Running text of at least so many bytes.
+    /// Running text of at least this many bytes.
     Text(fn(&mut ChaCha8Rng, usize) -> String),
     Parliament(Extent),
     /// The parliament between two languages, by their numbers in [`parliament::CODES`].

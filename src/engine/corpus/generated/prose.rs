@@ -58,7 +58,7 @@ pub(in crate::corpus) const LETTERS_ALONE: Generated = Generated {
 };
 
 /// The separator between two documents.
-const BETWEEN: &str = "\n\n* * *\n\n";
+const DOCUMENT_SEPARATOR: &str = "\n\n* * *\n\n";
 
 /// At least `size` bytes of documents. Plots are dealt like cards, so that none comes twice before the others
 /// have come.
@@ -74,7 +74,7 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, themes: &[&'static LazyLoc
         }
         let Some((theme, plot)) = deck.pop() else { break };
         if !text.is_empty() {
-            text.push_str(BETWEEN);
+            text.push_str(DOCUMENT_SEPARATOR);
         }
         text.push_str(&writer::document(theme, plot, rng, &mut recent));
     }

@@ -92,7 +92,7 @@ impl Examples for Recall {
         let (mut keys, mut values) = (*KEYS, *VALUES);
         keys.partial_shuffle(rng, self.pairs);
         values.partial_shuffle(rng, self.pairs);
-        // What was shuffled stands at the end.
+        // `partial_shuffle` puts the shuffled elements at the end.
         let pairs = keys.iter().rev().zip(values.iter().rev()).take(self.pairs);
         let context = 2 * self.pairs;
         let mut symbols = vec![BLANK; len];

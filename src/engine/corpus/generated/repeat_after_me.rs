@@ -19,15 +19,15 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 
 const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
 /// Between a sequence and its repetition, and after the repetition.
-const AGAIN: u8 = b':';
+const SEPARATOR: u8 = b':';
 const END: u8 = b'.';
 /// Letters of a sequence.
-const SHORTEST: usize = 4;
-const LONGEST: usize = 12;
+const MIN_LENGTH: usize = 4;
+const MAX_LENGTH: usize = 12;
 
 struct RepeatAfterMe;
 
-/// Symbols of a sequence of so many letters with its repetition and both signs.
+/// Symbols of a sequence of this many letters with its repetition and both signs.
 const fn turn(letters: usize) -> usize {
     2 * letters + 2
 }
@@ -35,11 +35,11 @@ const fn turn(letters: usize) -> usize {
 impl Examples for RepeatAfterMe {
     /// The length of one sequence with its repetition.
     fn min_len(&self) -> usize {
-        turn(SHORTEST)
+        turn(MIN_LENGTH)
     }
 
     fn parts(&self) -> String {
-        format!("a sequence of {SHORTEST} to {LONGEST} letters and its repetition")
+        format!("a sequence of {MIN_LENGTH} to {MAX_LENGTH} letters and its repetition")
     }
 
     fn guess(&self) -> f64 {
@@ -56,7 +56,7 @@ impl Examples for RepeatAfterMe {
     }
 
     fn every_symbol(&self) -> String {
-        let symbols = LETTERS.iter().chain([&AGAIN]);
+        let symbols = LETTERS.iter().chain([&SEPARATOR]);
         symbols.flat_map(|&symbol| [char::from(symbol), char::from(END)]).collect()
     }
 
@@ -64,15 +64,15 @@ impl Examples for RepeatAfterMe {
         let mut example = Example { symbols: Vec::with_capacity(len), queries: vec![] };
         loop {
             let room = len.saturating_sub(example.symbols.len());
-            if room < turn(SHORTEST) {
+            if room < turn(MIN_LENGTH) {
                 break;
             }
-            let longest = LONGEST.min((room - 2) / 2);
-            let count = rng.random_range(SHORTEST..=longest);
+            let longest = MAX_LENGTH.min((room - 2) / 2);
+            let count = rng.random_range(MIN_LENGTH..=longest);
             let letters: Vec<u8> = (0..count).map(|_| LETTERS[rng.random_range(0..LETTERS.len())]).collect();
             let colon = example.symbols.len() + count;
             example.symbols.extend(&letters);
-            example.symbols.push(AGAIN);
+            example.symbols.push(SEPARATOR);
             example.symbols.extend(&letters);
             example.symbols.push(END);
             example.queries.extend(colon..colon + count);
@@ -100,7 +100,7 @@ mod tests {
             for turn in text.split('.').filter(|turn| !turn.is_empty()) {
                 let (before, after) = turn.split_once(':').unwrap();
                 prop_assert_eq!(before, after);
-                prop_assert!((SHORTEST..=LONGEST).contains(&before.len()));
+                prop_assert!((MIN_LENGTH..=MAX_LENGTH).contains(&before.len()));
                 asked += before.len();
             }
             prop_assert_eq!(queries.len(), asked);

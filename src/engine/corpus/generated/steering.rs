@@ -50,7 +50,7 @@ pub const OPENERS: [&str; 10] = [
 ];
 
 /// The probabilities that a sentence has an opener, an adverb.
-const OPENED: f64 = 0.4;
+const OPENER_PROBABILITY: f64 = 0.4;
 const WITH_ADVERB: f64 = 0.25;
 /// The probabilities that the adjective is (good, bad), for a noun that leans to good, to bad.
 const LEANS_GOOD: (f64, f64) = (0.6, 0.15);
@@ -77,7 +77,7 @@ impl Sentence {
         let all = NOUNS.len() + if steering_only { 0 } else { HELD_OUT_NOUNS.len() };
         let which = rng.random_range(0..all);
         let noun = NOUNS.get(which).copied().unwrap_or_else(|| HELD_OUT_NOUNS[which - NOUNS.len()]);
-        let opener = rng.random_bool(OPENED).then(|| pick(rng, &OPENERS));
+        let opener = rng.random_bool(OPENER_PROBABILITY).then(|| pick(rng, &OPENERS));
         let before = prompt(opener, noun, pick(rng, &VERBS));
         let adverb = rng.random_bool(WITH_ADVERB).then(|| pick(rng, &ADVERBS));
         let (good, bad) = if leans_good(noun) { LEANS_GOOD } else { LEANS_BAD };

@@ -196,7 +196,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
         pieces.push(piece(".", Role::Filler));
         told += question;
     }
-    // What no sentence fitted into is the beginning of one more.
+    // The rest, too short for a whole sentence, holds the beginning of one.
     while told < len {
         let filler = format!(" {}", writer.sentence(&scene.filler[told % scene.filler.len()]));
         told += measure(&filler);
@@ -209,7 +209,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
 struct FillerSentences<'a> {
     filler: &'a [String],
     measure: &'a dyn Fn(&str) -> usize,
-    /// True where so many tokens can be filled exactly, as far as one try of each sentence shows.
+    /// True where this many tokens can be filled exactly, as far as one try of each sentence shows.
     even: Vec<bool>,
     recent: Vec<usize>,
 }

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 /// The limit of a tokeniser's ids.
 const MAX_IDS: usize = 1 << 22;
-/// Ids may have gaps: this many, and so many times the number of tokens.
+/// Ids may have gaps: this many, and this many times the number of tokens.
 const GAPS: usize = 1 << 16;
 const GAPS_PER_TOKEN: usize = 16;
-/// A text becomes at most so many times as long by what is replaced in it.
+/// A text becomes at most this many times as long by what is replaced in it.
 const MAX_GROWTH: f64 = 1024.0;
 
 /// The parts of the file in which texts are replaced by others.
@@ -33,7 +33,7 @@ pub(super) fn check(json: &[u8]) -> tokenizers::Result<()> {
     Ok(())
 }
 
-/// The size of a vocabulary of so many tokens up to this id.
+/// The size of a vocabulary of this many tokens up to this id.
 pub(super) fn vocabulary(tokens: usize, last: Option<u32>) -> tokenizers::Result<usize> {
     let Some(last) = last else { return Err("it has no tokens".into()) };
     let ids = last as usize + 1;

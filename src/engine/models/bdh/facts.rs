@@ -74,7 +74,7 @@ fn beside(path: &Path) -> impl Iterator<Item = Scalars> {
         // other programs have a `config.toml` too
         root.get("lab")?;
         let number = |group: &str, key: &str| root.get(group)?.get(key)?.as_integer();
-        // nothing was trained there, so that its window is not the model's
+        // a run without training says nothing about the model's window
         if number("train", "steps") == Some(0) {
             return None;
         }

@@ -83,7 +83,7 @@ const THETA: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const SAME: f32 = 1e-5;
 /// The number of names that a message lists.
-const LISTED: usize = 6;
+const MAX_LISTED: usize = 6;
 
 /// A checkpoint whose tensors all fit; not yet loaded.
 pub struct ImportedStateDict {
@@ -93,7 +93,7 @@ pub struct ImportedStateDict {
     pub vocab: usize,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
-    /// The facts told beside the weights; without a number of layers it is the asked one.
+    /// The metadata stored with the weights; a missing number of layers is the requested one.
     pub facts: CheckpointFacts,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].
@@ -108,12 +108,12 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
     let Some(TensorGroup { prefix, code, mut names }) = group(&all) else {
-        let some: Vec<&str> = all.iter().take(LISTED).map(|(n, _)| *n).collect();
+        let some: Vec<&str> = all.iter().take(MAX_LISTED).map(|(n, _)| *n).collect();
         bail!(
             "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}",
             all.len(),
             some.join(", "),
-            if all.len() > LISTED { ", .." } else { "" },
+            if all.len() > MAX_LISTED { ", .." } else { "" },
             NAMES.map(|names| names.join(", ")).join(", nor of ")
         )
     };
@@ -258,7 +258,7 @@ impl TensorSizes {
                 return Err(format!("tensor `{name}` has shape {shape:?}; it must have {what}"));
             }
         }
-        // One of them may be the one that is wrong, so that the sizes are read off another.
+        // Any one tensor may have the wrong shape, so the sizes are read from several pairs and the best is kept.
         let mut best: Option<(Self, Vec<String>)> = None;
         for (base, vocab) in [(encoder, embed), (encoder, lm_head), (encoder_v, embed), (encoder_v, lm_head)] {
             let (&[heads, d_model, n], &[_, _]) = (base.1, vocab.1) else { continue };

@@ -23,7 +23,7 @@ impl Action {
     /// (s, c) of a -> s a + c.
     ///
     /// # Errors
-    /// If the amount is no finite number.
+    /// If the amount is not finite.
     pub(super) fn line(self) -> Result<(f64, f64)> {
         let (scale, value) = match self {
             Self::Scale(s) => (s, 0.0),
@@ -38,7 +38,7 @@ impl Action {
 
 impl Intervention {
     /// # Errors
-    /// If a neuron or the layer is none of the model's, or the amount is no finite number.
+    /// If a neuron or the layer is none of the model's, or the amount is not finite.
     pub(super) fn edit(&self, shape: &SynapseShape, device: &Device) -> Result<ActivationEdit> {
         let line = self.action.line()?;
         match &self.target {

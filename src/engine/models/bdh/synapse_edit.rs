@@ -116,7 +116,7 @@ impl SynapseEdit {
         for (k, (synapse, rotation)) in self.synapses.iter().enumerate().filter(|(_, (s, _))| s.layer == layer) {
             let (head, within) = (synapse.j / per_head, synapse.j % per_head);
             let column = |of: usize| host::to_f64(&attended.x.narrow(1, head, 1)?.narrow(3, of, 1)?); // (B T)
-            // a head of an odd number of neurons does not turn
+            // the last neuron of a head with an odd number of neurons has no partner and is not rotated
             let (x, partner) = (column(within)?, column((within ^ 1).min(per_head - 1))?);
             let mut wrote = written.scaled_y(synapse.i)?;
             if let Some(open) = attended.open {

@@ -5,7 +5,7 @@ use candle_core::Result;
 use super::{super::Model, attention::AttentionLayer};
 use crate::nn::pooling::Upsample;
 
-/// A fast stream of one state a token and a slow one of one state a block, coupled in rounds.
+/// A fast stream of one state per token and a slow one of one state per block, coupled in rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoTimescales {
     /// Tokens of a block.

@@ -18,6 +18,6 @@ pub struct LocalUpdate {
     /// Further named scalars, by channel.
     pub scalars: Vec<(&'static str, f64)>,
     /// The reason why the loss is not finite, given once, when it first happens. A local rule has no optimiser that
-    /// could refuse the update, and the outcome is a result too: the run goes on and reports it.
+    /// could refuse the update, and the outcome is a result too: the run continues and reports it.
     pub divergence: Option<String>,
 }

@@ -74,7 +74,7 @@ impl Net {
         self.norm.forward(&x)
     }
 
-    /// The next token `(B, 1)`, after those that were read into the caches, one a layer -> normalised `(B, 1, D)`.
+    /// The next token `(B, 1)`, after those that were read into the caches, one per layer -> normalised `(B, 1, D)`.
     pub(super) fn read_next(&self, token: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let at = caches.first().map_or(0, KeyValueCache::len);
         if at >= self.max_positions {

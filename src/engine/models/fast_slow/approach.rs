@@ -58,7 +58,7 @@ pub(super) struct RoundState<'a> {
     /// The injected state `(B, K, D)`.
     pub(super) push: &'a Tensor,
     pub(super) round: usize,
-    /// With gradients.
+    /// True to keep the graph for gradients.
     pub(super) learn: bool,
 }
 

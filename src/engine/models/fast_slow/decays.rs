@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct Decays(RefCell<Vec<Tensor>>);
 
 impl Decays {
-    /// Keeps the decays that a pass through the slow path offers; round 0 begins anew.
+    /// Keeps the decays that a pass through the slow path offers; round 0 begins again.
     pub(super) fn follow(&self, round: usize, pass: impl FnOnce(&mut Tap) -> Result<Tensor>) -> Result<Tensor> {
         let mut tap = Tap::on(&["slow."]);
         let y = pass(&mut tap)?;

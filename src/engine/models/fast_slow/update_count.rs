@@ -33,14 +33,14 @@ impl FastSlow {
             for round in 0..way.learned_from {
                 streams = self.cycle(&self.inference_net, streams, way, round, tap)?;
             }
-            // what the cycles added is a constant beside the start, which keeps its gradient
+            // the sum added by these cycles is a constant; the start keeps its gradient
             let added = (&streams.x - &fixed)?.detach();
             streams = Streams { x: (start + added)?, y: streams.y.map(|y| y.detach()) };
         }
         for round in way.learned_from..self.spec.n_rounds {
             streams = self.cycle(net, streams, way, round, tap)?;
         }
-        self.let_in(net, &streams)
+        self.inject(net, &streams)
     }
 
     /// Fast passes with y held, then y <- Slow(y + x).
@@ -50,7 +50,7 @@ impl FastSlow {
         tap.offer(&format!("y_up.r{round}"), || y.clone().map_or_else(|| x.zeros_like(), Ok))?;
         let mut held = streams.clone();
         for pass in 0..way.passes {
-            let injected = self.let_in(net, &held)?;
+            let injected = self.inject(net, &held)?;
             let mut off = Tap::off();
             let tap = if pass == 0 { &mut *tap } else { &mut off };
             if pass == 0 {
@@ -65,7 +65,7 @@ impl FastSlow {
     }
 
     /// x + s tanh(gamma) RMSNorm(phi(y)).
-    fn let_in(&self, net: &Net, Streams { x, y }: &Streams) -> Result<Tensor> {
+    fn inject(&self, net: &Net, Streams { x, y }: &Streams) -> Result<Tensor> {
         match y {
             None => Ok(x.clone()),
             Some(y) => x + net.injection(y)?.broadcast_mul(&self.gate_tensor(net)?)?,

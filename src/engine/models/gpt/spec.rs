@@ -2,11 +2,11 @@
 
 use crate::{config::defaults, models::Carry, nn::residual_mixing::ResidualMixing};
 
-/// The smallest width and the step of widths, and the step of small models that miss their count by more than [`NEAR`].
+/// The smallest width and the step of widths, and the step of small models that miss their count by more than [`COUNT_TOLERANCE`].
 const STEP: usize = 8;
 const FINE_STEP: usize = 4;
 /// The share of the count within which the first step of widths is good enough.
-const NEAR: f64 = 0.02;
+const COUNT_TOLERANCE: f64 = 0.02;
 /// The largest share by which two models of equal size may differ.
 const TOLERANCE: f64 = 0.05;
 /// Width over layers of usual models, and how far from it a search goes.
@@ -14,7 +14,7 @@ const SLIM: usize = 6;
 const WIDE: usize = 64;
 const USUAL: f64 = 20.0;
 /// The approximate width of a head.
-const HEAD: usize = 32;
+const HEAD_WIDTH: usize = 32;
 
 defaults! {
     /// Sizes with learned positions. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.
@@ -63,10 +63,10 @@ impl AlibiGptSpec {
         (1..=self.layers + 1).map(|sources| self.residual.parameters(sources, self.d_model)).sum()
     }
 
-    /// The sizes that come closest to so many parameters; of two as close, the less unusual one.
+    /// The sizes that come closest to this many parameters; of two as close, the less unusual one.
     pub fn with_parameters_near(parameters: usize, vocab: usize) -> Self {
         let coarse = Self::nearest(parameters, vocab, STEP);
-        if coarse.miss(parameters, vocab) <= NEAR {
+        if coarse.miss(parameters, vocab) <= COUNT_TOLERANCE {
             return coarse;
         }
         let fine = Self::nearest(parameters, vocab, FINE_STEP);
@@ -98,7 +98,7 @@ impl AlibiGptSpec {
     /// The best among widths that are multiples of `step`.
     fn nearest(parameters: usize, vocab: usize, step: usize) -> Self {
         let at = |d_model: usize, layers: usize| {
-            let heads = (d_model / HEAD).max(1);
+            let heads = (d_model / HEAD_WIDTH).max(1);
             // heads divide the width
             let heads = (1..=heads).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1);
             Self { d_model, heads, layers, ..Self::default() }

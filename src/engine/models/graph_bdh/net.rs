@@ -43,7 +43,7 @@ impl Edges {
     /// The matrix G `(n, n)`, at least 0: G(i, j) is the weight of the edge from j to i.
     fn matrix(&self) -> Result<Tensor> {
         let (n, device) = (self.weight.dim(0)?, self.weight.device());
-        let first = Tensor::arange_step(0u32, (n * n) as u32, n as u32, device)?.unsqueeze(1)?; // of each row
+        let first = Tensor::arange_step(0u32, (n * n) as u32, n as u32, device)?.unsqueeze(1)?; // start of each row
         let places = self.sources()?.broadcast_add(&first)?.flatten_all()?;
         let zeros = Tensor::zeros(n * n, self.weight.dtype(), device)?;
         zeros.index_add(&places, &self.weight.abs()?.flatten_all()?, 0)?.reshape((n, n))
@@ -102,7 +102,7 @@ impl Net {
         let head = p.normal("head.weight", (vocab, n), HEAD_STD)?;
         let wires = Circuit::new(p, "gx", [n, spec.degree], seed)?;
         let prods = Circuit::new(p, "gy", [n, spec.degree], seed)?;
-        // as in BDH-GPU, where each pair has a synapse of weight 1
+        // ones, because in BDH-GPU each pair has a synapse of weight 1
         let written = p.ones("gs.weight", (n, spec.synapses))?;
         let synapses = Edges::new(p, "gs", [n, spec.synapses], seed, written)?;
         Ok(Self { spec: spec.clone(), embed, head, wires, prods, synapses })
@@ -207,7 +207,7 @@ impl Net {
         Ok(y)
     }
 
-    /// The state before the first token of so many texts.
+    /// The state before the first token of this many texts.
     pub(super) fn rest(&self, rows: usize) -> Result<SynapseState> {
         let Self { spec, embed, .. } = self;
         let empty = || Tensor::zeros((rows, spec.neurons, spec.synapses), DType::F32, embed.device());

@@ -86,7 +86,7 @@ impl FieldNet {
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
     pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &SolverOptions) -> Result<Tensor> {
         let pushed = self.push(u)?;
-        // every step uses the weights anew
+        // every step uses the weights again
         let learns = h.track_op() || self.alpha.track_op();
         let net = &if learns { self.with_shared_weights(None)? } else { self.clone() };
         Ok(ode::solve(&Flow { net, pushed, scale }, h, ode::Span::UNIT, options)?.end)

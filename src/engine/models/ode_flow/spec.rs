@@ -49,7 +49,7 @@ impl OdeFlowSpec {
         let step_saved = stages * block.saved(n) + sums * n * d;
         let steps = match self.gradient {
             Gradient::Backprop => self.steps as f64 * step_saved,
-            // a state a step, and one step at a time
+            // one state per step, and one step at a time
             Gradient::Checkpointed => self.steps as f64 * n * d + step_saved,
             // one evaluation at a time, of the state, its adjoint and the gradients of all weights side by side
             Gradient::Adjoint => block.saved(n) + (stages + 2.0) * (2.0 * n * d + field),

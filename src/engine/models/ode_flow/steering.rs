@@ -11,8 +11,8 @@ use super::{
 use crate::{models::prelude::*, nn::IGNORE, ode::SolverOptions};
 
 /// The prefixes of the field of the first stage, which is kept, and of the trained field.
-const BEFORE: &str = "before.";
-const FIELD: &str = "field.";
+const BASE_PREFIX: &str = "before.";
+const FIELD_PREFIX: &str = "field.";
 
 /// Updates take so many steps more or fewer in turn, where the steps vary.
 const VARIED: [isize; 4] = [0, 2, -1, 1];
@@ -42,7 +42,7 @@ impl SteeringObjective {
         if let Some(id) = steering.plus.iter().chain(&steering.minus).find(|id| **id as usize >= vocab) {
             candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
         }
-        let before = FieldNet::buffer(params, BEFORE.trim_end_matches('.'), spec)?;
+        let before = FieldNet::buffer(params, BASE_PREFIX.trim_end_matches('.'), spec)?;
         Ok(Self { spec: steering.clone(), before, steers: false, step: 0 })
     }
 
@@ -50,13 +50,13 @@ impl SteeringObjective {
     pub fn begin_step(&mut self, params: &mut Params, step: u64) -> Result<()> {
         let last = self.spec.language_steps;
         if step == last + 1 {
-            for (name, value) in params.iter().filter(|(n, _)| n.starts_with(FIELD)) {
-                params.load(&format!("{BEFORE}{}", &name[FIELD.len()..]), value.as_tensor())?;
+            for (name, value) in params.iter().filter(|(n, _)| n.starts_with(FIELD_PREFIX)) {
+                params.load(&format!("{BASE_PREFIX}{}", &name[FIELD_PREFIX.len()..]), value.as_tensor())?;
             }
         }
         let steers = step > last;
         if step == last + 1 || steers != self.steers {
-            params.freeze_where(|name| steers && !name.starts_with(FIELD));
+            params.freeze_where(|name| steers && !name.starts_with(FIELD_PREFIX));
         }
         (self.steers, self.step) = (steers, step);
         Ok(())

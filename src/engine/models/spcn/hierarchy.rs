@@ -116,7 +116,7 @@ pub struct Hierarchy {
 pub struct LevelState {
     /// x, the settled state.
     pub x: Sparse,
-    /// The same with its zeros.
+    /// x as a dense vector.
     pub dense: Vec<f32>,
     /// xhat = W_fb x(l+1), what the level above predicts.
     pub predicted: Vec<f32>,
@@ -132,7 +132,7 @@ pub struct LevelState {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     pub levels: Vec<LevelState>,
-    /// u, the drive of a level, of the widest one.
+    /// u, the drive of a level; it has the size of the widest one.
     drive: Vec<f32>,
     keys: Vec<u32>,
     scores: Vec<(f32, usize)>,
@@ -367,7 +367,7 @@ fn retrieve(level: &Level, held: &LevelState, rule: &Retrieval, scores: &mut Vec
         let own = if rule.cosine { query_length * length(b.values.iter().map(|v| v * v).sum()) } else { 1.0 };
         (dot / own, i)
     }));
-    // a stable sort: of equal scores the older state stays first
+    // the sort is stable: the older of two states with equal scores stays first
     scores.sort_by(|a, b| b.0.total_cmp(&a.0));
     scores.truncate(rule.best);
     let Some(&(most, _)) = scores.first() else { return };

@@ -70,7 +70,7 @@ impl Net {
         self.blocks.iter().map(|block| BlockState { fast: fast(block), ..BlockState::default() }).collect()
     }
 
-    /// tokens `(B, T)` that follow what `states` have read, one a block.
+    /// tokens `(B, T)` that follow what `states` have read, one per block.
     pub(super) fn read(&self, tokens: &Tensor, states: &mut [BlockState], tap: &mut Tap) -> Result<Encoded> {
         let mut x = embedding(&self.embed, tokens)?;
         let mut losses = vec![];
@@ -90,7 +90,7 @@ struct Block {
     path: String,
     traces: Traces,
     prediction: Prediction,
-    context: [Tensor; 4], // of the traces and the error, (D, D) each
+    context: [Tensor; 4], // weights of the traces and the error, (D, D) each
     norm: Norm,
     up: Tensor,   // (F, D)
     down: Tensor, // (D, F)

@@ -46,7 +46,7 @@ pub struct DifferentialAttention {
 }
 
 impl DifferentialAttention {
-    /// Parameters `<path>.{wq,wk,wv,wo}.weight` and `<path>.lam`, one number a head. Errors name the size that
+    /// Parameters `<path>.{wq,wk,wv,wo}.weight` and `<path>.lam`, one number per head. Errors name the size that
     /// does not fit.
     pub fn new(params: &mut Params, path: &str, s: &DifferentialSpec) -> Result<Self> {
         let (d, h) = (s.d_model, s.heads);

@@ -61,7 +61,7 @@ enum Decay {
 pub struct GatedLinearAttention {
     projections: Projections,
     decay: Decay,
-    norms: [Tensor; 3], // of queries, keys and results (d)
+    norms: [Tensor; 3], // gains for queries, keys and results (d)
     wo: Tensor,         // (D, H d)
     spec: GatedLinearSpec,
 }
@@ -122,7 +122,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// From q `(B, T, H, d)`, k, v and ln a `(B, T, Hkv, d)`. Zeros fill the last chunk.
+    /// Splits q `(B, T, H, d)`, k, v and ln a `(B, T, Hkv, d)` into chunks. Zeros fill the last one.
     fn new([q, k, v, log_a]: [&Tensor; 4]) -> Result<Self> {
         let (b, t, kv, d) = k.dims4()?;
         let n = t.div_ceil(CHUNK);

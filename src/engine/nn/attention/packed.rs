@@ -33,13 +33,13 @@ impl PackedAttention {
         })
     }
 
-    /// The same with scores that fall with distance, for models without positions.
+    /// Adds ALiBi: scores fall with distance, for models without positions.
     pub fn with_alibi(mut self) -> Self {
         self.spec.alibi = true;
         self
     }
 
-    /// The same where a token sees so many last ones, itself among them; `None` sees the whole past. Errors: 0.
+    /// Lets a token see the last `window` tokens, itself included; `None` is the whole past. Errors: a window of 0.
     pub fn with_window(mut self, window: Option<usize>) -> Result<Self> {
         check_window(window)?;
         self.spec.window = window;

@@ -49,7 +49,7 @@ pub fn llama_block(params: &mut Params, path: &str, s: &LlamaBlockSpec) -> Resul
     })
 }
 
-/// The same block around another attention, which `make` builds from its path; heads and window of the sizes are not read.
+/// A Llama block around an attention that `make` builds from its path; the heads and window in `s` are not read.
 pub fn llama_block_with(
     params: &mut Params,
     path: &str,

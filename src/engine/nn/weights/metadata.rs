@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 /// Bytes of all paths and words together, and what keeping each takes.
 const MAX_BYTES: usize = 16 << 20;
-const EACH: usize = 128;
+const BYTES_PER_ENTRY: usize = 128;
 /// No tensor's name or setting's path is longer.
 pub(super) const LONGEST_PATH: usize = 1 << 10;
 /// Words may hold JSON whose words hold JSON.
@@ -49,7 +49,7 @@ impl Metadata {
 
     /// Keeps a number or words at the open path.
     pub fn put(&mut self, words: &str) {
-        self.bytes += self.path.len() + words.len() + EACH;
+        self.bytes += self.path.len() + words.len() + BYTES_PER_ENTRY;
         self.is_too_much |= self.bytes > MAX_BYTES;
         if !self.is_too_much {
             self.found.insert(self.path.clone(), words.to_owned());

@@ -16,7 +16,7 @@ use crate::files::pickle::{self, Node, Pickle};
 const MAX_PICKLE: u64 = 64 << 20;
 /// Values looked at while walking a pickle, and how deep; objects may hold each other.
 const MAX_NODES: usize = 1 << 20;
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// A part a storage, a storage a tensor.
 const MAX_PARTS: usize = 1 << 17;
 
@@ -83,7 +83,7 @@ impl Walk<'_> {
         if self.nodes > MAX_NODES {
             return Err("it holds more than a model: save the model's state_dict alone".into());
         }
-        if depth > DEEPEST || self.metadata.is_too_much() {
+        if depth > MAX_DEPTH || self.metadata.is_too_much() {
             return Ok(());
         }
         let p = self.pickle;

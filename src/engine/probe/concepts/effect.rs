@@ -102,7 +102,7 @@ struct EffectReader<'a> {
 }
 
 impl EffectReader<'_> {
-    /// Mean loss of what follows each row, nats a token. `number`: which of all readings this is.
+    /// Mean loss of what follows each row, nats per token. `number`: which of all readings this is.
     fn losses(&self, change: Option<&Intervention>, number: usize) -> Result<Vec<f64>> {
         let progress = self.progress.piece(number, self.readings);
         let mut all = vec![];

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Every seventh sentence is tested; seven is prime to the numbers of frames and languages, so that all take part.
-const EVERY: usize = 7;
+const SENTENCE_STRIDE: usize = 7;
 
 /// The share of sentences (of the confirmation half of the nouns, with the concept and without) in
 /// which the follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
@@ -28,11 +28,11 @@ pub fn knows(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &De
 fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
     let part = extent(corpus, false);
     let (mut right, mut asked) = (0, 0);
-    for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(EVERY) {
+    for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(SENTENCE_STRIDE) {
         let said = follow_ups(sentence, &part);
         let flat: Vec<&str> = said.iter().flat_map(|(_, all)| all.iter().map(String::as_str)).collect();
         let likelihoods = likelihoods(model, corpus, sentence, &flat, device)?;
-        // Of a class, over all that may follow.
+        // The probability of a class, summed over its continuations.
         let of_class =
             |k: usize| likelihoods.chunks(part.follow_ups).nth(k).map_or(0.0, |c| c.iter().map(|l| l.exp()).sum());
         let expected = (0..said.len()).max_by(|&a, &b| f64::total_cmp(&of_class(a), &of_class(b)));

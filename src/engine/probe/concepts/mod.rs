@@ -196,7 +196,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion
             let id = given(args.preset.as_deref()).unwrap_or("currency");
             let built_in = match corpus.source().parliament() {
                 Some(_) => ConceptQuestion::preset(id, corpus, false).map(Ok),
-                // a model of other texts may not have all letters of all languages
+                // the vocabulary of another text may lack letters of some languages
                 None => ConceptQuestion::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
             };
             match built_in {

@@ -160,7 +160,7 @@ impl ConceptQuestion {
         Some(question)
     }
 
-    /// The question of two lists, one sentence a line; every second one confirms. A line may name its language
+    /// The question of two lists, one sentence per line; every second one confirms. A line may name its language
     /// as the corpus does (`<F:en>...`).
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl ConceptQuestion {
         encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>,
     ) -> Result<Self, String> {
         let mut question = Self::empty(concept);
-        // of each noun its label and group, and its place among those of its label
+        // the index of each noun, by label and group, among the nouns of its label
         let mut known: HashMap<(&str, &str), usize> = HashMap::new();
         let mut of_label: HashMap<&str, usize> = HashMap::new();
         let mut part_of: Vec<SplitSide> = vec![];

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Values of activations (one kind, one layer) that a batch may hold.
-const AT_ONCE: usize = 1 << 22;
+const MAX_BATCH_VALUES: usize = 1 << 22;
 
 /// The scalar that a synapse is reduced to over a sentence; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over
 /// the sentence (bdh.md, Reading mode; raw, without the turn of RoPE).
@@ -78,7 +78,7 @@ impl SentenceReader<'_> {
         let mut rest = &order[..];
         while let Some(&first) = rest.first() {
             progress.at(order.len() - rest.len(), order.len())?;
-            let room = (AT_ONCE / shape.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
+            let room = (MAX_BATCH_VALUES / shape.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
             let (which, after) = rest.split_at(room.min(rest.len()));
             rest = after;
             let texts: Vec<&[u32]> = which.iter().map(|&i| items[i].ids.as_slice()).collect();

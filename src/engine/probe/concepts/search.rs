@@ -178,7 +178,7 @@ impl ConceptMoments {
     }
 }
 
-/// The most selective y and x of each layer.
+/// Keeps the most selective y and x of each layer.
 fn shortlist(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,

@@ -120,7 +120,7 @@ pub struct ShownText<'a> {
     pub encode: &'a dyn Fn(&str) -> Vec<u32>,
 }
 
-/// The measurement of a search. `is_cut`: the text goes on after what was read.
+/// The measurement of a search. `is_cut`: the text continues after what was read.
 pub fn top_contexts(
     tally: &ActivationTally,
     how: &ContextSearch,

@@ -32,12 +32,12 @@ pub struct ContextSearch {
     pub window: usize,
     /// The number of windows that are kept.
     pub top: usize,
-    /// Reading ends after so many tokens.
+    /// Reading ends after this many tokens.
     pub max_tokens: usize,
 }
 
 /// Values of one activation of one layer that a batch may hold.
-const AT_ONCE: usize = 1 << 22;
+const MAX_BATCH_VALUES: usize = 1 << 22;
 /// Windows that are read side by side at most.
 const ROWS: usize = 32;
 
@@ -160,7 +160,7 @@ pub fn search(
 ) -> Result<ActivationTally> {
     how.followed.check(model.shape())?;
     let window = how.window.max(1);
-    let rows = (AT_ONCE / model.shape().neurons.max(1) / window).clamp(1, ROWS);
+    let rows = (MAX_BATCH_VALUES / model.shape().neurons.max(1) / window).clamp(1, ROWS);
     let mut tally = ActivationTally::new(how.top.max(1));
     let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
     while !is_over {

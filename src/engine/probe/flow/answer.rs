@@ -1,4 +1,4 @@
-//! The steering panel's question: one solve at a control, and everything that is to be seen of it.
+//! The answer to the steering panel's question: one solve at a control, with everything that the panel shows.
 
 use super::{
     FlowInput, SolveParams,
@@ -31,7 +31,7 @@ impl Probe for FlowAnswer {
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::from_args(model, args, cx)?;
         let rhs = input.rhs(params.control)?;
-        // In the plane nothing else costs anything, and paths bend more.
+        // Paths in the plane are cheap to sample and bend more.
         let every = if input.planar_field().is_some() { FINER } else { 1 };
         let last = (DEPTHS - 1) * every;
         let times: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();

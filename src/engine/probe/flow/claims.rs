@@ -87,7 +87,7 @@ fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow
     words::next(model, &end_as_trained(model, params.at_u0(u0), &input.start)?)
 }
 
-/// The prompt and how it goes on.
+/// The prompt with its continuation at the control `u0`.
 fn continue_prompt(
     input: &FlowInput<'_>,
     params: &SolveParams,

@@ -1,4 +1,4 @@
-//! Sweeps: one thing turned through its range, measured point by point so that a run goes on meanwhile.
+//! Sweeps: one thing turned through its range, measured point by point so that a run continues meanwhile.
 //! This file asks for the points and puts them together; what is measured stands in the files beside.
 
 mod activation;

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Words of a continuation at most; a full stop ends it.
-const WORDS: usize = 8;
+const MAX_WORDS: usize = 8;
 
 /// Probabilities of the next token after the last one of a carried state `(1, T, D)`.
 pub fn next(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<f64>> {
@@ -32,7 +32,7 @@ pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
     ids.iter().filter_map(|&id| p.get(id as usize)).sum()
 }
 
-/// The token of a bare space, of a corpus in which words are tokens and so are the spaces between them.
+/// The token of a space, if the corpus has words and the spaces between them as separate tokens.
 pub fn space(corpus: &Corpus) -> Option<u32> {
     match (corpus.encode(" ").as_slice(), single_token_ids(corpus, &GOOD[..1]).is_empty()) {
         ([space], false) => Some(*space),
@@ -62,7 +62,7 @@ pub fn continuation(
 ) -> Result<Vec<u32>> {
     let mut said = vec![first];
     let mut ids = input.ids.clone();
-    while said.len() < WORDS && ids.len() + 1 < model.positions() {
+    while said.len() < MAX_WORDS && ids.len() + 1 < model.positions() {
         let Some(&newest) = said.last() else { break };
         if matches!(cx.corpus.token_text(newest).as_str(), "." | "?" | "!" | "¶") {
             break;

@@ -9,7 +9,7 @@ use crate::{
 
 /// The number of simulated particles, and of those whose paths are in the measurement.
 const PARTICLES: usize = 500;
-const TOLD: usize = 3;
+const SHOWN_PATHS: usize = 3;
 
 /// Makes a [`GeneratorFlow`].
 pub struct GeneratorFlowProbe;
@@ -50,7 +50,7 @@ impl Probe for GeneratorFlowProbe {
             distributions: distributions(&flow, n)?,
             exact: curves(&flow),
             particles: PARTICLES,
-            paths: particles.into_iter().take(TOLD).collect(),
+            paths: particles.into_iter().take(SHOWN_PATHS).collect(),
         };
         Ok(vec![Answer::new(measured, about, vec![])])
     }

@@ -13,8 +13,8 @@ use crate::{
 
 /// The number of held-out controls.
 const HELD_OUT: usize = 512;
-/// The map reaches so many times as far as the training did.
-const REACH: f64 = 2.0;
+/// The map reaches this many times as far as the training did.
+const EXTRAPOLATION: f64 = 2.0;
 
 /// Makes a [`StationaryMapError`].
 pub struct StationaryMapProbe;
@@ -25,7 +25,7 @@ impl Probe for StationaryMapProbe {
 
     fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (cells, dims, range) = (args.cells, map.generator().dims(), map.range());
-        let (reach, held) = (REACH * range, control(map, [0.0, 0.0, args.y2, args.y3]));
+        let (reach, held) = (EXTRAPOLATION * range, control(map, [0.0, 0.0, args.y2, args.y3]));
         let rows = if dims > 1 { cells } else { 1 };
         let at = |i: usize| reach * (2.0 * i as f64 / (cells - 1) as f64 - 1.0);
         let plane: Vec<Vec<f64>> = (0..rows * cells)
@@ -45,7 +45,7 @@ impl Probe for StationaryMapProbe {
         let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| between(&mut rng, dims, range, reach)).collect();
         let inside_wanted = stationary_distributions(map, &inside)?;
         let within = errors(map, &inside, &inside_wanted)?;
-        // What a map answers that does not look at y.
+        // The prediction of a map that ignores y.
         let middle = stationary_distributions(map, &[vec![0.0; dims]])?.swap_remove(0);
         let measured = StationaryMapError {
             range,

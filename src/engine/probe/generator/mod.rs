@@ -27,7 +27,7 @@ pub use state::GeneratorProbe;
 const OWN: TopologySettings = TopologySettings { topology: Topology::Random, states: 12, sparsity: 0.0 };
 const OWN_CONTROL: Control = Control { dims: 2, strength: 1.0 };
 /// Tokens of the passage along which a slow stream is followed.
-const LONGEST: usize = 96;
+const MAX_PASSAGE: usize = 96;
 
 /// A model with a control y that sets the rates of a generator A(y).
 pub enum ControlledModel<'m> {
@@ -95,7 +95,7 @@ impl<'a> GeneratorQuery<'a> {
 /// The slow state at a token as a control, and its origin in words; 0 in the first block, where the slow stream says nothing.
 fn own_control(streams: &StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<(Vec<f64>, String)> {
     let StreamsModel { model, streams } = streams;
-    let passage = Prompt::read(cx, "", args.passage, LONGEST)?;
+    let passage = Prompt::read(cx, "", args.passage, MAX_PASSAGE)?;
     let path = streams.slow_tap(streams.rounds.saturating_sub(1));
     let mut tap = Tap::on(&[&path]);
     model.logits(&passage.tensor(cx.device)?, &mut tap)?;

@@ -99,7 +99,7 @@ impl Factors {
         Ok(Self { a, b, width, first, same: from == to, shape: self.shape.clone() })
     }
 
-    /// The same places with random factors: of one length throughout, or each as long as it was.
+    /// Random factors in the same positions: all of one norm, or each with its own norm if `keep_norms`.
     pub fn random(&self, keep_norms: bool, seed: u64) -> Self {
         let draw = |given: &[f32], seed: u64| match keep_norms {
             true => null_models::norm_matched(given, self.width, seed),
@@ -141,7 +141,7 @@ impl Factors {
     }
 
     /// The neuron with the longest row of E.
-    pub fn loudest(&self) -> usize {
+    pub fn strongest_writer(&self) -> usize {
         let square = |row: &[f32]| row.iter().map(|v| v * v).sum::<f32>();
         let rows = self.a.chunks_exact(self.width).map(square).enumerate();
         rows.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(i, _)| i)

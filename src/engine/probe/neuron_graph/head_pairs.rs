@@ -59,7 +59,7 @@ fn pair(whole: &Factors, args: &HeadPairsArgs, heads: [usize; 2], seed: u64) -> 
     })
 }
 
-/// The shares of entries further than so many standard deviations above and below 0. The limit is that of a bin, at
+/// The shares of entries further than this many standard deviations above and below 0. The limit is that of a bin, at
 /// most one part in 128 further out.
 fn tails(entries: &Spread, deviations: f64) -> [f64; 2] {
     let limit = (deviations * entries.moments().sd) as f32;

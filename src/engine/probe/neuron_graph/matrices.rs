@@ -1,5 +1,5 @@
-//! The same questions of any two matrices, whatever model they are of: G = A B^T, where row i of A is what neuron i writes
-//! and row j of B what neuron j reads.
+//! The neuron graph of any two matrices of any model: G = A B^T, where row i of A is the vector that neuron i writes
+//! and row j of B the vector that neuron j reads.
 
 use candle_core::bail;
 
@@ -40,7 +40,7 @@ impl MatrixPair {
             ref dims => bail!("`{name}` has the shape {dims:?}, and a matrix has two sides"),
         };
         let (a, b) = (sides(from)?, sides(to)?);
-        // by rows of so many values, or by columns
+        // either matrix may hold its vectors as rows or as columns
         let ways = [(false, false), (false, true), (true, false), (true, true)];
         let length = |sides: [usize; 2], by_columns: bool| if by_columns { sides[0] } else { sides[1] };
         let fitting = ways.into_iter().filter(|(x, y)| length(a, *x) == length(b, *y));

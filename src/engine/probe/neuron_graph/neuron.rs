@@ -24,7 +24,7 @@ impl Probe for GraphNeuron {
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery { heads: None, ..GraphQuery::from(&args.graph) };
         let factors = Factors::new(model, &question, cx)?;
-        let i = args.neuron.unwrap_or_else(|| factors.loudest());
+        let i = args.neuron.unwrap_or_else(|| factors.strongest_writer());
         if i >= factors.neurons() {
             bail!("there is no neuron {i}; the model has {}", factors.neurons());
         }

@@ -41,7 +41,7 @@ pub(super) fn answers(
     Ok(vec![Answer::new(measured, about, vec![])])
 }
 
-/// A graph at every size: the first so many of its edges by falling strength.
+/// A graph at every number of edges: the strongest ones, by falling strength.
 struct RankedEdges(Vec<(u32, u32, f32)>);
 
 impl RankedEdges {
@@ -65,7 +65,7 @@ fn measured(
 ) -> Result<measurements::GraphModularity> {
     let model = RankedEdges::new(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
-    // nothing that large: the little there is
+    // a graph smaller than the least size is measured whole
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
     let thin = RankedEdges::new(&factors.random(false, seed ^ 1), question, most)?;
     let matched = RankedEdges::new(&factors.random(true, seed ^ 2), question, most)?;

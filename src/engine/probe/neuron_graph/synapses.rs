@@ -1,5 +1,5 @@
 //! The synapses after a text, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s) (the paper's equation (16)), as
-//! two thin factors: a row a neuron, a column a token.
+//! two thin factors: one row per neuron, one column per token.
 
 use super::GraphQuery;
 use crate::{
@@ -46,7 +46,7 @@ impl SynapseFactors {
     }
 }
 
-/// The rows of x after so many tokens as each column lies back. The two neurons of a pair turn together.
+/// The rows of x after this many tokens as each column lies back. The two neurons of a pair turn together.
 fn turned(x: &[f32], tokens: usize, rotation: impl Fn(usize) -> Rotation) -> Vec<f32> {
     let rows: Vec<&[f32]> = x.chunks_exact(tokens).collect();
     let turn = |(j, own): (usize, &&[f32])| -> Vec<f32> {

@@ -110,11 +110,11 @@ impl Phases {
     }
 }
 
-/// Mean nats of each stream where they count.
+/// Mean nats per token of each stream, over the parts that count.
 struct Costs {
-    /// In the last quarter of the foreign text.
+    /// Over the last quarter of the foreign text.
     foreign: Vec<f64>,
-    /// In the own text after it.
+    /// Over the model's own text that follows.
     own: Vec<f64>,
 }
 
@@ -163,7 +163,7 @@ impl Learner<'_> {
         Ok(Costs::new(&foreign, &own))
     }
 
-    /// By a copy of the model, window by window; every window of the foreign text is read and then learned from at this rate.
+    /// The costs of a copy of the model that reads each window of the foreign text and then learns from it at `rate`.
     fn fine_tuned(&self, rate: Option<f64>, progress: Progress<'_>) -> Result<Costs> {
         let mut copy = copy_of(self.model, 0, self.cx)?;
         let Phases { foreign, after, .. } = self.phases.clone();

@@ -1,4 +1,4 @@
-//! Measures the effect of continued reading on a model whose weights stay as they are, or that goes on learning while
+//! Measures the effect of continued reading on a model whose weights stay as they are, or that continues learning while
 //! it reads: texts that are streamed side by side, the run's own and foreign ones.
 
 mod adaptation;

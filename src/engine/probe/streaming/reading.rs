@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Tokens of each stream that are read at once.
-const AT_ONCE: usize = 100;
+const CHUNK_TOKENS: usize = 100;
 
 /// The loss of every token of all streams of one text, `(rows, len)`.
 pub(super) struct TokenCosts {
@@ -28,7 +28,7 @@ pub(super) struct TokenCosts {
 }
 
 impl TokenCosts {
-    /// Costs of so many streams that are still to be read.
+    /// Costs of this many streams that are still to be read.
     pub fn unread(rows: usize, len: usize) -> Self {
         Self { len, nats: vec![0.0; rows * len], uncertainty: vec![] }
     }
@@ -75,10 +75,10 @@ impl StreamReader<'_> {
     ) -> Result<TokenCosts> {
         let (rows, len) = (self.texts.rows, span.len());
         let mut costs = TokenCosts::unread(rows, len);
-        for begin in span.clone().step_by(AT_ONCE) {
+        for begin in span.clone().step_by(CHUNK_TOKENS) {
             let at = begin - span.start;
             progress.at(at, len)?;
-            let end = (begin + AT_ONCE).min(span.end);
+            let end = (begin + CHUNK_TOKENS).min(span.end);
             let [inputs, targets] = self.part(text, begin..end);
             let tokens = Tensor::from_vec(inputs, (rows, end - begin), self.device)?;
             costs.put(at, &nats(&stream.read(&tokens)?, &targets)?);

@@ -39,7 +39,7 @@ struct LayerReading {
     size: ActivitySize,
 }
 
-/// Means over tokens of the shares of x and of y above zero and their root mean squares, one entry a layer. `ids`: windows
+/// Means over tokens of the shares of x and of y above zero and their root mean squares, one entry per layer. `ids`: windows
 /// of `len` tokens.
 fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<LayerReading>> {
     let shape = model.shape();

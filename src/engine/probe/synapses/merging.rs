@@ -47,7 +47,7 @@ impl Probe for Merging {
     }
 }
 
-/// The loss of each text, nats a token. `texts`: names and windows.
+/// The loss of each text, nats per token. `texts`: names and windows.
 fn losses(model: &dyn Trainable, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
     Ok(losses.collect::<Result<Vec<_>>>()?.into())
@@ -73,7 +73,7 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
     Ok(all)
 }
 
-/// Mean nats a token.
+/// Mean nats per token.
 fn loss(model: &dyn Trainable, w: &Windows, device: &Device) -> Result<f64> {
     host::scalar(&model.evaluate(&Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, device)?)?)
 }

@@ -35,6 +35,6 @@ fn synapses_of(model: &dyn Trainable) -> Result<&dyn SynapseModel> {
 
 /// A model of the same sizes with random weights, the baseline of every number here.
 fn random(model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
-    // Not the run's own seed, which would give the weights that the model began with.
+    // The run's own seed would give the weights that the model began with.
     model.spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }

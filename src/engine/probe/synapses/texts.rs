@@ -49,7 +49,7 @@ impl Probe for Texts {
     }
 }
 
-/// Mean nats a token.
+/// Mean nats per token.
 fn loss(model: &dyn SynapseModel, w: &Windows, device: &Device) -> Result<f64> {
     let mut sum = 0.0;
     for from in (0..w.rows).step_by(ROWS) {

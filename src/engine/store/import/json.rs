@@ -1,5 +1,5 @@
-//! What other tools write as JSON: numbers one after another, without holding the values around them, and settings within
-//! a bound. A parsed value takes up to 80 times its text.
+//! JSON written by other tools: numbers are read one after another without storing the values around them, settings
+//! within a bound, since a parsed value takes up to 80 times the memory of its text.
 
 use std::{borrow::Cow, fmt};
 
@@ -62,7 +62,7 @@ pub(super) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
 /// Those of `each`.
 pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Result<(), E>) -> Result<bool, E> {
     let json = &*without_lone_surrogates(json);
-    // a text that is cut within a number has another one at its end
+    // a text cut inside a number would end with another number, so invalid JSON is refused
     if !json.trim_start().starts_with('{') || serde_json::from_str::<IgnoredAny>(json).is_err() {
         return Ok(false);
     }

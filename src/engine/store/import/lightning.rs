@@ -33,7 +33,7 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
         return Err(ReadError::Other("its first line is longer than 1 MiB".to_owned()));
     }
     file.seek(SeekFrom::Start(0))?;
-    // the inner limit begins anew with every row
+    // the inner limit begins again with every row
     let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE).take(MAX_ROW));
     let columns = table.byte_headers().map_err(io::Error::from)?;
     if columns.len() > MAX_COLUMNS {
@@ -84,7 +84,7 @@ impl Rows {
     fn read(&mut self, row: &mut csv::ByteRecord) -> io::Result<bool> {
         self.table.get_mut().set_limit(MAX_ROW);
         let is_read = self.table.read_byte_record(row)?;
-        // a table that ends has bytes of its last row left
+        // a complete row leaves some of the limit unread
         self.has_long_row |= self.table.get_ref().limit() == 0;
         Ok(is_read && !self.has_long_row)
     }
@@ -119,7 +119,7 @@ pub(super) fn settings(text: &str, run: usize, logged: &mut Logged) {
             continue;
         }
         if let Some(item) = body.strip_prefix("- ").filter(|item| !item.contains(": ") && !item.starts_with("- ")) {
-            // an item stands below its key, indented or not
+            // a list item belongs to the key above it, indented or not
             let depth = parents.iter().take_while(|(at, _)| *at <= indent).count();
             match path(&parents[..depth]) {
                 key if key.is_empty() || key.len() > MAX_NAME => unread += 1,

@@ -29,7 +29,7 @@ const MAX_SETTING_BYTES: usize = 512 << 10;
 pub(super) const MAX_TEXT: usize = 256 << 10;
 const MAX_TEXTS: usize = 16 << 20;
 /// Settings that lie deeper in one another are taken as their text.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// One number of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -259,14 +259,14 @@ impl Logged {
             return self.lose(Lost::Settings);
         }
         if let Json::Object(fields) = value
-            && depth < DEEPEST
+            && depth < MAX_DEPTH
         {
             for (name, value) in fields {
                 self.setting_at(run, &format!("{key}.{name}"), value, depth + 1);
             }
             return;
         }
-        // as orrery-log writes them: a key without a group is in `config`
+        // a key without a group is in `config`, as orrery-log writes it
         let key = if key.contains('.') { key.to_owned() } else { format!("config.{key}") };
         let Some(LoggedRun { id, settings, .. }) = self.runs.get_mut(run) else { return };
         let value = setting(value);
@@ -295,7 +295,7 @@ impl Logged {
         });
         self.texts.sort_by_key(|text| text.step);
         for (what, n) in std::mem::take(&mut self.lost) {
-            // texts and media are no numbers, as they should be
+            // texts and media are not numbers, as they should be
             let level = if what == Lost::NoNumber { Level::Info } else { Level::Warning };
             self.notices.push((level, what.sentence(n)));
         }

@@ -44,7 +44,7 @@ const MAX_FILES: usize = 1000;
 /// Entries of a folder and those below it that are looked at.
 const MAX_ENTRIES: usize = 20_000;
 /// Folders below the one that was named that are looked into.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Bytes of `hparams.yaml`.
 const MAX_SETTINGS: u64 = 256 << 10;
 /// Bytes of a record, or of a row of a database: one of numbers has some kilobytes.
@@ -112,7 +112,7 @@ impl Tool {
         }
     }
 
-    /// By the name of a file alone.
+    /// The tool that a file's name alone points to.
     fn named(name: &str) -> Option<Self> {
         match name {
             _ if name.contains(".tfevents.") => Some(Self::TensorBoard),
@@ -132,8 +132,8 @@ impl Tool {
             && match self {
                 // a name is enough: a file that was just begun is empty
                 Self::TensorBoard => true,
-                Self::Wandb => head.starts_with(&wandb::HEAD),
-                Self::Trackio => head.starts_with(sqlite::HEAD),
+                Self::Wandb => head.starts_with(&wandb::MAGIC),
+                Self::Trackio => head.starts_with(sqlite::MAGIC),
                 Self::Lightning => {
                     let line = head.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii_end();
                     let has = |name: &[u8]| line.split(|b| *b == b',').any(|column| column == name);
@@ -162,7 +162,7 @@ enum ReadError {
     Other(String),
 }
 
-/// Words for a record of so many bytes that is passed over.
+/// Words for a record of this many bytes that is passed over.
 fn too_long(what: &str, bytes: u64) -> String {
     let most = size(max_record());
     format!("{what} has {}, and at most {most} are held in memory here", size(bytes))
@@ -343,7 +343,7 @@ impl Search<'_> {
         };
         for entry in entries {
             self.entries += 1;
-            // a folder of that size without any is something else
+            // a folder with that many entries and no log is something else
             if self.entries > MAX_ENTRIES && self.found.is_empty() {
                 return Ok(());
             }
@@ -364,7 +364,7 @@ impl Search<'_> {
                         self.found.push((tool, path));
                     }
                 }
-                Ok(kind) if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !is_run(&entry.path()) => {
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH && !name.starts_with('.') && !is_run(&entry.path()) => {
                     self.look_into(&path, depth + 1)?;
                 }
                 _ => {}

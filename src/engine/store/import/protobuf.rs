@@ -34,7 +34,7 @@ impl<'a> Value<'a> {
 
 /// The texts of a field that is repeated, as one.
 pub(super) struct JoinedTexts {
-    /// What stands between two.
+    /// The separator between two texts.
     pub between: char,
     /// No text is added to more bytes than these.
     pub most: usize,

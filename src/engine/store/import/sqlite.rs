@@ -16,9 +16,9 @@ use std::{
 use super::{DamagedParts, ReadError, max_record, too_long};
 
 /// The first bytes of a database.
-pub(super) const HEAD: &[u8; 16] = b"SQLite format 3\0";
+pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Trees are no deeper.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ impl Database {
     pub fn open(mut file: File, wal: Option<File>) -> Result<Self, ReadError> {
         let mut head = [0; 100];
         read_at(&mut file, 0, &mut head).map_err(|_| damaged("it is no SQLite database"))?;
-        if !head.starts_with(HEAD) {
+        if !head.starts_with(MAGIC) {
             return Err(damaged("it is no SQLite database"));
         }
         let page_size = match u16::from_be_bytes([head[16], head[17]]) {
@@ -144,7 +144,7 @@ impl Database {
         // pages to read, the next one last, each with its depth
         let mut open = vec![(table.root, 0)];
         while let Some((number, depth)) = open.pop() {
-            if !seen.insert(number) || depth > DEEPEST {
+            if !seen.insert(number) || depth > MAX_DEPTH {
                 return Err(damaged("its pages lead to one another"));
             }
             let page = self.page(number)?;

@@ -142,7 +142,7 @@ fn take(
 /// A tensor as far as it may be one number or texts.
 #[derive(Default)]
 struct Tensor {
-    /// It has no axes.
+    /// The tensor has no axes.
     is_scalar: bool,
     number: Option<f64>,
     /// Its texts, a line each.
@@ -174,15 +174,15 @@ impl Tensor {
         }
         (tensor.is_scalar, tensor.text) = (axes == 0, texts.joined);
         tensor.number = match content {
-            Some(bytes) => of_content(kind, bytes),
-            None => first.and_then(|value| of_values(kind, first_field, value)),
+            Some(bytes) => from_content(kind, bytes),
+            None => first.and_then(|value| from_values(kind, first_field, value)),
         };
         Ok(tensor)
     }
 }
 
 /// The only number of a tensor whose bytes are those of its memory.
-fn of_content(kind: u64, bytes: &[u8]) -> Option<f64> {
+fn from_content(kind: u64, bytes: &[u8]) -> Option<f64> {
     Some(match (kind, bytes) {
         (1, b) => f32::from_le_bytes(b.try_into().ok()?).into(),
         (2, b) => f64::from_le_bytes(b.try_into().ok()?),
@@ -202,7 +202,7 @@ fn of_content(kind: u64, bytes: &[u8]) -> Option<f64> {
 }
 
 /// The first number of a tensor's list of values: packed, or one field a value.
-fn of_values(kind: u64, field: u64, value: Value<'_>) -> Option<f64> {
+fn from_values(kind: u64, field: u64, value: Value<'_>) -> Option<f64> {
     let whole = |value: Value<'_>| match value {
         Value::Varint(n) => Some(n),
         Value::Bytes(mut packed) => varint(&mut packed),

@@ -52,7 +52,7 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
             if let Some(run) = runs.find(&entry)
                 && let Some(Json::Object(values)) = logged.parse_settings(&entry.json)
             {
-                // what Trackio itself adds begins with `_`
+                // keys that Trackio itself adds begin with `_`
                 for (key, value) in values.iter().filter(|(key, _)| !key.starts_with('_')) {
                     logged.setting(run, key, value);
                 }

@@ -22,7 +22,7 @@ use super::{
 use crate::{store::reader::MAX_CHANNELS, telemetry::RunState};
 
 /// The first bytes of a log: a magic word and version 0.
-pub(super) const HEAD: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
+pub(super) const MAGIC: [u8; 7] = [b':', b'W', b'&', b'B', 0xe1, 0xbe, 0];
 const BLOCK: usize = 32 << 10;
 /// Checksum, length and kind of a part of a record.
 const PART_HEAD: usize = 7;
@@ -40,10 +40,10 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         damaged: DamagedParts::default(),
         is_cut: false,
     };
-    if !records.next_block()? || !records.block.starts_with(&HEAD) {
+    if !records.next_block()? || !records.block.starts_with(&MAGIC) {
         return Err(ReadError::Other("it does not begin as a log of W&B of version 0 does".to_owned()));
     }
-    records.at = HEAD.len();
+    records.at = MAGIC.len();
     let mut data = vec![];
     while records.next(&mut data)? {
         match record(&data, run, logged) {
@@ -62,7 +62,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
 struct Records {
     file: BufReader<File>,
     block: Vec<u8>,
-    /// Where the next part of a record begins in the block.
+    /// The offset in the block of the next part of a record.
     at: usize,
     /// Bytes of a record that are held in memory.
     most: u64,
@@ -81,7 +81,7 @@ impl Records {
     /// Reads the next whole record; false if there is none.
     fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, ReadError> {
         data.clear();
-        // a record that began, and its length; of one that is passed over, why
+        // whether a record has begun, its length, and why it is skipped, if it is
         let (mut has_begun, mut length, mut fault) = (false, 0, None);
         loop {
             if self.block.len().saturating_sub(self.at) < PART_HEAD {
@@ -94,7 +94,7 @@ impl Records {
                 continue;
             }
             let Some((kind, part)) = self.part() else {
-                // the rest of the block cannot be told apart; the next one begins with a part again
+                // the rest of the block cannot be parsed; the next block begins with a part again
                 match self.is_cut {
                     true => return Ok(false),
                     false => self.damaged.add("a part of a record does not have its checksum"),

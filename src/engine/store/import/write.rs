@@ -61,9 +61,9 @@ struct ImportRecord {
     lengths: Vec<(String, u64)>,
 }
 
-/// What a folder says of an earlier import into it.
+/// The record of an earlier import in a folder.
 enum EarlierImport {
-    /// Nothing was imported into it.
+    /// Nothing was imported into the folder.
     Missing,
     /// Something was, but its record cannot be read, for this reason, as after a loss of power.
     Unreadable(String),
@@ -263,7 +263,7 @@ impl Written<'_> {
         let notice = |level, text: &str| Event::Notice { level, text: text.to_owned() };
         let mut events = vec![notice(Level::Info, words)];
         events.extend(self.logged.notices.iter().map(|(level, text)| notice(*level, text)));
-        // a log without an end is as far as it was read
+        // a log without an end leaves the run stopped at the last step read
         let failed = self.logged.runs.iter().find_map(|run| run.end.clone().filter(|end| *end != RunState::Finished));
         let is_finished = self.logged.runs.iter().all(|run| run.end == Some(RunState::Finished));
         let end = if is_finished { RunState::Finished } else { failed.unwrap_or(RunState::Stopped) };

@@ -56,7 +56,7 @@ impl Lines {
     }
 
     /// The lines of a file that is whole.
-    pub fn of_file(file: File) -> Self {
+    pub fn from_file(file: File) -> Self {
         Self::new(Some(Box::new(BufReader::with_capacity(1 << 16, file))), false)
     }
 
@@ -121,7 +121,7 @@ impl Lines {
         let mut most = LONGEST_LINE;
         self.fill(most)?;
         if self.line.len() as u64 >= most && !self.is_ended() {
-            // How much memory is free is asked for long lines alone.
+            // Free memory is queried only for long lines.
             most = longest(log);
             self.fill(most)?;
         }
@@ -150,7 +150,7 @@ impl Lines {
         let read = source.by_ref().take(most.saturating_sub(before)).read_until(b'\n', &mut self.line);
         self.offset += self.line.len() as u64 - before;
         if read.is_err() {
-            // what came of the line is kept for the next try
+            // the bytes read so far are kept for the next try
             self.is_part = !self.line.is_empty();
         }
         read.map(|_| ())

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Look, MAX_CHANNELS, SAMPLE_GROWTH, StoreError, TOLD, UNKNOWN_GROWTH,
+    Look, MAX_CHANNELS, MAX_REPORTED_LINES, SAMPLE_GROWTH, StoreError, UNKNOWN_GROWTH,
     lines::{Line, Lines, longest},
     warning,
 };
@@ -92,13 +92,13 @@ fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
     record::event_in(line).map_err(|e| e.to_string())
 }
 
-/// One log, with its next event at hand.
+/// A log with its next event read ahead.
 pub(super) struct LogFile {
     pub folder: PathBuf,
     name: &'static str,
     lines: Lines,
     bad: u64,
-    /// The number of bad lines that was told last.
+    /// The number of bad lines in the last report.
     bad_told: u64,
     parse: fn(&[u8], &mut NameTable) -> Parsed,
     pub head: Option<(u64, Event)>,
@@ -112,7 +112,7 @@ pub(super) struct LogFile {
 #[derive(Clone, Copy)]
 pub(super) struct LogKind {
     pub name: &'static str,
-    /// What a run is shown without where the log is missing.
+    /// The content that a run lacks if the log is missing, in words.
     pub holds: &'static str,
     pub parse: fn(&[u8], &mut NameTable) -> Parsed,
 }
@@ -128,7 +128,7 @@ impl LogFile {
     pub fn open(folder: &Path, kind: LogKind, may_lack: bool) -> Self {
         let mut log = Self::new(folder, kind, Lines::new(None, false));
         match open_inside(folder, kind.name) {
-            Ok(file) => log.lines = Lines::of_file(file),
+            Ok(file) => log.lines = Lines::from_file(file),
             Err(e) if e.is_missing() && may_lack => {}
             Err(e) => {
                 let (name, holds) = (kind.name, kind.holds);
@@ -152,7 +152,7 @@ impl LogFile {
         Self::new(Path::new(""), kind, Lines::new(Some(Box::new(Cursor::new(bytes))), false))
     }
 
-    /// A log that is not read.
+    /// A log of which nothing will be read.
     pub fn unread(folder: &Path, kind: LogKind) -> Self {
         Self::new(folder, kind, Lines::new(None, false))
     }
@@ -175,7 +175,7 @@ impl LogFile {
     /// Looks at a log that grows, so that what was appended is read next.
     ///
     /// # Errors
-    /// If there is something that is no file, or the system refuses.
+    /// If there is something that is not a file, or the system refuses.
     pub fn look(&mut self) -> Result<Look, StoreError> {
         if !self.lines.is_followed() {
             return Ok(Look::Same);
@@ -196,7 +196,7 @@ impl LogFile {
             match self.lines.next(self.name) {
                 Ok(Line::End) => {
                     self.lines.close();
-                    if self.bad > self.bad_told.max(TOLD) {
+                    if self.bad > self.bad_told.max(MAX_REPORTED_LINES) {
                         self.bad_told = self.bad;
                         self.lose(format!("{}: {} lines could not be read", self.name, self.bad), notices);
                     }
@@ -235,7 +235,7 @@ impl LogFile {
 
     fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
         self.bad += 1;
-        if self.bad <= TOLD {
+        if self.bad <= MAX_REPORTED_LINES {
             self.lose(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);
         }
     }

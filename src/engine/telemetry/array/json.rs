@@ -19,7 +19,7 @@ use serde::{
 use super::{Array, Precision, ShapeError};
 use crate::telemetry::number::Number;
 
-/// Arrays of at most so many values are written as lists.
+/// Arrays of at most this many values are written as lists.
 const LONGEST_LIST: usize = 64;
 /// Lists nest at most this deep.
 const MAX_DIMS: usize = 8;

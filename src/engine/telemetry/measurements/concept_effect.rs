@@ -46,7 +46,7 @@ measurement! {
 }
 
 impl ConceptSide {
-    /// Mean of what the change adds, nats a token.
+    /// Mean of what the change adds, nats per token.
     pub fn mean_change(&self) -> f64 {
         self.change.iter().sum::<f64>() / self.change.len().max(1) as f64
     }

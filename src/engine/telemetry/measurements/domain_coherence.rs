@@ -18,7 +18,7 @@ measurement! {
 }
 
 impl DomainCoherence {
-    /// The loss that the best mixture saves beside one distribution, nats a token: about 0 for a coherent text.
+    /// The loss that the best mixture saves beside one distribution, nats per token: about 0 for a coherent text.
     pub fn gain(&self) -> f64 {
         Self::saved(&self.loss)
     }

@@ -49,15 +49,15 @@ measurement! {
 }
 
 /// Names that are written out.
-const NAMED: usize = 6;
+const MAX_NAMED: usize = 6;
 
 impl InterventionEffect {
     /// The changed neurons or synapses, the first few by name.
     pub fn names(&self) -> String {
         let all = if self.synapses.is_empty() { &self.neurons } else { &self.synapses };
-        match all.len().saturating_sub(NAMED) {
+        match all.len().saturating_sub(MAX_NAMED) {
             0 => all.join(", "),
-            more => format!("{} and {more} more", all[..NAMED].join(", ")),
+            more => format!("{} and {more} more", all[..MAX_NAMED].join(", ")),
         }
     }
 

@@ -71,7 +71,7 @@ measurement! {
 }
 
 impl RoleCounts {
-    /// Creates counts of 0 for so many roles.
+    /// Creates counts of 0 for this many roles.
     pub fn new(roles: usize) -> Self {
         Self { right: vec![0; roles], of: vec![0; roles] }
     }
@@ -106,7 +106,7 @@ impl RoleAccuracy {
         [of.within.share(|_| true), of.transfer.share(|_| true), of.within.share(|r| self.deep[r])]
     }
 
-    /// With every representation's shares computed from its counts.
+    /// Computes every representation's shares from its counts.
     pub fn with_shares(mut self) -> Self {
         let shares: Vec<_> = self.representations.iter().map(|r| self.shares(r).to_vec()).collect();
         self.representations.iter_mut().zip(shares).for_each(|(of, shares)| of.shares = shares.into());

@@ -1,4 +1,4 @@
-//! Which passages and tokens of a text drive a neuron or a synapse most.
+//! The passages and tokens of a text that drive a neuron or a synapse most.
 
 use crate::telemetry::measurements::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A serde serializer whose output is cells. It says of itself that people do not read it, so that an
-//! [`Array`](super::Array) comes as the lists that it is, and it needs not know one by its fields.
+//! A serde serializer whose output is cells. It is not `human_readable`, so that an [`Array`](super::Array) is
+//! serialized as plain lists and needs no special case.
 
 use serde::{
     Serialize, Serializer,
@@ -14,7 +14,7 @@ use super::Cell;
 
 type Result<T = ()> = std::result::Result<T, Error>;
 
-/// Appends the cells of one value, which stands in a field and at a place.
+/// Appends the cells of one value; `field` and `index` locate it in the measurement.
 pub struct Cells<'a> {
     field: String,
     index: Vec<usize>,

@@ -172,7 +172,7 @@ impl Op {
         }
     }
 
-    /// One task. `saved` has as many values as [`Op::parts`] says; `out` are the task's columns of the result.
+    /// Runs one task. `saved` has as many values as [`Op::parts`] says; `out` are the task's columns of the result.
     fn forward(&self, i: usize, inputs: Inputs, saved: &mut [f32], mut out: Panel) {
         let (d, g) = (self.spec.head_dim, self.group());
         let (heads, [of_q, of_k, of_most, of_inv, _]) = (self.heads(i), self.parts());
@@ -237,7 +237,7 @@ impl Op {
         let again = if self.saves_weights() { 0 } else { size };
         let [keys, v] = self.keys_and_values(heads, inputs.qkv, k);
         let (k, v) = (Packed::new(keys), Packed::new(v.t())); // (T, d) and (d, T)
-        // for recomputing the weights, where they were not saved
+        // needed to recompute the weights if they were not saved
         let across = (!self.saves_weights()).then(|| Packed::new(keys.t())); // (d, T)
         // gradients of rotated queries and keys need buffers of their own before they are rotated back
         let direct = self.reads_in_place();

@@ -182,7 +182,7 @@ impl WithSimd for Softmax<'_> {
             // masked scores of -inf add less to the sum than the rounding of its largest term, 1
             row[wide.start..seen.start].fill(f32::NEG_INFINITY);
             match row[seen.end..].get_mut(..S::F32_LANES) {
-                Some(after) => after.fill(f32::NEG_INFINITY), // one store
+                Some(after) => after.fill(f32::NEG_INFINITY), // a single vector store
                 None => row[seen.end..].fill(f32::NEG_INFINITY),
             }
             let part = &mut row[wide];
@@ -229,7 +229,7 @@ const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 pub(super) struct SoftmaxBackward<'a> {
     pub(super) scores: &'a mut [f32],
     pub(super) grads: &'a mut [f32],
-    /// For each row: maximum and reciprocal sum, same as in [`Softmax`], and the dot product of weights and their
+    /// The maximum and reciprocal sum of each row, as in [`Softmax`], and the dot product of weights and their
     /// gradients.
     pub(super) max: &'a [f32],
     pub(super) inv: &'a [f32],

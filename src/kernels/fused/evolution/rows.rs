@@ -36,7 +36,7 @@ impl Kernel {
         self.spec.heads * self.spec.head_dim
     }
 
-    /// Values that so many positions keep for backward.
+    /// Values that this many positions keep for backward.
     pub fn saved_len(&self, positions: usize) -> usize {
         2 * positions * self.wide()
     }

@@ -189,7 +189,7 @@ impl RowTiles<'_> {
         });
     }
 
-    /// For more threads than groups: first the backward of all tiles, then the gradients of the weights.
+    /// The schedule for more threads than groups: the backward of all tiles, then the gradients of the weights.
     fn backward_groups(&self, groups: Vec<(Sums, Vec<RowTile>)>) {
         type Found = (Vec<(SublayerIndex, WeightGradInputs<'static>)>, f32);
         let (mut sums, mut tiles, mut sizes) = (vec![], vec![], vec![]);

@@ -48,13 +48,13 @@ pub struct PackedWeights {
 }
 
 impl PackedWeights {
-    /// For forward: `(D, wide)` and `(inner, D)` of each sublayer, with their biases.
+    /// Weights for the forward pass: `(D, wide)` and `(inner, D)` of each sublayer, with their biases.
     pub fn forward<'a>(&'a self, sublayers: &[Sublayer<'a>; 2]) -> [[LinearWeight<'a>; 2]; 2] {
         let packed = self.forward.get_or_init(|| pack_all(sublayers, View::t));
         [0, 1].map(|i| [0, 1].map(|j| LinearWeight::from_packed(&packed[2 * i + j], sublayers[i].biases[j])))
     }
 
-    /// For backward: `(wide, D)` and `(D, inner)` of each sublayer.
+    /// Weights for the backward pass: `(wide, D)` and `(D, inner)` of each sublayer.
     pub fn backward<'a>(&'a self, sublayers: &[Sublayer<'a>; 2]) -> [[LinearWeight<'a>; 2]; 2] {
         let packed = self.backward.get_or_init(|| pack_all(sublayers, |view| view));
         [0, 1].map(|i| [0, 1].map(|j| LinearWeight::from_packed(&packed[2 * i + j], None)))
@@ -135,7 +135,7 @@ impl<'a> Sublayer<'a> {
         self.sizes.iter().sum()
     }
 
-    /// Number of values that so many rows save for backward: for attention the output of the input projection, evolved if
+    /// Number of values that this many rows save for backward: for attention the output of the input projection, evolved if
     /// it does, the result, what the evolution saves, and what attention itself saves; for an MLP the output of the
     /// input projection.
     pub fn saved_len(&self, rows: usize) -> usize {

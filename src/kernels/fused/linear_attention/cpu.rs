@@ -42,7 +42,7 @@ pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttent
 
 type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
 
-/// Tables by length, neurons a head and the address of the table of frequencies, which is stored too so that no other
+/// Tables by length, neurons per head and the address of the table of frequencies, which is stored too so that no other
 /// can lie there.
 type TableCache = HashMap<(usize, usize, usize), (RopeTable, Option<Arc<[f32]>>)>;
 
@@ -96,7 +96,7 @@ impl Op {
         }
     }
 
-    /// One task: `room` has the length of a [`Saved`]; `read` gets what the neurons write, `(T, O)`.
+    /// Runs one task: `room` has the length of a [`Saved`]; `read` receives the neurons' output, `(T, O)`.
     fn forward(&self, i: usize, v: &[f32], weights: &[Weights], room: &mut [f32], read: &mut [f32]) {
         let Sizes { t, d, h, n, .. } = self.sizes;
         let (v, weights) = (View::new(&v[i / h * t * d..], t, d), &weights[i % h]);
@@ -142,7 +142,7 @@ impl Op {
         let y = build_vec(t * n, |y| apply_all::<_, _, _, 1>([u, x], [y], Mul));
         gemm(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
         let mut du = y; // reuses the buffer
-        let mut dx = build_vec(t * n, |dx| weights.dec.matmul(dx, grad, 1.0)); // of y first, (T, N)
+        let mut dx = build_vec(t * n, |dx| weights.dec.matmul(dx, grad, 1.0)); // gradient of y at first, (T, N)
         gate_backward([u, x], [&mut du, &mut dx]);
         gemm(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
         let mut da = build_vec(t * d, |da| weights.ev.matmul(da, View::new(&du, t, n), 1.0)); // (T, D)

@@ -15,7 +15,7 @@ use crate::{
 /// Neurons of a block: the depth of a packed panel, so that sums are cut as they are elsewhere.
 const NEURONS: usize = 128;
 /// Tokens from which packing weights in every task costs little beside their products.
-const LONG: usize = 512;
+const MIN_PACKED_TOKENS: usize = 512;
 
 /// Arguments of the operation as slices.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub(super) struct Inputs<'a> {
 impl Sizes {
     /// Returns true if this form is the faster one: elsewhere weights are packed once for many batch rows.
     pub(super) fn reads_in_blocks(self) -> bool {
-        self.b == 1 || self.t >= LONG
+        self.b == 1 || self.t >= MIN_PACKED_TOKENS
     }
 
     /// Blocks of neurons: the first and how many.

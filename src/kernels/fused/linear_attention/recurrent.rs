@@ -157,7 +157,7 @@ impl WithSimd for AttendBlock<'_> {
         let d = v.len();
         for (x, row) in x.iter_mut().zip(weights.chunks_exact(d)) {
             let sum = vector::dot(simd, v, row);
-            // as elsewhere, what is no number stays none, so that the loss shows it
+            // NaN stays NaN, as elsewhere, so that the loss shows it
             *x = if sum <= 0.0 { 0.0 } else { sum };
         }
         for j in 0..x.len() {

@@ -148,7 +148,7 @@ impl FusedOp<3> for Mlp {
                 kernel.forward(x, &maps, None, wide, y)
             });
         });
-        let _ = self.saved_for_backward.set(saved); // an operation runs forward once
+        let _ = self.saved_for_backward.set(saved); // an operation's forward runs only once
         Ok((y, shape))
     }
 

@@ -20,7 +20,7 @@ pub struct PaperFile {
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     pub id: String,
-    /// One of the twenty of most interest.
+    /// The claim is one of the twenty of most interest.
     #[serde(default, skip_serializing_if = "is_false")]
     pub starred: bool,
     /// The claim in few words of ours.
@@ -55,7 +55,7 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldBy {
-    /// From the repository's root.
+    /// The path from the repository's root.
     pub file: String,
     pub test: String,
 }

@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeedSteps {
     pub seed: u64,
-    /// One run, or one at each value of the setting that varies.
+    /// A single run, or a run at each value of the setting that varies.
     pub runs: Vec<RunSteps>,
 }
 
@@ -203,7 +203,7 @@ impl Rule {
     }
 }
 
-/// At most [`MAX_STEPS`] of the steps, evenly, with the first, the last and that of a rule.
+/// Keeps at most [`MAX_STEPS`] evenly spaced steps, with the first, the last and that of a rule.
 fn thinned(mut whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
     let Some(last) = whole.len().checked_sub(1).filter(|_| whole.len() > MAX_STEPS) else { return whole };
     let asked = at.and_then(|at| whole.iter().position(|point| point.step == at));

@@ -31,7 +31,7 @@ pub struct PaperEntry {
 pub struct ClaimEntry {
     pub claim: Claim,
     pub standing: Standing,
-    /// By what the stored result was made.
+    /// The version and machine that made the stored result.
     pub made: Option<Made>,
     /// Places where the stored result parts from its rule or its numbers, a sentence each.
     pub problems: Vec<String>,
@@ -53,7 +53,7 @@ pub enum ClaimState {
     Stands,
     DoesNotStand,
     CannotBeTold,
-    /// It has a result of another rule than the present one, which is no verdict.
+    /// The stored result belongs to an older rule, so it is not a verdict.
     Outdated,
     NotRun,
     Needs,
@@ -64,7 +64,7 @@ impl ClaimState {
     pub const ALL: [Self; 7] =
         [Self::Stands, Self::DoesNotStand, Self::CannotBeTold, Self::Outdated, Self::NotRun, Self::Needs, Self::Open];
 
-    /// One phrase: "does not stand".
+    /// The standing in a phrase: "does not stand".
     pub fn label(self) -> &'static str {
         match self {
             Self::Stands => Verdict::Stands.label(),
@@ -141,7 +141,7 @@ impl Judgement {
 /// The effects of a claim along an axis, as charts have them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectCurve<'a> {
-    /// At least two.
+    /// The points of the curve, at least two.
     pub points: &'a [EffectPoint],
     /// The setting along which they run; `None` over steps.
     pub setting: Option<&'a str>,
@@ -384,7 +384,7 @@ impl FilteredRow for ClaimEntry {
     fn has(&self, key: &str, text: &str) -> bool {
         match (key, text) {
             ("is", "starred") => self.claim.starred,
-            // an id and a lab are meant whole: A1 is not A12
+            // ids and labs match as whole words: A1 is not A12
             ("id" | "lab" | "preset" | "paper", text) => {
                 self.text(key).is_some_and(|found| found.eq_ignore_ascii_case(text))
             }

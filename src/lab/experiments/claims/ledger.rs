@@ -31,7 +31,7 @@ pub struct Paper {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     pub papers: Vec<Paper>,
-    /// By the claim's id.
+    /// The stored results, keyed by the claim's id.
     pub results: BTreeMap<String, ClaimResult>,
 }
 
@@ -56,13 +56,13 @@ pub struct Judgement {
 /// The state of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
-    /// It cannot be decided here.
+    /// The claim cannot be decided here.
     Needs(String),
-    /// It has no rule yet.
+    /// The claim has no rule yet.
     Open(String),
-    /// A test of this repository holds it.
+    /// A test in this repository checks the claim.
     Held(HeldBy),
-    /// It has a rule, and no runs.
+    /// The claim has a rule but no runs.
     NotRun,
     Judged(Judgement),
 }
@@ -76,7 +76,7 @@ pub struct Row<'a> {
 }
 
 impl Standing {
-    /// One phrase: "stands", "needs a GPU", "not run".
+    /// The standing in a phrase: "stands", "needs a GPU", "not run".
     pub fn label(&self) -> String {
         match self {
             Self::Needs(what) => format!("needs {what}"),
@@ -88,7 +88,7 @@ impl Standing {
         }
     }
 
-    /// The same with the scale of a verdict: "stands, at our scale".
+    /// The standing with the scale of a verdict: "stands, at our scale".
     pub fn verdict_label(&self, tier: Tier) -> String {
         match self {
             Self::Judged(judged) if !judged.is_rule_changed => format!("{}, {}", judged.verdict.label(), tier.scale()),
@@ -106,7 +106,7 @@ impl Standing {
 }
 
 impl Ledger {
-    /// From the texts of files, each with its stem.
+    /// Parses the texts of files, each with its stem.
     ///
     /// # Errors
     /// If one is no such file, a rule cannot be followed, or two claims have one id.
@@ -171,7 +171,7 @@ impl Ledger {
         let ruled = paper.file.claims.iter().filter_map(|claim| {
             let rule = claim.rule.as_ref()?;
             let outcome = result(claim).and_then(|result| statistics::outcome(rule, &result.seeds));
-            // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
+            // a rule without runs counts with p = 1, so that the family of tests is fixed before the runs
             let p = outcome.as_ref().map_or(1.0, Outcome::p);
             Some(RuleOutcome { claim, rule, outcome, p })
         });
@@ -204,7 +204,7 @@ impl Ledger {
         self.problems_of(&self.rows()).into_iter().map(|Problem { claim, words }| format!("{claim}: {words}")).collect()
     }
 
-    /// The same of rows that are made already, by claim.
+    /// The problems of existing rows, by claim.
     pub(super) fn problems_of(&self, rows: &[Row]) -> Vec<Problem> {
         let mut found = vec![];
         for (id, stored) in &self.results {
@@ -278,7 +278,7 @@ fn judgement<'a>(rows: &'a [Row], claim: &str) -> Option<&'a Judgement> {
 }
 
 impl ClaimResult {
-    /// This with the verdict of a judgement; without one nothing can be told.
+    /// This with the verdict of a judgement; without one the claim is undecided.
     fn judged(&self, judged: Option<&Judgement>) -> Self {
         let outcome = judged.and_then(|judged| judged.outcome);
         Self {

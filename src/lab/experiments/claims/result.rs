@@ -44,7 +44,7 @@ pub struct StepValues {
 #[serde(deny_unknown_fields)]
 pub struct SeedNumbers {
     pub seed: u64,
-    /// One, or one at each value of the setting that varies.
+    /// A single point, or a point at each value of the setting that varies.
     pub points: Vec<PointNumbers>,
 }
 
@@ -62,7 +62,7 @@ pub struct PointNumbers {
     pub beside: Option<f64>,
 }
 
-/// By what a result was made.
+/// The version and machine that made a result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {

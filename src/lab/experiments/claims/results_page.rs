@@ -10,7 +10,7 @@ use super::{
 };
 use crate::experiments::short_number::short;
 
-const HEAD: &str = "# Results
+const INTRO: &str = "# Results
 
 What runs have said of the [claims of the papers](claims.md): the effect with its interval, and by what it was made. This page is
 made from `claims/results`, which keeps the number of every seed: `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`. What was measured
@@ -44,7 +44,7 @@ impl Ledger {
         let with_interval = lines.iter().filter(|line| line.judged.outcome.is_some()).count();
         let (all, results) = (rows.len(), lines.len());
         let mut text =
-            format!("{HEAD}\n{results} of {all} claims have a result of runs, {with_interval} of them an interval.\n");
+            format!("{INTRO}\n{results} of {all} claims have a result of runs, {with_interval} of them an interval.\n");
         for paper in &self.papers {
             let of_paper: Vec<&ResultLine> = lines.iter().filter(|line| line.row.paper.id == paper.id).collect();
             if !of_paper.is_empty() {

@@ -13,7 +13,7 @@ use crate::{
     labs::{LABS, Lab, TrainSettings},
 };
 
-/// An experiment and its decision. Its text in this order is what is hashed.
+/// An experiment and its decision. Its text, in this order, is hashed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -22,7 +22,7 @@ pub struct Rule {
     /// Updates; the preset's without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// Runs with different seeds, from the preset's on; with fewer nothing is told.
+    /// Runs with different seeds, from the preset's on; fewer give no verdict.
     pub seeds: u64,
     /// The probe that is asked of the models at the end of their run; without it a headline number is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct Rule {
     /// The step at which numbers are read; the end without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
-    /// What is taken of all recorded steps in place of the number of one.
+    /// A summary of all recorded steps, used in place of the number at one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_steps: Option<OverSteps>,
     pub statistic: Statistic,
@@ -68,7 +68,7 @@ pub struct Rule {
     pub along: Option<String>,
 }
 
-/// What is taken of a number over the recorded steps of a run.
+/// The summary of a number over the recorded steps of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverSteps {
@@ -100,7 +100,7 @@ pub type Planned = BTreeMap<String, Vec<String>>;
 pub struct Read<'a> {
     /// The key of a headline number, the channel of a scalar, or the field of an answer with the place of its values.
     pub key: &'a str,
-    /// The variants whose largest number is meant, each by what its seeds have in common.
+    /// The variants over which the maximum is taken, each by the name that its seeds share.
     pub groups: Vec<&'a str>,
 }
 
@@ -143,7 +143,7 @@ impl Rule {
                 }
                 file.axes.insert(over.key.clone(), AxisFile::List(over.values.clone()));
             }
-            // a sweep has an axis: here one of a single point
+            // a sweep needs an axis, so this one has a single point
             None => {
                 file.axes.insert(key.to_owned(), AxisFile::List(vec![steps]));
             }

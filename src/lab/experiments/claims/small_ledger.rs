@@ -60,7 +60,7 @@ pub fn ledger() -> Ledger {
     Ledger::new(&[("paper".to_owned(), PAPER.to_owned())], &[]).unwrap()
 }
 
-/// A result of X1 with these numbers, one a seed from 0 on, which is yet to be judged.
+/// A result of X1 with these numbers, one per seed from 0 on, which is yet to be judged.
 pub fn result(numbers: &[f64]) -> ClaimResult {
     let ledger = ledger();
     let (_, claim) = ledger.claims().next().unwrap();

@@ -16,7 +16,7 @@ use crate::analysis::{
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     pub effect: f64,
-    /// At the rule's confidence.
+    /// The confidence interval of the effect, at the rule's confidence.
     pub interval: (f64, f64),
     /// Small where the effect surely lies where the claim stands: with two ends by two one-sided tests, each at half of the
     /// error, so that it is below it just when the interval lies inside.
@@ -45,7 +45,7 @@ impl Outcome {
 pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
     let along = || -> (Vec<f64>, Vec<f64>) { seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip() };
     let first = seed.points.first()?;
-    // what the first number is held against: another of the same run, or the same of another run
+    // the first number is compared with another of the same run, or with the same number of another run
     let other = match (&rule.over, seed.points.get(1)) {
         (Some(_), second) => second.map(|second| (second.number, first.number)),
         (None, _) => first.beside.map(|beside| (first.number, beside)),
@@ -99,7 +99,7 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
     if rule.statistic == Statistic::SpreadRatio {
         let points = seeds.iter().filter_map(|seed| seed.points.first());
         let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
-        return of_spreads(&a, &b, rule);
+        return spread_outcome(&a, &b, rule);
     }
     outcome_of_values(rule, &values)
 }
@@ -114,33 +114,33 @@ pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
         Statistic::SpreadRatio => None,
         Statistic::Count => {
             let hits = values.iter().filter(|v| **v > 0.5).count();
-            Some(of_count(hits, values.len(), rule))
+            Some(count_outcome(hits, values.len(), rule))
         }
         Statistic::Ratio => {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
             let ends = Region { above: rule.stands.above.map(f64::ln), below: rule.stands.below.map(f64::ln) };
             // a bound at or below 0 bounds no ratio, and its logarithm is no number
             let ends = Region { above: ends.above.filter(|v| v.is_finite()), below: ends.below };
-            let found = of_mean(&logs, &ends, rule.confidence)?;
+            let found = mean_outcome(&logs, &ends, rule.confidence)?;
             let (low, high) = found.interval;
             Some(Outcome { effect: found.effect.exp(), interval: (low.exp(), high.exp()), ..found })
         }
-        _ => of_mean(values, &rule.stands, rule.confidence),
+        _ => mean_outcome(values, &rule.stands, rule.confidence),
     }
 }
 
-fn of_mean(values: &[f64], stands: &Region, confidence: f64) -> Option<Outcome> {
+fn mean_outcome(values: &[f64], stands: &Region, confidence: f64) -> Option<Outcome> {
     let negated: Vec<f64> = values.iter().map(|v| -v).collect();
     // each end by the p value of lying beyond it, and of lying before it
     let above = stands.above.map(|end| (mean_above(values, end), mean_above(&negated, -end)));
     let below = stands.below.map(|end| (mean_above(&negated, -end), mean_above(values, end)));
-    let (p_stands, p_falls) = of_ends(above, below);
+    let (p_stands, p_falls) = region_p_values(above, below);
     Some(Outcome { effect: mean_sd(values).0, interval: mean_interval(values, confidence)?, p_stands, p_falls })
 }
 
 /// Pitman's and Morgan's test of paired spreads, Biometrika 31 (1939) 9 and 13; `None` for fewer than three pairs or a spread
 /// of 0.
-fn of_spreads(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
+fn spread_outcome(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
     let degrees = a.len().checked_sub(2).filter(|n| *n > 0)? as f64;
     let ratio = mean_sd(a).1 / mean_sd(b).1;
     let rest = 1.0 - correlation(a, b).powi(2);
@@ -156,7 +156,7 @@ fn of_spreads(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
         false => f64::INFINITY,
     };
     let tails = |end: f64| (t_tail(above(end), degrees), t_tail(-above(end), degrees));
-    let (p_stands, p_falls) = of_ends(
+    let (p_stands, p_falls) = region_p_values(
         rule.stands.above.map(tails),
         rule.stands.below.map(|end| {
             let (greater, smaller) = tails(end);
@@ -166,19 +166,19 @@ fn of_spreads(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
     Some(Outcome { effect: ratio, interval: (ratio / width, ratio * width), p_stands, p_falls })
 }
 
-fn of_count(hits: usize, n: usize, rule: &Rule) -> Outcome {
+fn count_outcome(hits: usize, n: usize, rule: &Rule) -> Outcome {
     let more_than = |share: f64| binomial_tail(hits, n, share);
     let fewer_than = |share: f64| 1.0 - binomial_tail(hits + 1, n, share);
     let fewer_than = |share: f64| if hits == n { 1.0 } else { fewer_than(share) };
     let above = rule.stands.above.map(|end| (more_than(end), fewer_than(end)));
     let below = rule.stands.below.map(|end| (fewer_than(end), more_than(end)));
-    let (p_stands, p_falls) = of_ends(above, below);
+    let (p_stands, p_falls) = region_p_values(above, below);
     Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_stands, p_falls }
 }
 
 /// The p values of lying inside and outside, from those of each end as (inside, outside): twice the larger of those for inside,
 /// twice the smaller of those for outside.
-fn of_ends(above: Option<(f64, f64)>, below: Option<(f64, f64)>) -> (f64, f64) {
+fn region_p_values(above: Option<(f64, f64)>, below: Option<(f64, f64)>) -> (f64, f64) {
     let ends = [above, below].into_iter().flatten();
     let (inside, outside) =
         ends.fold((0.0f64, 1.0f64), |(inside, outside), (within, beyond)| (inside.max(within), outside.min(beyond)));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::experiments::short_number::short;
 
-const HEAD: &str = "# The ledger of claims
+const INTRO: &str = "# The ledger of claims
 
 Every claim of the five papers that an experiment could support or contradict, and what others report of their models
 (*disputes*). This page is made from `claims/`:
@@ -55,7 +55,7 @@ impl EffectPoint {
         self.label_at(&short(self.at))
     }
 
-    /// The same with words for the place: "step 64: -0.0004 [-0.002, 0.001]".
+    /// The effect with a label for the place: "step 64: -0.0004 [-0.002, 0.001]".
     pub fn label_at(&self, place: &str) -> String {
         format!("{place}: {}", with_interval(self.effect, self.interval))
     }
@@ -127,7 +127,7 @@ impl Ledger {
 
     /// The page `docs/claims.md`.
     pub fn markdown(&self) -> String {
-        let (mut text, rows) = (format!("{HEAD}\n{}.\n", self.summary()), self.rows());
+        let (mut text, rows) = (format!("{INTRO}\n{}.\n", self.summary()), self.rows());
         for paper in &self.papers {
             // writing to a string does not fail
             let _ = write!(

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::RunRow;
 
-/// By a column, a setting or a headline number; pinned runs stand above all others.
+/// The order of runs by a column, a setting or a headline number; pinned runs come before all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     pub key: String,
@@ -27,7 +27,7 @@ impl Order {
         }
     }
 
-    /// The same column again turns it round.
+    /// Sorts by a column; a second click reverses the order.
     pub fn click(&mut self, key: &str) {
         self.falling = if self.key == key { !self.falling } else { key == "began" };
         key.clone_into(&mut self.key);

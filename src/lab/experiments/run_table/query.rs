@@ -30,7 +30,7 @@ pub enum Comparison {
 }
 
 /// Longer ones first, so that `<=` is not read as `<`.
-const SIGNS: [(&str, Comparison); 8] = [
+const OPERATORS: [(&str, Comparison); 8] = [
     ("<=", Comparison::AtMost),
     (">=", Comparison::AtLeast),
     ("!=", Comparison::Unequal),
@@ -87,7 +87,7 @@ impl Term {
             Some(rest) if !rest.is_empty() => (true, rest),
             _ => (false, word),
         };
-        let found = SIGNS.iter().filter_map(|(sign, by)| Some((word.find(sign).filter(|i| *i > 0)?, *sign, *by)));
+        let found = OPERATORS.iter().filter_map(|(sign, by)| Some((word.find(sign).filter(|i| *i > 0)?, *sign, *by)));
         let sign = found.min_by_key(|(at, ..)| *at);
         let colon = word.find(':').filter(|i| *i > 0);
         let test = match (colon, sign) {
@@ -135,7 +135,7 @@ impl Test {
                         numbers.into_iter().any(|number| by.holds(number, wanted))
                     }
                     _ => row.text(key).is_some_and(|text| {
-                        // what has no value is neither more nor less
+                        // a missing value is neither greater nor less
                         let is_known = !text.is_empty() || !by.is_order();
                         is_known && by.holds(text.to_lowercase(), value.to_lowercase())
                     }),

@@ -13,8 +13,8 @@ use crate::{
     },
 };
 
-/// So many points are tried while one types; more of them before they are written.
-const TRIED: usize = 256;
+/// Sweeps with at most this many points are checked while the user types; larger ones before they are written.
+const MAX_CHECKED_POINTS: usize = 256;
 
 /// A setting that is to vary.
 #[derive(Debug, Clone, PartialEq)]
@@ -188,7 +188,7 @@ impl SweepDraft {
 impl DraftCheck {
     /// Tries the points, if they are few.
     fn try_points(&mut self, file: SweepFile, lab: &'static Lab, base: &Config) {
-        self.is_tried = self.points <= TRIED;
+        self.is_tried = self.points <= MAX_CHECKED_POINTS;
         let made = if self.is_tried {
             Sweep::new(&file, lab, base).map(|s| (s.points.len(), s.seeds.len()))
         } else {

@@ -39,7 +39,7 @@ pub enum AxisKind {
 }
 
 impl AxisKind {
-    /// The place of a value on the axis; NaN of one that is no number, or no word of the axis.
+    /// The place of a value on the axis; NaN of one that is not a number, or no word of the axis.
     pub fn place(&self, text: &str, number: Option<f64>) -> f64 {
         let place = match self {
             Self::Numbers { .. } => number,
@@ -54,7 +54,7 @@ impl AxisKind {
 pub struct ResultPoint {
     /// Its value on each axis, as text.
     pub values: Vec<String>,
-    /// The same as a number: that of a number, the place among the words of a word.
+    /// Its value on each axis as a number: the value itself, or the index of a word among the axis's words.
     pub places: Vec<f64>,
 }
 
@@ -63,7 +63,7 @@ pub struct ResultPoint {
 pub struct SweepRun {
     pub point: usize,
     pub seed: u64,
-    /// Nothing where it has not begun.
+    /// `None` if the run has not begun.
     pub made: Option<MadeRun>,
     /// Why it has not begun, where that was tried.
     pub refusal: Option<String>,
@@ -93,9 +93,9 @@ pub struct Number {
     /// "held-out loss (nats), coupled".
     pub heading: String,
     pub better: Better,
-    /// Nothing for a scalar that is no headline number.
+    /// `None` for a scalar that is not a headline number.
     pub digits: Option<Digits>,
-    /// By run; empty where a run has none.
+    /// The series of each run; empty if a run has none.
     pub series: Vec<Series>,
 }
 
@@ -143,7 +143,7 @@ pub struct PointValue {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AsOf {
     pub step: u64,
-    /// By point; nothing where no seed has recorded a value so far.
+    /// The value of each point; `None` if no seed has recorded one so far.
     pub values: Vec<Option<PointValue>>,
 }
 

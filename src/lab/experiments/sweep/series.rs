@@ -22,7 +22,7 @@ const MIN_POINTS: usize = 64;
 /// Every number that a run has recorded.
 #[derive(Debug, Default)]
 pub struct RunSeries {
-    /// In no order.
+    /// The numbers with their series, in no particular order.
     pub numbers: Vec<(NumberId, Series)>,
     /// Each group with its name in a legend, in the order of the run's variants.
     pub groups: Vec<(String, String)>,

@@ -46,7 +46,7 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "largest_share",
         "error over bound",
@@ -75,7 +75,7 @@ fn shares(m: &BdhDynamicsChecks) -> Vec<(&'static str, f64)> {
     by_token.chain([("wires", m.wires.share), ("prods", m.prods.share)]).collect()
 }
 
-/// NaN if any is: a check that is no number does not pass.
+/// The largest value; NaN if any is NaN, since a check without a number does not pass.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }

@@ -1,4 +1,4 @@
-//! The lab's result: the race's losses, and whether seeds tell a variant from the first.
+//! The lab's result: the race's losses, and whether a variant differs from the first by more than seeds do.
 
 use crate::{
     labs::{headline::Source, prelude::*},
@@ -30,4 +30,4 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-pub static LARGE: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];
+pub static LARGE_NUMBERS: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];

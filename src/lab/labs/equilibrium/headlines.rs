@@ -60,7 +60,7 @@ pub static ALL: &[Headline] = &[
 
 /// Both are held against what was measured beside them: the error of one that ignores the control on the same controls,
 /// and the distance of the same entries in random places.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "map_error",
         "map\u{2019}s error",

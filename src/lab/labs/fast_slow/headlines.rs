@@ -72,7 +72,7 @@ pub static ALL: &[Headline] = &[
 
 /// Below the first limit the paper calls a gate closed: its own stay within 0.01 of zero. Below the second the slow stream
 /// adds at most a tenth of what it would through a gate wide open.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "gate",
         "gate",

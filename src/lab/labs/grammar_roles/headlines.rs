@@ -75,7 +75,7 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// A share by itself has no word: how many words have the most common role depends on the sentences.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("within", "roles named, within", "role_accuracy", Meaning::None),
     LargeNumber::new("transfer", "in the other vocabulary", "role_accuracy", Meaning::None),
     LargeNumber::new("deep", "in relative clauses", "role_accuracy", Meaning::None),

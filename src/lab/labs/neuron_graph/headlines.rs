@@ -71,8 +71,8 @@ const HEAVY_PAIRS: Headline = Headline {
     ..MODULARITY
 };
 
-/// One rewired graph is one draw, so that Q is only named beside its own; the four null models decide.
-pub static LARGE: &[LargeNumber] = &[
+/// A rewired graph is a single draw, so Q is shown beside its Q without a verdict; the four null models decide.
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired")),
     LargeNumber::new(
         "modularity_beyond_nulls",

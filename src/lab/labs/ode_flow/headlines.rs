@@ -62,7 +62,7 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// A class's share is compared with that of the same nouns without steering.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "steered_plus",
         "class + at u\u{2080} = +1",

@@ -31,4 +31,4 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-pub static LARGE: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::ACCURACY, large::common::LOSS];
+pub static LARGE_NUMBERS: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::ACCURACY, large::common::LOSS];

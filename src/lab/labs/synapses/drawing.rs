@@ -7,9 +7,9 @@ use crate::{config::counted, labs::prelude::*};
 const ROWS: usize = 7;
 const COLS: usize = 24;
 /// Share of a synapse that is left after a word.
-const KEPT: f32 = 0.85;
+const RETENTION: f32 = 0.85;
 /// Neurons that a word lights, at the side and on top; the first comes back again and again.
-const WORDS: [([usize; 2], [usize; 5]); 5] = [
+const LIT_NEURONS: [([usize; 2], [usize; 5]); 5] = [
     ([1, 4], [2, 7, 11, 18, 21]),
     ([0, 5], [0, 5, 9, 13, 20]),
     ([2, 6], [3, 7, 14, 16, 22]),
@@ -21,7 +21,7 @@ const TEXT: [usize; 16] = [0, 1, 2, 0, 3, 4, 0, 1, 0, 2, 3, 0, 4, 1, 0, 2];
 pub fn draw(canvas: &Canvas) -> Drawing {
     let mut drawing = Drawing::default();
     let read = 1 + (canvas.pointer_or(0.7) * (TEXT.len() - 1) as f32).round() as usize;
-    let (y, x) = WORDS[TEXT[read - 1]];
+    let (y, x) = LIT_NEURONS[TEXT[read - 1]];
     let [width, height] = canvas.size;
     let step = (width / (COLS + 1) as f32).min(height / (ROWS + 1) as f32);
     let [cx, cy] = canvas.centre();
@@ -45,15 +45,15 @@ pub fn draw(canvas: &Canvas) -> Drawing {
             }
         }
     }
-    drawing.caption = format!("\u{3c3} \u{2190} {KEPT} \u{3c3} + y x\u{1d40}, after {}", counted(read, "word"));
+    drawing.caption = format!("\u{3c3} \u{2190} {RETENTION} \u{3c3} + y x\u{1d40}, after {}", counted(read, "word"));
     drawing
 }
 
 fn synapses(text: &[usize]) -> [[f32; COLS]; ROWS] {
     let mut sigma = [[0f32; COLS]; ROWS];
     for word in text {
-        let (y, x) = WORDS[*word];
-        sigma.iter_mut().flatten().for_each(|s| *s *= KEPT);
+        let (y, x) = LIT_NEURONS[*word];
+        sigma.iter_mut().flatten().for_each(|s| *s *= RETENTION);
         y.iter().for_each(|y| x.iter().for_each(|x| sigma[*y][*x] += 1.0));
     }
     sigma

@@ -2,8 +2,8 @@
 
 use crate::{labs::prelude::*, telemetry::measurements::Recoverability};
 
-/// Distances whose accuracy is told, where they were measured.
-const TOLD: [usize; 4] = [1, 4, 16, 64];
+/// Distances whose accuracy is a headline number, if it was measured.
+const HEADLINE_DISTANCES: [usize; 4] = [1, 4, 16, 64];
 
 const READERS: &str = "the readers were not measured yet (`recoverability.every`)";
 
@@ -43,7 +43,7 @@ pub static ALL: &[Headline] = &[
 
 /// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an
 /// accuracy by itself is only named beside that token's share.
-pub static LARGE: &[LargeNumber] = &[
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "reach",
         "reach",
@@ -59,7 +59,7 @@ pub static LARGE: &[LargeNumber] = &[
     large::common::LOSS,
 ];
 
-/// 0 where not even the nearest is told.
+/// The largest distance recovered; 0 if not even the nearest is.
 fn reach(m: &Recoverability) -> f64 {
     let mut near: Vec<(usize, f64)> = m.distances.iter().copied().zip(m.low.iter().copied()).collect();
     near.sort_by_key(|(k, _)| *k);
@@ -67,7 +67,7 @@ fn reach(m: &Recoverability) -> f64 {
 }
 
 fn accuracies(m: &Recoverability) -> Vec<(String, f64)> {
-    let told = m.distances.iter().zip(m.accuracy.iter()).filter(|(k, _)| TOLD.contains(k));
+    let told = m.distances.iter().zip(m.accuracy.iter()).filter(|(k, _)| HEADLINE_DISTANCES.contains(k));
     told.map(|(k, share)| (format!("k={k}"), *share)).collect()
 }
 

@@ -26,5 +26,5 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The loss is compared with that of the tokens' frequencies on the same windows.
-pub static LARGE: &[LargeNumber] =
+pub static LARGE_NUMBERS: &[LargeNumber] =
     &[LargeNumber::new("loss", "loss", "trained_bdh", Meaning::beside("frequency_loss", "frequencies"))];

@@ -96,7 +96,7 @@ pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
 
 /// The host has looked for a run of the link's settings.
 pub(in crate::ui) fn found_run(app: &mut App, link: Permalink, run: Option<PathBuf>, ctx: &Context) {
-    // by now something else may be in front
+    // another page may have been opened in the meantime
     let is_here = app.page().is_some_and(|page| page.config == link.config && page.newest() == 0);
     let Some(step) = link.step.filter(|_| is_here) else { return };
     match run {

@@ -59,7 +59,7 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx
     let config = lab.config(None).and_then(|mut config| {
         config.set(&knobs, GeneratorSettings::file.name, Value::Text(path.display().to_string()))?;
         config.set(&knobs, GeneratorSettings::file_holds.name, MatrixKind::Transitions.to_value())?;
-        // a larger matrix is shown as well, only the setting has an end
+        // a matrix larger than the setting's range is shown too
         let (states, count) = states_setting(matrix.states);
         let _ = config.set(&knobs, states, count);
         Ok(config)

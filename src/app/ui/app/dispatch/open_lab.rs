@@ -68,7 +68,7 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
     app.overlay = None;
     let host = app.host.as_mut();
     if let Some(page) = app.pages.get_mut(lab.id) {
-        // what a link restricted ends with the page that it opened
+        // the restrictions of a link end with the page that it opened
         page.restrictions = Restrictions::default();
         match layout {
             Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
@@ -131,7 +131,7 @@ pub(in crate::ui) fn take_checked(app: &mut App, file: &ChosenFile, read: Result
     }
 }
 
-/// The setting of the number of states of a matrix with so many rows.
+/// The setting of the number of states of a matrix with this many rows.
 pub(in crate::ui) fn states_setting(rows: usize) -> (&'static str, Value) {
     (GeneratorSettings::states.name, Value::Int(rows as i64))
 }
@@ -160,13 +160,13 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
         return;
     }
     tokens::choose_tokens_of(page, file.kind, now);
-    // what could not be opened before is tried with the new file
+    // a run that could not be opened before is tried with the new file
     let is_example = page.run.as_ref().is_some_and(Run::is_example);
     let is_tried_again = page.lab.opens_with_run && (is_example || tokens::has_failed(page));
     if begins_run || is_tried_again {
         page.launch(app.host.as_mut(), ctx);
     }
-    // of weights the run that opens them says what they are
+    // a run that starts now describes the file itself
     if !begins_run {
         let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
         let then = if waits { " It is used after a reset (R)." } else { "" };

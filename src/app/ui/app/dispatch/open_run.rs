@@ -46,22 +46,22 @@ pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
     let page = app.pages.entry(lab.id).or_insert_with(|| Page::restore(lab, &LabSession::default()).0);
     page.replay(run);
     app.open = Some(lab.id);
-    lead_to_step(app);
-    go_on(app);
+    show_linked_step(app);
+    resume_training(app);
 }
 
-/// A run that was opened from its folder is shown: if it was opened to go on, it trains from its last checkpoint.
-fn go_on(app: &mut App) {
+/// Resumes training from the last checkpoint, if the shown run was opened for that.
+fn resume_training(app: &mut App) {
     let Some(run) = app.open.and_then(|id| app.pages.get_mut(id)).and_then(|page| page.run.as_mut()) else { return };
     let is_sought = |going_on: &mut PathBuf| run.replayed_folder() == Some(going_on.as_path());
     let Some(folder) = app.going_on.take_if(is_sought) else { return };
     let outcome = run.train(Command::Run);
-    app.past_runs.goes_on(&folder);
+    app.past_runs.mark_resumed(&folder);
     app.warn_of(outcome);
 }
 
-/// A run that was opened from its folder is shown: if a link led to it, as the link wants it.
-fn lead_to_step(app: &mut App) {
+/// Shows the step of the link that led to the shown run, if one did.
+fn show_linked_step(app: &mut App) {
     let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
     let folder = page.run.as_ref().and_then(|run| run.replayed_folder().map(ToOwned::to_owned));
     let Some((_, link)) = app.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };

@@ -28,7 +28,7 @@ pub struct AttentionDifference {
     /// Layer and head in words.
     place: String,
     maps: [MapCells; 2],
-    /// The second less the first; what is masked in both is missing.
+    /// The second map minus the first; cells masked in both are missing.
     difference: MapCells,
     /// Where the colours end.
     max: f32,

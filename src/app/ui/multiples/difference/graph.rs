@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// Room for the numbers of rows, points.
-const LEFT: f32 = 40.0;
+const LEFT_MARGIN: f32 = 40.0;
 
 /// Two graphs of the same nodes.
 #[derive(Debug, Clone)]
 pub struct GraphDifference {
     about: String,
-    /// By both ends, their places on the axes: the weight in either.
+    /// The weight of each edge in either graph; an edge is keyed by the positions of its ends on the axes.
     edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
     /// The names of nodes, where they have no numbers of a model.
     ids: Vec<String>,
@@ -129,7 +129,7 @@ impl GraphDifference {
         let items = if self.ids.is_empty() { "neurons" } else { "nodes by their place" };
         let words = format!("rows: {rows}, columns: {columns} ({items})");
         painter.text(pos2(sheet.left(), foot), Align2::LEFT_TOP, words, FontId::proportional(SMALL), theme.secondary);
-        let corner = pos2(sheet.left() + LEFT, foot + 20.0);
+        let corner = pos2(sheet.left() + LEFT_MARGIN, foot + 20.0);
         let side = (sheet.right() - corner.x - 4.0).min(sheet.bottom() - corner.y - 20.0).max(16.0);
         let rect = Rect::from_min_size(corner, vec2(side, side));
         painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);

@@ -99,7 +99,7 @@ impl Difference {
         match self {
             Self::Attention(_) => vec2(720.0, 640.0),
             Self::Graph(_) => vec2(680.0, 760.0),
-            Self::Words(d) => vec2(760.0, figure::HEAD + 2.0 * figure::MARGIN + d.height()),
+            Self::Words(d) => vec2(760.0, figure::HEAD_HEIGHT + 2.0 * figure::MARGIN + d.height()),
         }
     }
 

@@ -112,7 +112,7 @@ impl WordsDifference {
             let [low, high] = word.bounds;
             painter.rect_filled(bar(0f64.min(word.certain()), 0f64.max(word.certain())), 1.0, colour);
             if low < high {
-                // what it may be beyond what is certain
+                // the thin line spans the bounds of the value; the bar is the part that is certain
                 painter.hline(across(low)..=across(high), y, Stroke::new(2.0, theme.faint(theme.text)));
             }
             painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, word.label(), mono.clone(), theme.text);

@@ -13,8 +13,8 @@ use crate::{
 const WIDTH: f32 = 640.0;
 const HEIGHT: f32 = 112.0;
 /// Room of the values at the left and of the axis below, points.
-const LEFT: f32 = 76.0;
-const BELOW: f32 = 20.0;
+const LEFT_MARGIN: f32 = 76.0;
+const BOTTOM_MARGIN: f32 = 20.0;
 const RADIUS: f32 = 2.5;
 
 /// Draws the effects of a claim along an axis.
@@ -27,7 +27,8 @@ pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
     if !ui.is_rect_visible(rect) {
         return;
     }
-    let area = Rect::from_min_max(pos2(rect.left() + LEFT, rect.top() + 8.0), rect.max - vec2(12.0, BELOW));
+    let area =
+        Rect::from_min_max(pos2(rect.left() + LEFT_MARGIN, rect.top() + 8.0), rect.max - vec2(12.0, BOTTOM_MARGIN));
     let (low, high) = curve.ends;
     let x = |at: f64| area.left() + ((at - first.at) / (last.at - first.at)) as f32 * area.width();
     let y = |value: f64| area.bottom() - ((value - low) / (high - low)).clamp(0.0, 1.0) as f32 * area.height();

@@ -20,7 +20,7 @@ const DOTS: f32 = 24.0;
 const INTERVAL: f32 = 58.0;
 const AXIS: f32 = 74.0;
 /// Between dots of neighbouring seeds, points, so that equal values lie apart.
-const APART: f32 = 6.0;
+const SEED_SPACING: f32 = 6.0;
 const ROWS: usize = 4;
 const RADIUS: f32 = 3.5;
 /// Ticks of an axis, about.
@@ -126,7 +126,7 @@ impl Picture<'_> {
     /// Seed, value and place of each dot.
     fn dots(&self, values: &[(u64, f64)]) -> Vec<(u64, f64, Pos2)> {
         let place = |(i, (seed, value)): (usize, &(u64, f64))| {
-            (*seed, *value, pos2(self.x(*value), self.y(DOTS + APART * (i % ROWS) as f32)))
+            (*seed, *value, pos2(self.x(*value), self.y(DOTS + SEED_SPACING * (i % ROWS) as f32)))
         };
         values.iter().enumerate().map(place).collect()
     }

@@ -12,10 +12,10 @@ use crate::{
 
 /// Height of a setting, of what stands above the first, and of the margins, points.
 const ROW: f32 = 22.0;
-const HEAD: f32 = 28.0;
+const HEAD_HEIGHT: f32 = 28.0;
 const MARGIN: i8 = 8;
 /// Settings that are in sight at once; further ones are scrolled to.
-const SHOWN: usize = 4;
+const MAX_SHOWN: usize = 4;
 
 pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if !ui.input(|i| i.pointer.any_down()) {
@@ -25,14 +25,14 @@ pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if listed == 0 {
         return;
     }
-    let height = HEAD + ROW * listed.min(SHOWN) as f32;
+    let height = HEAD_HEIGHT + ROW * listed.min(MAX_SHOWN) as f32;
     let margin = Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: MARGIN });
     let panel = Panel::bottom("changed").exact_size(height + f32::from(MARGIN)).show_separator_line(false);
     panel.frame(margin).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         hairline(ui, shell.theme);
-        ui.allocate_ui(egui::vec2(ui.available_width(), HEAD - 2.0), |ui| head_ui(ui, shell, page));
-        ScrollArea::vertical().max_height(ROW * SHOWN as f32).auto_shrink([false, true]).show(ui, |ui| {
+        ui.allocate_ui(egui::vec2(ui.available_width(), HEAD_HEIGHT - 2.0), |ui| head_ui(ui, shell, page));
+        ScrollArea::vertical().max_height(ROW * MAX_SHOWN as f32).auto_shrink([false, true]).show(ui, |ui| {
             for key in &page.controls.changed {
                 if let Some(knob) = page.knobs.iter().find(|knob| knob.key == *key) {
                     row_ui(ui, shell, page, knob);
@@ -86,7 +86,7 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
 }
 
 /// Most letters of a value.
-const MOST: usize = 16;
+const MAX_VALUE_CHARS: usize = 16;
 
 /// A value as it is listed.
 fn value_text(value: &Value) -> String {
@@ -94,8 +94,8 @@ fn value_text(value: &Value) -> String {
         Value::Float(x) => number::short(*x),
         Value::Switch(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
         Value::Text(text) if text.trim().is_empty() => "nothing".to_owned(),
-        Value::Text(text) if text.chars().count() > MOST => {
-            format!("{}…", text.chars().take(MOST - 1).collect::<String>())
+        Value::Text(text) if text.chars().count() > MAX_VALUE_CHARS => {
+            format!("{}…", text.chars().take(MAX_VALUE_CHARS - 1).collect::<String>())
         }
         Value::Int(_) | Value::Text(_) => value.to_string(),
     }

@@ -283,7 +283,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     });
 }
 
-/// A row a line of the chart, and a row a run that has none: its value at the step, and what differs.
+/// A table with one row per line of the chart and per run without one: its value at the step, and what differs.
 fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     let theme = shell.theme;
     let title = page.figure().map_or_else(String::new, |f| f.title.clone());
@@ -320,7 +320,7 @@ struct ComparedRow<'a> {
     line: Option<&'a ComparedLine>,
 }
 
-/// One row for all seeds of a folded line, at the place of the first of them.
+/// The rows of the table; all seeds of a folded line share one, at the position of the first.
 fn rows(page: &ComparePage) -> impl Iterator<Item = ComparedRow<'_>> {
     page.runs.names.iter().zip(page.indices.chunks(1)).filter_map(|(name, run)| {
         let line = page.figure().and_then(|f| f.lines.iter().find(|l| l.runs.contains(&run[0])));

@@ -11,7 +11,7 @@ use crate::{
 };
 
 const ROW: f32 = 44.0;
-const HEAD: f32 = 24.0;
+const HEAD_HEIGHT: f32 = 24.0;
 
 /// A column: heading, what it sorts by, share of the width.
 const COLUMNS: [(&str, &str, f32); 7] = [
@@ -37,7 +37,7 @@ fn frame<'a>(theme: &'a Theme, order: &Order, width: f32) -> SortedTable<'a> {
         at_right: *key == "size",
         falling: (order.key == *key).then_some(order.falling),
     });
-    SortedTable { id: "runs", theme, columns: columns.collect(), left: TICK, head: HEAD, row: ROW, wanted: None }
+    SortedTable { id: "runs", theme, columns: columns.collect(), left: TICK, head: HEAD_HEIGHT, row: ROW, wanted: None }
 }
 
 pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
@@ -102,7 +102,7 @@ fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, rect: Rect, is_ticked: 
 
 /// The tick above the rows: that of all runs that are shown.
 fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
-    let place = Rect::from_min_size(ui.cursor().min, vec2(TICK, HEAD));
+    let place = Rect::from_min_size(ui.cursor().min, vec2(TICK, HEAD_HEIGHT));
     let response = ui.interact(place, ui.scope_id().with("tick all"), Sense::click());
     let rows = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| row.state != RowState::Unreadable);
     let shown: Vec<String> = rows.map(|row| row.folder.clone()).collect();
@@ -172,7 +172,7 @@ fn preset_label(row: &RunRow) -> String {
     }
 }
 
-/// The first headline number that is no loss.
+/// The first headline number that is not a loss.
 fn result(row: &RunRow) -> String {
     let keys = row.headlines.keys();
     let key = keys.into_iter().find(|key| !split(key).0.ends_with("loss") && *key != "perplexity");

@@ -16,7 +16,7 @@ use crate::{
 };
 
 const ROW: f32 = 24.0;
-const HEAD: f32 = 22.0;
+const HEAD_HEIGHT: f32 = 22.0;
 /// Width of a point's number with its colour, points.
 const POINT: f32 = 72.0;
 /// Width of a named point with its colour, points.
@@ -117,7 +117,7 @@ impl<'a> TableFrame<'a> {
             })
             .unzip();
         let theme = view.theme;
-        let table = SortedTable { id: "points", theme, columns, left: 0.0, head: HEAD, row: ROW, wanted: None };
+        let table = SortedTable { id: "points", theme, columns, left: 0.0, head: HEAD_HEIGHT, row: ROW, wanted: None };
         Self { columns: ids, table }
     }
 }

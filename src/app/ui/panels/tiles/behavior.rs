@@ -18,7 +18,7 @@ impl Behavior<Pane> for Stage<'_> {
         self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title).into()
     }
 
-    /// With its number, as it stands before other titles.
+    /// The title of a tab, with the number that other titles have too.
     fn tab_title_for_tile(&mut self, tiles: &Tiles<Pane>, id: TileId) -> WidgetText {
         if let Some((_, title)) = self.front_title.as_ref().filter(|(tab, _)| *tab == id) {
             return title.clone().into();
@@ -177,7 +177,7 @@ impl TabInFront {
         let id = egui::Id::unique(("tab in front", bar.0));
         let bar = ui.max_rect().x_range();
         let last = ui.ctx().cumulative_pass_nr().saturating_sub(1);
-        // what was noted earlier is of another place
+        // a position noted in an earlier pass is out of date
         let title = ui.data(|data| data.get_temp::<NotedTitle>(title_id(tab))).filter(|title| title.pass == last);
         let title = title.map(|title| title.place);
         let widths = [bar.span(), title.map_or(0.0, Rangef::span)].map(f32::round);

@@ -53,7 +53,7 @@ pub(super) fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
 }
 
 /// A range that also takes in the neighbours outside, so that lines run to the edge.
-pub(super) fn one_beyond(curve: &Curve, from: f64, to: f64) -> (u64, u64) {
+pub(super) fn with_neighbours(curve: &Curve, from: f64, to: f64) -> (u64, u64) {
     let from = from.max(0.0).ceil() as u64;
     let to = to.max(0.0).floor() as u64;
     let before = from.checked_sub(1).and_then(|f| curve.point_at(f)).map_or(from, |p| p.0);

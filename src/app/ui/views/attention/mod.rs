@@ -90,7 +90,7 @@ impl Attention {
         }
     }
 
-    /// Small maps, a column a layer and a row a head (or turned, if they are larger so).
+    /// Small maps, one column per layer and one row per head (or turned, if they are larger so).
     fn grid_ui(&self, ui: &mut Ui, heads: &[Head<'_>], rect: Rect, cx: &mut ViewCx<'_>) {
         let layers = layers(heads);
         let max = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);

@@ -33,7 +33,7 @@ impl Statistic {
         }
     }
 
-    /// The values of the statistic, one a head.
+    /// The values of the statistic, one per head.
     pub(super) fn heads(self, layer: &LayerStatistics) -> &[f64] {
         match self {
             Self::Entropy => &layer.entropy,

@@ -72,7 +72,7 @@ pub struct Checks {
     chart: ChartState,
 }
 
-/// Error, bound and error over bound of a check, one entry a token (of Claim 3: wires, prods).
+/// Error, bound and error over bound of a check, one entry per token (of Claim 3: wires, prods).
 struct Differences {
     error: Vec<f64>,
     bound: Vec<f64>,
@@ -95,7 +95,7 @@ impl Check {
 }
 
 /// Largest value; NaN if one is not a number.
-fn worst(values: &[f64]) -> f64 {
+fn max_or_nan(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(*v) })
 }
 
@@ -130,8 +130,8 @@ impl Checks {
         let mut verdicts = vec![];
         for (i, check) in CHECKED.iter().enumerate() {
             let found = check.differences(checks);
-            let (error, bound) = (worst(&found.error), worst(&found.bound));
-            let equal = worst(&found.share) <= 1.0;
+            let (error, bound) = (max_or_nan(&found.error), max_or_nan(&found.bound));
+            let equal = max_or_nan(&found.share) <= 1.0;
             verdicts.push(format!("{}: {}", check.claim, if equal { "equal" } else { "differs" }));
             let is_drawn = matches!(check.of, CheckedPart::ByToken(_));
             let colour = if is_drawn { theme.series(i) } else { theme.secondary };

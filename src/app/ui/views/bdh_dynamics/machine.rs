@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Edges that a picture can show.
-const SHOWN: usize = 90;
+const MAX_SHOWN: usize = 90;
 /// Synapses that a picture can show.
 const REMEMBERED: usize = 60;
 /// The least flow of an edge that is drawn, as a share of the strongest edge's flow.
@@ -31,7 +31,7 @@ pub(super) struct Machine {
     pub last: Option<Round>,
     /// The strongest flows of the last round.
     pub flows: Vec<Flow>,
-    /// The same for all edges together, and how many carried anything.
+    /// The number of edges that carried anything.
     pub carried: usize,
     /// Largest X, Y and |A| so far, for their bars.
     pub max: [f64; 3],
@@ -82,7 +82,7 @@ impl Machine {
         Arc::ptr_eq(&self.payload, &sample.payload)
     }
 
-    /// The same place of the same reading on other weights.
+    /// A machine with other weights, advanced to the same position of the same text.
     pub fn replayed_on(&self, measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
         let mut other = Self::from_weights(measured)?;
         let rounds = match self.system.is_done(&self.state) {
@@ -204,7 +204,7 @@ impl Machine {
         let mut flows = self.system.flows(&self.state, pulse);
         self.carried = flows.len();
         flows.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()));
-        flows.truncate(SHOWN);
+        flows.truncate(MAX_SHOWN);
         let max = flows.first().map_or(0.0, |f| f.amount.abs());
         flows.retain(|f| f.amount.abs() > FAINTEST * max);
         self.flows = flows;

@@ -6,7 +6,7 @@ use eframe::egui::{Stroke, epaint::QuadraticBezierShape};
 use crate::{analysis::bdh_dynamics::oscillators::Oscillators, ui::views::prelude::*};
 
 /// Rest position of the particles, and their displacement by a pulse of 1, as shares of the radius.
-const REST: f32 = 0.74;
+const REST_RADIUS: f32 = 0.74;
 const PUSH: f32 = 0.2;
 /// Bulge of a connector of displacement 1, as a share of the radius.
 const BULGE: f32 = 0.35;
@@ -39,7 +39,7 @@ impl OscillatorRing {
     /// A particle, pushed out by its x.
     fn place(&self, toy: &Oscillators, i: usize) -> Pos2 {
         let x = toy.x.get(i).map_or(0.0, |x| *x as f32);
-        self.centre + self.direction(i) * (self.radius * (REST + PUSH * x))
+        self.centre + self.direction(i) * (self.radius * (REST_RADIUS + PUSH * x))
     }
 
     /// The particle nearest to the pointer, if it is near.
@@ -56,7 +56,7 @@ impl OscillatorRing {
         chosen: Option<usize>,
         shown: VisibleEdges,
     ) {
-        painter.circle_stroke(self.centre, self.radius * REST, Stroke::new(1.0, theme.line));
+        painter.circle_stroke(self.centre, self.radius * REST_RADIUS, Stroke::new(1.0, theme.line));
         let active = |from: usize, source: &[f64]| source.get(from).map_or(0.0, |v| (*v as f32).clamp(0.0, 1.0));
         let pull = toy.pull();
         if shown.prods {
@@ -87,7 +87,7 @@ impl OscillatorRing {
             let edge = if chosen == Some(i) { theme.accent } else { theme.secondary };
             painter.circle(at, size, fill, Stroke::new(1.5, edge));
             if self.n <= 24 {
-                let at = self.centre + self.direction(i) * (self.radius * (REST - 0.13));
+                let at = self.centre + self.direction(i) * (self.radius * (REST_RADIUS - 0.13));
                 painter.text(at, Align2::CENTER_CENTER, i, theme::small(), theme.secondary);
             }
         }

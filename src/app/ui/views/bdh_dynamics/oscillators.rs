@@ -20,10 +20,10 @@ const LEAST_RING: f32 = 240.0;
 /// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
-/// Energy below which it has come to rest.
-const REST: f64 = 1e-5;
-/// It begins with a poke that has had this long, so that there is something to see.
-const BEGUN: f64 = 0.6;
+/// Energy below which the system counts as at rest.
+const REST_ENERGY: f64 = 1e-5;
+/// The view opens this long after a poke, in seconds, so that motion is visible at once.
+const POKE_AGE: f64 = 0.6;
 
 /// View `oscillators`.
 pub struct OscillatorsView {
@@ -68,13 +68,13 @@ impl OscillatorsView {
                 toy.poke(0);
                 self.toy = Some((spec, toy));
                 (self.past, self.owed, self.playing) = (VecDeque::new(), 0.0, false);
-                self.go_on(BEGUN);
+                self.advance(POKE_AGE);
             }
         }
     }
 
     /// Advances by a number of seconds, in whole steps.
-    fn go_on(&mut self, seconds: f64) {
+    fn advance(&mut self, seconds: f64) {
         let Some((_, toy)) = &mut self.toy else { return };
         self.owed += seconds;
         while self.owed >= STEP {
@@ -97,9 +97,9 @@ impl OscillatorsView {
         let now = ui.input(|i| i.time);
         let since = self.last.map_or(0.0, |l| now - l);
         // A picture that is drawn twice at one time goes on once.
-        self.go_on(since.clamp(0.0, MAX_ELAPSED));
+        self.advance(since.clamp(0.0, MAX_ELAPSED));
         self.last = Some(now);
-        if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST) {
+        if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST_ENERGY) {
             self.playing = false;
         }
         ui.ctx().request_repaint();

@@ -12,7 +12,7 @@ const NORMS: [&str; 4] = [",  A / rms A", "", ",  Y / rms Y", ""];
 const ROW: f32 = 44.0;
 const SMALL_ROW: f32 = 32.0;
 /// Left of the rules: which round.
-const LEFT: f32 = 46.0;
+const ROUND_WIDTH: f32 = 46.0;
 
 /// The least width of the table, from which its longest title has room.
 pub(super) const MIN_WIDTH: f32 = 320.0;
@@ -42,13 +42,13 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         let strong = if now { theme.text } else { theme.secondary };
         let small = theme::small();
         painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
-        painter.text(place.min + vec2(LEFT, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
+        painter.text(place.min + vec2(ROUND_WIDTH, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
         let computation = format!("{}{}", kernel.computation, norms[k]);
         let rules = [kernel.communication, computation.as_str()];
         let lines = if row == ROW { rules.map(str::to_owned).to_vec() } else { vec![rules.join(";  ")] };
         for (i, line) in lines.into_iter().enumerate() {
-            let at = place.min + vec2(LEFT, 16.0 + 13.0 * i as f32);
-            paint_truncated(&painter, at, &line, small.clone(), strong, rect.width() - LEFT);
+            let at = place.min + vec2(ROUND_WIDTH, 16.0 + 13.0 * i as f32);
+            paint_truncated(&painter, at, &line, small.clone(), strong, rect.width() - ROUND_WIDTH);
         }
     }
     if let Some(pointed) = response.hover_pos() {

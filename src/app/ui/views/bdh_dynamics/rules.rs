@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Seconds a round takes while playing.
-const PACE: f64 = 0.45;
+const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
@@ -87,10 +87,10 @@ impl Rules {
     fn play(&mut self, ui: &Ui, machine: &mut Machine) {
         let Some(since) = self.playing else { return };
         let now = ui.input(|i| i.time);
-        if now - since >= PACE {
+        if now - since >= ROUND_TIME {
             self.playing = machine.step().then_some(now);
         }
-        ui.ctx().request_repaint_after(Duration::from_secs_f64(PACE / 4.0));
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(ROUND_TIME / 4.0));
     }
 
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, machine: &mut Machine, sample: &Sample) {
@@ -199,13 +199,13 @@ impl View for Rules {
             sentences_ui(ui, cx, &words);
             let room = ui.available_rect_before_wrap();
             let table = rounds::min_height();
-            // a tile scrolls: the circle keeps a size at which its tracks can be told apart
+            // a tile scrolls, so the circle keeps a size at which its tracks stay distinct
             let least: f32 = if cx.has_controls { 200.0 } else { 80.0 };
             let most = room.width().max(80.0);
             let high = (room.height() - table - 4.0).clamp(least.min(most), most);
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let left = room.height() - high - 4.0;
-            // a tile scrolls to a table that has no room; a picture goes without it
+            // a tile can be scrolled to a table below its edge; a picture leaves such a table out
             if cx.has_controls || left >= table - 1.0 {
                 let below = Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), left.max(table)));
                 let place = UiBuilder::new().max_rect(below);

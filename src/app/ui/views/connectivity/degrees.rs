@@ -107,7 +107,7 @@ impl View for Degrees {
         }
         let beside = fits_two(ui.ctx(), room.x, 1.2 * room.y);
         let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
-        // as high as the longer of the two verdicts, however often it wraps
+        // room for the taller of the two verdicts after wrapping
         let words = [0, 1].map(|k| Self::summary(cx, &SIDES[k]));
         let tall =
             |words: &String| ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, wide).size().y;

@@ -10,7 +10,7 @@ use crate::{
 /// A null model, as the legend names it.
 struct NullModel {
     label: &'static str,
-    /// For a narrow legend.
+    /// The label in a narrow legend.
     short: &'static str,
     /// The variant whose colour it takes; grey if none.
     colour: Option<usize>,
@@ -95,7 +95,7 @@ impl Modularity {
         if let (Some(measured), Some(at)) = (measured, at) {
             let (first, last) = (steps().map(|(x, _)| x).fold(f64::INFINITY, f64::min), steps().map(|(x, _)| x));
             let ends = [first, last.fold(first + 1.0, f64::max)];
-            // as lines with names beside the others': a label of their own would lie on the curves
+            // drawn as named lines like the others: separate labels would cover the curves
             let [_, _, thin, uniform] = &NULL_MODELS;
             for (null, values) in [(uniform, &measured.uniform), (thin, &measured.low_rank)] {
                 let Some(q) = values.get(at).filter(|q| q.is_finite()) else { continue };

@@ -152,7 +152,7 @@ impl Neuron {
         sets
     }
 
-    /// A list with a bar a row; gives the neuron that was clicked.
+    /// A list with one bar per row; gives the neuron that was clicked.
     fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
         note_ui(ui, cx.theme, heading).on_hover_text(about);

@@ -10,7 +10,7 @@ use crate::{
     ui::{plot::ChartResponse, views::prelude::*},
 };
 
-const SIGNS: [(&str, &str); 3] = [
+const SIGN_CHOICES: [(&str, &str); 3] = [
     ("excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
     ("inhibitory", "Edges are entries below \u{2212}\u{3b2}: neurons that lower one another."),
     ("both", "Edges are entries further than \u{3b2} from 0."),
@@ -181,7 +181,7 @@ fn settings_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         let now = Threshold::sign(cx);
-        for (sign, about) in SIGNS {
+        for (sign, about) in SIGN_CHOICES {
             if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
                 cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
             }

@@ -5,9 +5,9 @@ use eframe::egui::{Mesh, Stroke};
 use crate::ui::views::prelude::*;
 
 /// Room around a picture for its axes' words, points.
-pub const LEFT: f32 = 30.0;
-pub const FOOT: f32 = 20.0;
-pub const HEAD: f32 = 20.0;
+pub const LEFT_MARGIN: f32 = 30.0;
+pub const BOTTOM_MARGIN: f32 = 20.0;
+pub const TOP_MARGIN: f32 = 20.0;
 /// Width of a colour bar with its words.
 pub const BAR: f32 = 56.0;
 
@@ -40,7 +40,7 @@ impl Plane {
 
 /// The part of `sheet` that the axes' words leave, in this shape (width over height) if one is given.
 pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {
-    let room = Rect::from_min_max(sheet.min + vec2(LEFT, HEAD), sheet.max - vec2(6.0, FOOT));
+    let room = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, TOP_MARGIN), sheet.max - vec2(6.0, BOTTOM_MARGIN));
     let Some(shape) = shape else { return room };
     let height = room.height().min(room.width() / shape).max(8.0);
     let size = Vec2::new(height * shape, height);
@@ -54,7 +54,7 @@ pub fn colour_of(colours: Colours, value: f64) -> Color32 {
     colours.map.colour(share as f32)
 }
 
-/// Fills a rectangle with cells, row 0 at the top; a value that is no number is left open.
+/// Fills a rectangle with cells, row 0 at the top; a value that is not a number is left open.
 pub fn paint_cells(
     painter: &Painter,
     rect: Rect,

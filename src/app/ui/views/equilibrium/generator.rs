@@ -17,13 +17,13 @@ use crate::{
 
 /// Narrower tiles have a slider for the first number of the control alone, points.
 const NARROW: f32 = 460.0;
-/// From this width on, in a place so much wider than it is high, the chart stands beside the pictures, points.
+/// In a tile at least this wide (points) and `FLAT` times as wide as high, the chart stands beside the pictures.
 const ABREAST: f32 = 640.0;
 const FLAT: f32 = 2.2;
 /// Height of the labels above and below a picture, points.
 const LABELS: f32 = 44.0;
 /// Points of a drag that multiply a rate by e.
-const PACE: f64 = 50.0;
+const POINTS_PER_E: f64 = 50.0;
 /// The range of rates that can be set.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
@@ -35,12 +35,12 @@ pub struct GeneratorView {
     dragged: Option<(Rate, f64)>,
     /// The cell under the pointer.
     marked: Option<Rate>,
-    /// There was room for one number of the control in the last frame.
+    /// The last frame had room for only one number of the control.
     is_narrow: bool,
 }
 
 impl GeneratorView {
-    /// Where the flow leads: one line a closed class, and the network's answer.
+    /// The stationary distributions, a line for each closed class, and the network's answer.
     fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
         let x = Axis::new("state").whole().include(&[1.0, state.states() as f64]);
         let mut chart = Chart::new("stationary distribution", x, Axis::new("probability").include(&[0.0]));
@@ -78,8 +78,8 @@ impl GeneratorView {
             RateGesture::Dragged(up) => {
                 let held = self.dragged.filter(|(rate, _)| *rate == (from, to));
                 let (_, start) = *self.dragged.insert(held.unwrap_or(((from, to), now)));
-                let moved =
-                    (start.max(*RATES.start()) * (f64::from(up) / PACE).exp()).clamp(*RATES.start(), *RATES.end());
+                let moved = (start.max(*RATES.start()) * (f64::from(up) / POINTS_PER_E).exp())
+                    .clamp(*RATES.start(), *RATES.end());
                 // The pointer is not more precise than three digits.
                 format!("{moved:.2e}").parse().unwrap_or(moved)
             }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Circles with a larger radius are left out, points.
-const WIDEST: f32 = 1e5;
+const MAX_RADIUS: f32 = 1e5;
 
 /// View `generator_spectrum`.
 #[derive(Default)]
@@ -72,7 +72,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
             Pen::new(1.0, theme.fast.gamma_multiply(0.5)),
         );
     }
-    if dt > 0.0 && points(1.0 / dt) < WIDEST {
+    if dt > 0.0 && points(1.0 / dt) < MAX_RADIUS {
         inside.circle_stroke(plane.at(-1.0 / dt, 0.0), points(1.0 / dt), Pen::new(1.5, theme.warm));
     }
     let kernel = state.kernel();

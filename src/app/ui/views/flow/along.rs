@@ -3,7 +3,7 @@
 use super::{
     EMPTY,
     answer::Answer,
-    settings::{FlowSettings, REST, is_answered, keep_fresh},
+    settings::{FlowSettings, REST_SECONDS, is_answered, keep_fresh},
 };
 use crate::{
     telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowAnswer},
@@ -17,7 +17,7 @@ const LINES: [(&str, &str); 3] = [
     ("largest singular value of dF/dH", "stretch"),
 ];
 /// Index of the stretch, which takes longer and is a question of its own.
-const STRETCH: usize = 2;
+const STRETCH_INDEX: usize = 2;
 
 /// View `flow_along`.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Along {
         if cx.selection.get::<FlowSettings>().is_none_or(|flow| flow.rest(now)) && is_answered(cx) {
             cx.ask_now::<FlowAlong>(variant, &args);
         } else {
-            ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST));
+            ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST_SECONDS));
         }
     }
 
@@ -64,7 +64,7 @@ impl Along {
                 _ => cx.answered::<FlowAlong>().map_or(vec![], |along| pairs(&along.motion.taus, &along.sigma)),
             };
             if points.iter().any(|p| p[1].is_finite()) {
-                let stale = k == STRETCH && Self::is_stale(cx);
+                let stale = k == STRETCH_INDEX && Self::is_stale(cx);
                 let colour = if stale { cx.theme.faint(cx.theme.text) } else { cx.theme.text };
                 chart.add(Line::new(short, colour, points).dots());
             }

@@ -84,7 +84,7 @@ impl Camera {
 }
 
 impl Frame {
-    pub fn at(&self, p: [f32; 3]) -> Pos2 {
+    pub fn project(&self, p: [f32; 3]) -> Pos2 {
         let d: [f32; 3] = std::array::from_fn(|k| (p[k] - self.centre[k]) * self.scale);
         let dot = |a: &[f32; 3]| a.iter().zip(&d).map(|(a, b)| a * b).sum::<f32>();
         self.middle + vec2(dot(&self.right), -dot(&self.up))
@@ -97,8 +97,8 @@ impl Frame {
 
     /// A corner, and the two sides, of a patch of the plane at height `z`.
     pub fn patch(&self, [x0, x1, y0, y1]: [f32; 4], z: f32) -> (Pos2, Vec2, Vec2) {
-        let corner = self.at([x0, y0, z]);
-        (corner, self.at([x1, y0, z]) - corner, self.at([x0, y1, z]) - corner)
+        let corner = self.project([x0, y0, z]);
+        (corner, self.project([x1, y0, z]) - corner, self.project([x0, y1, z]) - corner)
     }
 }
 
@@ -113,8 +113,8 @@ mod tests {
     fn from_above_the_plane_fills_the_sheet_and_the_third_axis_is_not_seen() {
         let frame = Camera::default().frame(SHEET, CORNERS.into_iter());
         assert_eq!(frame.scale, 50.0);
-        assert!((frame.at([1.0, 1.0, 0.0]) - pos2(150.0, 0.0)).length() < 1e-3);
-        assert!((frame.at([1.0, 1.0, 5.0]) - pos2(150.0, 0.0)).length() < 1e-3);
+        assert!((frame.project([1.0, 1.0, 0.0]) - pos2(150.0, 0.0)).length() < 1e-3);
+        assert!((frame.project([1.0, 1.0, 5.0]) - pos2(150.0, 0.0)).length() < 1e-3);
         let (corner, across, along) = frame.patch([-1.0, 1.0, -1.0, 1.0], 0.0);
         assert!((corner - pos2(50.0, 100.0)).length() < 1e-3);
         assert!((across - vec2(100.0, 0.0)).length() < 1e-3 && (along - vec2(0.0, -100.0)).length() < 1e-3);

@@ -3,7 +3,7 @@
 
 use super::{
     answer::Answer,
-    pad::{REACH, name_of},
+    pad::{MAX_CONTROL, name_of},
     settings::{FlowSettings, U, is_answered},
 };
 use crate::ui::{action::FileAction, views::prelude::*};
@@ -11,9 +11,9 @@ use crate::ui::{action::FileAction, views::prelude::*};
 /// The course of the control over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waveform {
-    /// From the lowest value to the highest, repeatedly.
+    /// A sawtooth from the lowest value to the highest.
     Sweep,
-    /// To and fro along a sine.
+    /// A sine between the lowest value and the highest.
     Sine,
 }
 
@@ -28,8 +28,8 @@ impl Waveform {
     /// The value after a share of the period.
     fn at(self, share: f64) -> f64 {
         let v = match self {
-            Waveform::Sweep => REACH * (2.0 * share.rem_euclid(1.0) - 1.0),
-            Waveform::Sine => REACH * (std::f64::consts::TAU * share).sin(),
+            Waveform::Sweep => MAX_CONTROL * (2.0 * share.rem_euclid(1.0) - 1.0),
+            Waveform::Sine => MAX_CONTROL * (std::f64::consts::TAU * share).sin(),
         };
         (v * 1e3).round() / 1e3
     }
@@ -72,9 +72,9 @@ const FRAMES: usize = 60;
 /// first of them.
 const SETTLED: u8 = 2;
 /// Frames that a value is held after its picture was asked for, which is taken of the next one.
-const HELD: u8 = 2;
+const HOLD_FRAMES: u8 = 2;
 /// An answer that takes longer ends a recording, seconds.
-const PATIENCE: f64 = 20.0;
+const ANSWER_TIMEOUT: f64 = 20.0;
 
 /// The animation of one control.
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ impl Recording {
                 cx.set(U[dim].key, Value::Float(v));
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
-            Stage::Waiting { since, .. } if now - since > PATIENCE || !cx.can_ask() => {
+            Stage::Waiting { since, .. } if now - since > ANSWER_TIMEOUT || !cx.can_ask() => {
                 return Step::Done(format!("frame {} was not answered: stopped", self.frame + 1));
             }
             Stage::Waiting { seen, since } => {
@@ -199,7 +199,7 @@ impl Recording {
                     self.stage = Stage::Taken { frames: 0 };
                 }
             }
-            Stage::Taken { frames } if frames < HELD => self.stage = Stage::Taken { frames: frames + 1 },
+            Stage::Taken { frames } if frames < HOLD_FRAMES => self.stage = Stage::Taken { frames: frames + 1 },
             Stage::Taken { .. } => {
                 self.frame += 1;
                 self.stage = Stage::Set;
@@ -240,12 +240,12 @@ mod tests {
         for way in [Waveform::Sweep, Waveform::Sine] {
             for i in 0..200 {
                 let share = f64::from(i) / 50.0;
-                assert!(way.at(share).abs() <= REACH, "{way:?} at {share}");
+                assert!(way.at(share).abs() <= MAX_CONTROL, "{way:?} at {share}");
                 assert_eq!(way.at(share), way.at(share + 1.0), "{way:?} at {share}");
             }
         }
         assert_eq!(Waveform::Sine.at(0.0), 0.0);
-        assert_eq!((Waveform::Sweep.at(0.0), Waveform::Sweep.at(0.5)), (-REACH, 0.0));
-        assert_eq!((Waveform::Sine.at(0.25), Waveform::Sine.at(0.75)), (REACH, -REACH));
+        assert_eq!((Waveform::Sweep.at(0.0), Waveform::Sweep.at(0.5)), (-MAX_CONTROL, 0.0));
+        assert_eq!((Waveform::Sine.at(0.25), Waveform::Sine.at(0.75)), (MAX_CONTROL, -MAX_CONTROL));
     }
 }

@@ -6,9 +6,9 @@ use super::answer::Answer;
 use crate::{telemetry::measurements::StepPolicy, ui::views::prelude::*};
 
 /// The controls go from minus this to this.
-pub const REACH: f64 = 2.0;
+pub const MAX_CONTROL: f64 = 2.0;
 /// Visited places that are kept.
-const KEPT: usize = 1500;
+const MAX_VISITED: usize = 1500;
 /// The change of a control by one press of an arrow key.
 const STEP: f64 = 0.05;
 
@@ -66,7 +66,7 @@ impl Pad {
             return;
         }
         self.last = request;
-        if self.seen.len() == KEPT {
+        if self.seen.len() == MAX_VISITED {
             self.seen.remove(0);
         }
         let difference = classes.plus.probability - classes.minus.probability;
@@ -83,7 +83,7 @@ impl Pad {
         if response.clicked() || response.dragged() {
             response.request_focus();
             if let Some(p) = response.interact_pointer_pos() {
-                let share = |v: f32| f64::from(v.clamp(0.0, 1.0)) * 2.0 * REACH - REACH;
+                let share = |v: f32| f64::from(v.clamp(0.0, 1.0)) * 2.0 * MAX_CONTROL - MAX_CONTROL;
                 let (x, y) = ((p.x - rect.left()) / rect.width(), (rect.bottom() - p.y) / rect.height());
                 chosen = Some((tidy(share(x)), tidy(share(y))));
             }
@@ -91,7 +91,7 @@ impl Pad {
         if response.has_focus() {
             let [x, y] = plot::arrow_steps(ui, &response).map(|steps| f64::from(steps) * STEP);
             if x != 0.0 || y != 0.0 {
-                let kept = |v: f64| tidy(v.clamp(-REACH, REACH));
+                let kept = |v: f64| tidy(v.clamp(-MAX_CONTROL, MAX_CONTROL));
                 chosen = Some((kept(u[i] + x), kept(u[j] + y)));
             }
         }
@@ -108,7 +108,7 @@ impl Pad {
         let painter = ui.painter_at(rect.expand(1.0));
         let (i, j) = self.pair;
         let at = |u: &[f64; 4]| {
-            let share = |v: f64| ((v + REACH) / (2.0 * REACH)).clamp(0.0, 1.0) as f32;
+            let share = |v: f64| ((v + MAX_CONTROL) / (2.0 * MAX_CONTROL)).clamp(0.0, 1.0) as f32;
             pos2(rect.left() + share(u[i]) * rect.width(), rect.bottom() - share(u[j]) * rect.height())
         };
         painter.rect_filled(rect, 2.0, theme.raised);

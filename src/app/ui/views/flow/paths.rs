@@ -9,7 +9,7 @@ use super::{
     camera::{Camera, Frame},
     scene::Scene,
     settings::{FlowSettings, keep_fresh},
-    streaks::{Background, PACE, Streaks},
+    streaks::{Background, STEP_RATE, Streaks},
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, FlowField, FlowFieldArgs},
@@ -62,9 +62,9 @@ impl Default for Paths {
     }
 }
 
-const FOOT: f32 = 26.0;
+const FOOT_HEIGHT: f32 = 26.0;
 /// Largest distance of the state that a field was measured around from its path, as a share of the field's width.
-const NEAR: f32 = 0.1;
+const MAX_GAP: f32 = 0.1;
 /// Narrower than this, the slider of the depth goes without its number.
 const TIGHT: f32 = 470.0;
 
@@ -194,7 +194,7 @@ impl Paths {
         if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
             scene.path(path, true, true);
             scene.name(path, tokens, true);
-            let rejected = attempts.iter().filter(|a| !a.accepted).map(|a| frame.at(path.at(a.t)));
+            let rejected = attempts.iter().filter(|a| !a.accepted).map(|a| frame.project(path.at(a.t)));
             for at in rejected.filter(|at| scene.is_seen(*at)) {
                 paint_mark(painter, at, Mark::Cross, cx.theme.error);
             }
@@ -238,7 +238,7 @@ impl Paths {
     fn point(&self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, all: &[Path], tokens: &[String]) {
         let Some(pointer) = response.hover_pos() else { return };
         let near = |path: &Path| {
-            let places: Vec<Pos2> = path.places.iter().map(|p| frame.at(*p)).collect();
+            let places: Vec<Pos2> = path.places.iter().map(|p| frame.project(*p)).collect();
             distance_to(&places, pointer)
         };
         let nearest = all.iter().map(|p| (near(p), p)).min_by(|a, b| a.0.total_cmp(&b.0));
@@ -246,7 +246,7 @@ impl Paths {
         if response.clicked() && !tokens.is_empty() {
             cx.selection.token = Some(path.token);
         }
-        let far = |i: &usize| (frame.at(path.places[*i]) - pointer).length();
+        let far = |i: &usize| (frame.project(path.places[*i]) - pointer).length();
         let Some(i) = (0..path.places.len()).min_by(|a, b| far(a).total_cmp(&far(b))) else { return };
         let place = path.places[i].map(|v| value_label(f64::from(v))).join("  ");
         let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
@@ -295,7 +295,7 @@ fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> boo
         Some((x - at_x).hypot(y - at_y) / wide)
     };
     let same_model = field.sample.step == answer.sample.step;
-    field.sample.tokens == answer.sample.tokens && (same_model || off().is_some_and(|off| off <= NEAR))
+    field.sample.tokens == answer.sample.tokens && (same_model || off().is_some_and(|off| off <= MAX_GAP))
 }
 
 impl View for Paths {
@@ -310,7 +310,7 @@ impl View for Paths {
         self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
-        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOT)));
+        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOT_HEIGHT)));
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
             let solid = answer.paths.explained.len() != 2;
             self.camera.solid &= solid;
@@ -323,7 +323,7 @@ impl View for Paths {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(answer) = Answer::in_focus(cx) else { return "the states over depth".to_owned() };
         let pace = if self.behind == Background::Flowing && !cx.still && self.has_streaks() {
-            format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_label(f64::from(self.streaks.dt) * PACE))
+            format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_label(f64::from(self.streaks.dt) * STEP_RATE))
         } else {
             String::new()
         };

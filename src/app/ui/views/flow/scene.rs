@@ -19,7 +19,7 @@ pub struct Scene<'a> {
 
 impl Scene<'_> {
     fn places(&self, path: &Path) -> Vec<Pos2> {
-        path.places.iter().map(|p| self.frame.at(*p)).collect()
+        path.places.iter().map(|p| self.frame.project(*p)).collect()
     }
 
     /// True for a position inside the sheet; a position that is not finite is never seen.
@@ -47,11 +47,11 @@ impl Scene<'_> {
         let halo = Stroke::new(if strong { 5.0 } else { 3.5 }, theme.panel.gamma_multiply(0.6));
         clip::paint_line(self.painter, &places, halo);
         clip::paint_line(self.painter, &places, Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
-        for at in self.steps.iter().map(|tau| self.frame.at(path.at(*tau))).filter(|at| self.is_seen(*at)) {
+        for at in self.steps.iter().map(|tau| self.frame.project(path.at(*tau))).filter(|at| self.is_seen(*at)) {
             self.painter.circle_filled(at, if strong { 2.5 } else { 1.6 }, colour);
         }
         let (Some(start), Some(end)) = (places.first(), places.last()) else { return };
-        let here = self.frame.at(path.at(self.tau));
+        let here = self.frame.project(path.at(self.tau));
         let discs = [
             (*start, 3.5, theme.panel, Stroke::new(1.5, colour)),
             (*end, if strong { 4.5 } else { 3.5 }, colour, Stroke::NONE),
@@ -67,7 +67,7 @@ impl Scene<'_> {
         let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
         let colour = if strong { self.theme.accent } else { self.theme.secondary };
         let galley = self.painter.layout_no_wrap(word.trim().to_owned(), theme::small(), colour);
-        let (at, size) = (self.frame.at(*end), galley.size());
+        let (at, size) = (self.frame.project(*end), galley.size());
         // The label goes right of the end, left of it, above or below, whichever is free first.
         let places = [
             vec2(8.0, -size.y / 2.0),

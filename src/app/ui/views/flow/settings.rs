@@ -97,10 +97,10 @@ pub struct FlowSettings {
 impl Slot for FlowSettings {}
 
 /// Changes further apart than this are two gestures, seconds.
-const PAUSE: f64 = 0.7;
+const GESTURE_PAUSE: f64 = 0.7;
 
 /// Settings that were not changed for so long are at rest, seconds.
-pub const REST: f64 = 0.3;
+pub const REST_SECONDS: f64 = 0.3;
 
 impl FlowSettings {
     /// All four controls.
@@ -138,7 +138,7 @@ impl FlowSettings {
             return;
         }
         if self.args != FlowArgs::default() {
-            if self.changed_at.is_none_or(|at| now - at > PAUSE) {
+            if self.changed_at.is_none_or(|at| now - at > GESTURE_PAUSE) {
                 self.gesture += 1;
             }
             self.changed_at = Some(now);
@@ -162,7 +162,7 @@ impl FlowSettings {
 
     /// True once nothing has changed for a while, so that questions that take longer may be asked.
     pub fn rest(&self, now: f64) -> bool {
-        self.changed_at.is_none_or(|at| now - at > REST)
+        self.changed_at.is_none_or(|at| now - at > REST_SECONDS)
     }
 }
 

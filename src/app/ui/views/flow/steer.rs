@@ -7,7 +7,7 @@ use super::{
     answer::{Answer, SPACE},
     method::{field_ui, solver_ui},
     motion::Motion,
-    pad::{Pad, REACH, control_text, name_of, tidy},
+    pad::{MAX_CONTROL, Pad, control_text, name_of, tidy},
     settings::{ALPHA, CONTROLS, FlowSettings, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
@@ -30,9 +30,9 @@ pub struct Steer {
     has_dials: bool,
 }
 
-const TAUGHT: &str = "The control that steering was trained with: W_u u is added to the state inside the field. Trained \
+const TRAINED_TIP: &str = "The control that steering was trained with: W_u u is added to the state inside the field. Trained \
                       at \u{2212}1, 0 and 1; further out is beyond what it has seen.";
-const UNTAUGHT: &str = "Enters the field as a trained control does, by W_u u, but no training gave it a meaning: its \
+const UNTRAINED_TIP: &str = "Enters the field as a trained control does, by W_u u, but no training gave it a meaning: its \
                         weights are about as they were drawn. It moves the words all the same.";
 
 /// Width from which controls and answer stand side by side, points.
@@ -69,10 +69,10 @@ impl Steer {
                 for (dim, value) in u.into_iter().enumerate().take(if plane { 2 } else { U.len() }) {
                     let tip = match (plane, trained) {
                         (true, _) => "A steady wind over the plane, the same at every place and time.",
-                        (_, Some(n)) if dim < n => TAUGHT,
-                        _ => UNTAUGHT,
+                        (_, Some(n)) if dim < n => TRAINED_TIP,
+                        _ => UNTRAINED_TIP,
                     };
-                    let range = -REACH..=REACH;
+                    let range = -MAX_CONTROL..=MAX_CONTROL;
                     if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
                         self.motion.stop();
                         cx.set(U[dim].key, Value::Float(v));
@@ -96,7 +96,7 @@ impl Steer {
                         _ => "",
                     };
                     let label = small_text(words, cx.theme.secondary);
-                    ui.label(label).on_hover_text(UNTAUGHT);
+                    ui.label(label).on_hover_text(UNTRAINED_TIP);
                 });
             });
         });

@@ -53,7 +53,7 @@ impl SolveSummary {
         }
     }
 
-    /// The explanation, a sentence a line.
+    /// The explanation, one sentence per line.
     pub fn sentences(&self) -> Vec<String> {
         let total = self.accepted + self.rejected;
         let Some((each, order)) = self.cost else {

@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// Steps a second.
-pub const PACE: f64 = 30.0;
+pub const STEP_RATE: f64 = 30.0;
 /// The distance that a fast particle crosses in its life, as a share of the patch.
-const REACH: f32 = 0.4;
+const LIFE_DISTANCE: f32 = 0.4;
 /// Square points for each particle.
 const SPARSE: f32 = 22.0;
 
@@ -26,7 +26,7 @@ pub enum Background {
     Flowing,
 }
 
-const BEHIND: [(Background, &str, &str); 3] = [
+const BACKGROUNDS: [(Background, &str, &str); 3] = [
     (Background::Nothing, "none", "Only the paths."),
     (Background::Still, "still", "Streaks along the field, standing still."),
     (
@@ -45,12 +45,12 @@ impl Background {
     }
 
     pub fn label(self) -> &'static str {
-        BEHIND.iter().find(|b| b.0 == self).map_or("", |b| b.1)
+        BACKGROUNDS.iter().find(|b| b.0 == self).map_or("", |b| b.1)
     }
 
     /// Shows all backgrounds side by side with this one selected; returns the one that was clicked.
     pub fn choice_ui(self, ui: &mut Ui) -> Option<Self> {
-        choice_buttons(ui, &self, BEHIND)
+        choice_buttons(ui, &self, BACKGROUNDS)
     }
 }
 
@@ -96,7 +96,7 @@ impl Streaks {
         self.revision = unique();
         let speeds = field.data.iter().map(|[x, y]| x.hypot(*y)).filter(|v| v.is_finite());
         let quick = upper_quantile(speeds.collect(), 0.9).unwrap_or(0.0);
-        self.dt = if quick > 1e-9 { REACH / (quick * LIFE as f32) } else { 0.0 };
+        self.dt = if quick > 1e-9 { LIFE_DISTANCE / (quick * LIFE as f32) } else { 0.0 };
         (self.field, self.extent) = (Arc::new(field), extent);
     }
 
@@ -119,12 +119,12 @@ impl Streaks {
         if let Some(before) = self.seen_at.replace(now) {
             self.flowed += (now - before).clamp(0.0, 0.25);
         }
-        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(1.0 / PACE));
+        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(1.0 / STEP_RATE));
     }
 
     /// Steps of the streaks so far.
     pub fn step(&self) -> u64 {
-        u64::from(LIFE) + (self.flowed * PACE) as u64
+        u64::from(LIFE) + (self.flowed * STEP_RATE) as u64
     }
 
     /// Paints them on the plane at height `z`; `Err` says why there are none.

@@ -11,9 +11,9 @@ use crate::{
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
 /// Seconds a sweep while it plays.
-const PACE: f64 = 0.35;
+const SWEEP_TIME: f64 = 0.35;
 /// Steps after which a running network is asked again.
-const EVERY: u64 = 10;
+const ASK_INTERVAL: u64 = 10;
 const MIN_SIZE: eframe::egui::Vec2 = vec2(300.0, 220.0);
 
 /// Sentences that can be browsed, by name.
@@ -101,7 +101,7 @@ impl View for SettlingView {
             let file = cx.setting("sentences.file").map(|v| v.to_string());
             self.sentence_ui(ui, file.is_some_and(|f| !f.is_empty()));
         });
-        cx.ask::<Settling>(None, &self.args(), Freshness::Steps(EVERY));
+        cx.ask::<Settling>(None, &self.args(), Freshness::Steps(ASK_INTERVAL));
         let Some(found) = cx.answered::<Settling>() else {
             let why = cx.why_nothing::<Settling>(
                 "A sentence settles here word by word, as soon as there is a network: press Space.",
@@ -111,7 +111,7 @@ impl View for SettlingView {
         cx.controls_ui(ui, |ui, _| {
             let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);
             let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
-            let now = self.playhead.ui(ui, "sweep", PACE, cursor, frames - 1);
+            let now = self.playhead.ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1);
             if now != cursor {
                 self.cursor = Some(now);
             }

@@ -104,14 +104,14 @@ pub fn pick(
     let near = |(i, p): (usize, &[f32; 2])| {
         let far = (window.at(*p, rect) - pointer).length();
         let over = far - radius(i);
-        (over < SLACK).then_some((i as u32, over.max(0.0), far))
+        (over < HIT_MARGIN).then_some((i as u32, over.max(0.0), far))
     };
     let found = places.iter().enumerate().filter_map(near);
     found.min_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2))).map(|(i, ..)| i)
 }
 
-/// Points beside a disc that still hit it.
-const SLACK: f32 = 5.0;
+/// The distance beside a disc at which the pointer still hits it, points.
+const HIT_MARGIN: f32 = 5.0;
 
 #[cfg(test)]
 mod tests {

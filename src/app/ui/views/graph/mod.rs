@@ -32,7 +32,7 @@ pub use table::GraphTable;
 const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml, \
                      .gml, node-link .json or edge .csv file on the window.";
 /// Height of the controls.
-const HEAD: f32 = 30.0;
+const CONTROLS_HEIGHT: f32 = 30.0;
 /// Width below which the controls stand in two rows.
 const ONE_ROW: f32 = 380.0;
 
@@ -140,7 +140,7 @@ impl View for NeuronGraph {
         };
         let room = ui.available_rect_before_wrap();
         let rows = if room.width() < ONE_ROW { 2.0 } else { 1.0 };
-        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(rows * HEAD)));
+        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(rows * CONTROLS_HEIGHT)));
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         cx.controls_ui(ui, |ui, cx| {
             ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx))

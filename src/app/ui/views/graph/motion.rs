@@ -44,7 +44,7 @@ impl LayoutDevice {
 }
 
 /// Pairs that a step made here may cost in one frame where reduced motion wants all steps at once.
-const AT_ONCE: u64 = 300_000_000;
+const MAX_PAIRS_PER_FRAME: u64 = 300_000_000;
 
 /// The layout of one view.
 pub struct Motion {
@@ -236,7 +236,7 @@ impl Motion {
             Repulsion::Exact => (network.len() * network.len()) as u64,
             Repulsion::Grid { levels } => network.len() as u64 * 27 * u64::from(levels),
         };
-        let max = (AT_ONCE / each.max(1)).max(1);
+        let max = (MAX_PAIRS_PER_FRAME / each.max(1)).max(1);
         for _ in 0..max.min(wanted.saturating_sub(self.step)) {
             let turn = self.schedule.turn(self.step + 1);
             self.places = layout::step(&network.springs, &ForceParams::default(), repulsion, turn, &held, &self.places);

@@ -41,12 +41,12 @@ pub enum SizeBy {
     Degree,
     /// All have one size.
     Same,
-    /// One of the columns of numbers.
+    /// The size follows one of the columns of numbers.
     Numbers(usize),
 }
 
 impl Palette {
-    /// `before` is what was worn until now: communities are counted anew in every sample, and one that
+    /// `before` is what was worn until now: communities are counted again in every sample, and one that
     /// shares most of its neurons with an earlier one keeps that one's colour.
     pub fn new(network: &Network, kind: Option<ColourBy>, theme: &Theme, before: Option<&Self>) -> Self {
         if let Some(column) = kind.and_then(|k| network.numbers(k)) {

@@ -211,7 +211,7 @@ impl GraphTable {
     }
 
     fn table_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
-        // one that was clicked here is visible already
+        // a neuron clicked in this table is visible already
         let wanted = cx.selection.neuron.filter(|_| self.selected != cx.selection.neuron);
         self.selected = cx.selection.neuron;
         let table = self.frame(network, cx.theme, wanted);

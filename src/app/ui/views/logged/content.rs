@@ -74,12 +74,12 @@ fn by_shape(json: &Value) -> Option<Content> {
     match json {
         Value::String(words) => Some(text(words)),
         Value::Array(items) => array(json).or_else(|| records(items).map(Content::Table)),
-        Value::Object(fields) => of_fields(json, fields),
+        Value::Object(fields) => from_fields(json, fields),
         _ => None,
     }
 }
 
-fn of_fields(json: &Value, fields: &Map<String, Value>) -> Option<Content> {
+fn from_fields(json: &Value, fields: &Map<String, Value>) -> Option<Content> {
     if let Some(Value::String(words)) = fields.get("text") {
         return Some(text(words));
     }

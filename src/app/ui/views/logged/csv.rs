@@ -1,4 +1,4 @@
-//! What the view shows as comma-separated values.
+//! The CSV export of the view of logged channels.
 
 use super::{content::Content, entry::Entry};
 use crate::ui::{table::Table as Csv, view::ViewCx};

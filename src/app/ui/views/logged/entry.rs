@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Entry {
     pub channel: Channel,
     pub variants: Vec<usize>,
-    /// It has a measurement rather than a number a step.
+    /// The channel holds measurements rather than a number at each step.
     pub is_measured: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
     let is_own = |entry: &Entry| foreign::view_of(entry.channel.as_str()) == foreign::LOGGED;
     let mut all: Vec<Entry> = scalars.chain(samples).collect();
     if cx.is_trained_elsewhere() {
-        // what its program was asked stands beside what it has logged
+        // answers to questions put to the program follow the channels that it logged
         let answers = cx.mirror.answer_channels().into_iter().map(entry(true));
         let fresh: Vec<Entry> = answers.filter(|a| all.iter().all(|known| known.channel != a.channel)).collect();
         all.extend(fresh.into_iter().filter(is_own));
@@ -45,7 +45,7 @@ pub(super) fn sample<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Option<(usize, &'a S
         .or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel)))
 }
 
-/// The curve of an entry: a line a variant. The title of its panel, or of the view where it is large, has the name.
+/// The curve of an entry: one line per variant. The title of its panel, or of the view where it is large, has the name.
 pub(super) fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
     let name = entry.channel.as_str();
     let mut chart = Chart::new(name, Axis::steps(), Axis::new(name).hide_label());

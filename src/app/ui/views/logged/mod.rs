@@ -1,4 +1,4 @@
-//! Everything that a run has logged and no other view is made for: a panel a channel, drawn by what its data are.
+//! Everything that a run has logged and no other view is made for: one panel per channel, drawn by what its data are.
 
 mod content;
 mod csv;
@@ -23,11 +23,11 @@ use entry::{Entry, chart, entries, is_number, sample};
 use panel::PanelState;
 
 /// Least width of a panel among others, points.
-const WIDE: f32 = 260.0;
+const MIN_PANEL_WIDTH: f32 = 260.0;
 /// Height of a panel among others, points.
 const HIGH: f32 = 190.0;
 /// More channels than this can be searched by name.
-const FEW: usize = 9;
+const MAX_UNFILTERED: usize = 9;
 /// Height of a panel's title, points.
 const TITLE: f32 = 20.0;
 
@@ -38,7 +38,7 @@ pub struct Logged {
     chosen: Option<Channel>,
     /// A part of the names of the channels that are shown.
     filter: String,
-    /// What was drawn last of each channel.
+    /// The state of each channel's panel from the last frame.
     panels: HashMap<Channel, PanelState>,
     /// The channels, of a run with the news that it has had.
     entries: KeyedCache<(RunNumber, u64), Option<Rc<[Entry]>>>,
@@ -65,7 +65,7 @@ impl Logged {
             });
             list.response.widget_info(|| WidgetInfo::labeled(egui::Role::ComboBox, true, "Channel"));
             list.response.on_hover_text("The channel that is shown large.");
-            if self.chosen.is_none() && entries.len() > FEW {
+            if self.chosen.is_none() && entries.len() > MAX_UNFILTERED {
                 let field = TextEdit::singleline(&mut self.filter).hint_text("Find a channel").desired_width(140.0);
                 let field = ui.add(field).on_hover_text("Shows the channels whose names have these letters.");
                 field.widget_info(|| WidgetInfo {
@@ -83,7 +83,7 @@ impl Logged {
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[&Entry]) {
         let room = ui.available_size();
         let gap = ui.spacing().item_spacing;
-        let most = ((room.x + gap.x) / (WIDE + gap.x)).floor().max(1.0) as usize;
+        let most = ((room.x + gap.x) / (MIN_PANEL_WIDTH + gap.x)).floor().max(1.0) as usize;
         let columns = most.min(entries.len()).max(1);
         let rows = entries.len().div_ceil(columns);
         let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
@@ -128,7 +128,7 @@ impl Logged {
                 ui.add_sized([size.x, TITLE - 4.0], Label::new(words).truncate());
             }
         }
-        // of many panels only those in sight are drawn
+        // only panels in sight are drawn
         let place = Rect::from_min_size(ui.cursor().min, size);
         if !ui.is_rect_visible(place) {
             ui.allocate_space(size);
@@ -164,7 +164,8 @@ impl View for Logged {
                 state.ui(ui, cx, entry, size);
             }
             None => {
-                let filter = if entries.len() > FEW { self.filter.trim().to_lowercase() } else { String::new() };
+                let filter =
+                    if entries.len() > MAX_UNFILTERED { self.filter.trim().to_lowercase() } else { String::new() };
                 let is_sought =
                     |entry: &&Entry| filter.is_empty() || entry.channel.as_str().to_lowercase().contains(&filter);
                 let sought: Vec<&Entry> = entries.iter().filter(is_sought).collect();

@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// What a panel keeps from frame to frame.
+/// The state of a panel that outlives a frame.
 #[derive(Default)]
 pub(super) struct PanelState {
     pub(super) chart: ChartState,

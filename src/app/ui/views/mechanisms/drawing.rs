@@ -1,4 +1,4 @@
-//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before.
+//! The drawing of a staircase: one column per step, a tread at what it reaches, a riser from the one before.
 
 use eframe::egui::{Galley, Stroke};
 
@@ -22,8 +22,8 @@ pub struct Panel {
 }
 
 /// Room left of a panel for its axis, between panels, and below for each line of words.
-const LEFT: f32 = 58.0;
-const RIGHT: f32 = 12.0;
+const LEFT_MARGIN: f32 = 58.0;
+const RIGHT_MARGIN: f32 = 12.0;
 const TOP: f32 = 24.0;
 const GAP: f32 = 10.0;
 const LINE: f32 = 15.0;
@@ -75,7 +75,7 @@ impl HeightScale {
 /// Fills `size`.
 pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
     let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps));
-    let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
+    let column = (sheet.width() - LEFT_MARGIN - RIGHT_MARGIN) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW, sheet.height() < LOW) {
         (true, _) => 0,
         (false, true) => 1,
@@ -88,13 +88,15 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
     let foot = 8.0 + (name_rows + numbers) as f32 * LINE;
     let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
     let across = |i: usize| {
-        let left = sheet.left() + LEFT + i as f32 * column;
+        let left = sheet.left() + LEFT_MARGIN + i as f32 * column;
         left..=left + column
     };
     for (k, panel) in panels.iter().enumerate() {
         let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
-        let rect =
-            Rect::from_min_max(pos2(sheet.left() + LEFT, top), pos2(sheet.right() - RIGHT, top + each.max(20.0)));
+        let rect = Rect::from_min_max(
+            pos2(sheet.left() + LEFT_MARGIN, top),
+            pos2(sheet.right() - RIGHT_MARGIN, top + each.max(20.0)),
+        );
         let scale = HeightScale::new(rect, panel, steps);
         axis(&painter, theme, panel, &scale);
         let mut before: Option<f32> = None;
@@ -165,7 +167,7 @@ fn tread(
 fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
     let HeightScale { rect, range, .. } = scale;
     let font = theme::small();
-    let title = pos2(rect.left() - LEFT + 4.0, rect.top() - TOP + 2.0);
+    let title = pos2(rect.left() - LEFT_MARGIN + 4.0, rect.top() - TOP + 2.0);
     let title = painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
     let wanted = ((rect.height() / 34.0) as usize).clamp(2, 8);
     for (at, words) in Scale::Linear.ticks(range[0], range[1], wanted) {
@@ -260,7 +262,7 @@ fn explained(step: &Step) -> String {
     words
 }
 
-/// For a screen reader.
+/// The staircase in words, for a screen reader.
 fn steps_text(steps: &[Step]) -> String {
     let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))

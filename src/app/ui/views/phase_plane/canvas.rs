@@ -10,7 +10,7 @@ impl PhasePlane {
     /// The camera set on what is shown, and the patch of the plane that is in sight: left, right, low, high.
     pub(super) fn frame(&self, sheet: Rect, shown: &PhasePortrait) -> (Frame, [f32; 4]) {
         let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.fitted(self.close).into_iter());
-        let zero = frame.at([0.0; 3]);
+        let zero = frame.project([0.0; 3]);
         let (x, y) = (|at: f32| (at - zero.x) / frame.scale, |at: f32| (zero.y - at) / frame.scale);
         (frame, [x(sheet.left()), x(sheet.right()), y(sheet.bottom()), y(sheet.top())])
     }
@@ -67,7 +67,7 @@ impl PhasePlane {
     ) {
         if let Source::Toy(toy, _) = source {
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
-                let zero = frame.at([0.0; 3]);
+                let zero = frame.project([0.0; 3]);
                 let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
                 self.toys.get_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
                 response.ctx.request_repaint();
@@ -76,7 +76,7 @@ impl PhasePlane {
         }
         let Some(pointer) = response.hover_pos() else { return };
         let far = |places: &[[f64; 2]]| {
-            let line: Vec<Pos2> = places.iter().map(|[x, y]| frame.at([*x as f32, *y as f32, 0.0])).collect();
+            let line: Vec<Pos2> = places.iter().map(|[x, y]| frame.project([*x as f32, *y as f32, 0.0])).collect();
             distance_to(&line, pointer)
         };
         let nearest = shown.others.iter().map(|o| (far(&o.places), o.token)).min_by(|a, b| a.0.total_cmp(&b.0));

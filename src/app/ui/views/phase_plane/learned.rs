@@ -21,13 +21,13 @@ pub struct Stepping {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learned {
     pub force: Force,
-    /// The starts, one a token.
+    /// The starts, one per token.
     pub starts: Vec<PhasePoint>,
     /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,
     /// The model's own integrator, step and number of steps.
     pub own: Stepping,
-    /// By token, the distance of the model's end from that of the same steps in f64; `None` where either overflows.
+    /// For each token, the distance of the model's end from that of the same steps in f64; `None` if either overflows.
     pub off: Vec<Option<f64>>,
 }
 

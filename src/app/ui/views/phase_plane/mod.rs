@@ -79,7 +79,7 @@ pub struct PhasePlane {
     read: Option<Read>,
     shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
     camera: Camera,
-    /// Fits the token in focus alone: tokens lie far apart, and each is moved a little.
+    /// The view is fitted to the token in focus alone: tokens lie far apart, and each moves only a little.
     close: bool,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,

@@ -53,7 +53,7 @@ const DOTTED: usize = 40;
 
 impl Scene<'_> {
     pub fn at(&self, [x, y]: [f64; 2]) -> Pos2 {
-        self.frame.at([x as f32, y as f32, 0.0])
+        self.frame.project([x as f32, y as f32, 0.0])
     }
 
     fn line(&self, places: &[[f64; 2]]) -> Vec<Pos2> {

@@ -17,7 +17,7 @@ use crate::{
 
 const EMPTY: &str = "No queries and keys have been measured yet. A run is asked at its start: press Space. The harmonic toy \
                      and the double well need no run.";
-const NOBODY: &str = "No variant of this run evolves its queries and keys before they meet: they are scored as projected. The \
+const NONE_EVOLVE: &str = "No variant of this run evolves its queries and keys before they meet: they are scored as projected. The \
                       coupled variants do, by Euler's method or by leapfrog; and the two toys need no run.";
 
 impl PhasePlane {
@@ -168,8 +168,11 @@ impl PhasePlane {
         };
         if !evolves(m.value) {
             let are_asked = cx.is_waiting_for::<QueryKeyPaths>(None);
-            let words =
-                if are_asked { "Asking the other variants whether their queries and keys evolve." } else { NOBODY };
+            let words = if are_asked {
+                "Asking the other variants whether their queries and keys evolve."
+            } else {
+                NONE_EVOLVE
+            };
             return cx.nothing_ui(ui, words);
         }
         if m.evolution.is_none() {

@@ -24,7 +24,7 @@ pub struct ToySettings {
 /// Corners of a blob's outline.
 const CORNERS: usize = 720;
 /// Points inside.
-const INSIDE: usize = 140;
+const POINTS_INSIDE: usize = 140;
 
 /// The starts around a start, and where they went.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -105,7 +105,7 @@ pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
     const SAMPLES: usize = 1600;
     let room = |q: f64| force.potential(&[q]).map_or(f64::NAN, |v| energy - v);
     let at = |i: usize| REACH * (2.0 * i as f64 / SAMPLES as f64 - 1.0);
-    // where the room for motion ends between a q that has some and one that has none
+    // bisects for the turning point between a q that motion can reach and one that it cannot
     let turn = |mut inside: f64, mut outside: f64| {
         for _ in 0..60 {
             let middle = f64::midpoint(inside, outside);
@@ -138,8 +138,8 @@ impl Blob {
         let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
         let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
         // the spiral of sunflower seeds fills the disc evenly
-        let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / INSIDE as f64).sqrt());
-        Self { outline, inside: (0..INSIDE).map(seed).collect() }
+        let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / POINTS_INSIDE as f64).sqrt());
+        Self { outline, inside: (0..POINTS_INSIDE).map(seed).collect() }
     }
 
     /// Every point after a number of steps; `None` if one overflows.

@@ -31,10 +31,10 @@ const LEAST_NAME: f32 = 104.0;
 /// Between two columns.
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
-const ENOUGH: usize = 4;
+const MIN_TO_SKIP_FIRST: usize = 4;
 /// Height of a row, and of what is above the rows.
 const ROW: f32 = 19.0;
-const HEAD: f32 = 54.0;
+const HEAD_HEIGHT: f32 = 54.0;
 
 impl Race {
     fn key(mirror: &Mirror, step: u64) -> Key {
@@ -70,7 +70,7 @@ impl Race {
             let Some(group) = all.get(racer.place) else { continue };
             let colour = group.colour(racer.place, cx.theme);
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
-                let untrained = usize::from(racer.marks.len() >= ENOUGH);
+                let untrained = usize::from(racer.marks.len() >= MIN_TO_SKIP_FIRST);
                 let at = |m: &Mark| [m.along(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
@@ -197,7 +197,7 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
 }
 
 impl PanelView for Race {
-    const FOOT: f32 = 28.0;
+    const FOOT_HEIGHT: f32 = 28.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror, cx.step);
@@ -221,7 +221,7 @@ impl PanelView for Race {
         let racers = self.racers(cx);
         // an axis that no racer has leaves the chart empty, and the table as it is
         let has_rows = racers.iter().any(|racer| !racer.marks.is_empty());
-        if has_rows { (HEAD + ROW * racers.len() as f32).min(0.45 * room.y) } else { 0.0 }
+        if has_rows { (HEAD_HEIGHT + ROW * racers.len() as f32).min(0.45 * room.y) } else { 0.0 }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {

@@ -46,7 +46,7 @@ pub struct Mark {
     pub seconds: f64,
     /// 1e9 floating-point operations; NaN where they are not counted.
     pub gflop: f64,
-    /// Mean over seeds, nats a token.
+    /// Mean over seeds, nats per token.
     pub loss: f64,
     pub sd: f64,
 }
@@ -101,7 +101,7 @@ pub struct Racer {
     /// Floating-point operations of a training step for each token.
     pub flops: Option<f64>,
     pub marks: Vec<Mark>,
-    /// From the first variant; `None` of the first itself, and while there is no pair.
+    /// The difference from the first variant; `None` for the first itself, and while no seed has run for both.
     pub difference: Option<LossDifference>,
 }
 

@@ -44,7 +44,7 @@ pub struct Run {
 }
 
 /// Slow time that a drawn trajectory takes.
-const UNTIL: f64 = 10.0;
+const TRAJECTORY_TIME: f64 = 10.0;
 /// A first-order manifold further from f = 0 than this share of the width is not drawn: eps h1 is no small correction.
 const FAR: f64 = 0.04;
 
@@ -123,7 +123,7 @@ impl Run {
         let limits = SolveLimits {
             epsilon,
             tolerance: 1e-7,
-            until: UNTIL,
+            until: TRAJECTORY_TIME,
             longest_step: 0.02,
             max_steps: 20_000,
             bounds: field.bounds.expanded(1.0),

@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// Steps a second.
-const PACE: f64 = 30.0;
+const STEP_RATE: f64 = 30.0;
 /// Samples of the field along each side.
 const SAMPLES: usize = 97;
 /// The distance that the fastest slow motion crosses in a particle's life, as a share of the height.
-const REACH: f64 = 0.5;
+const LIFE_DISTANCE: f64 = 0.5;
 /// The longest way along x in a step, as a share of the width: what is faster is drawn slower, on its own path.
-const LONGEST: f32 = 0.05;
+const MAX_STEP: f32 = 0.05;
 /// Pixels for each particle, on a graphics card and on the processor.
 const SPARSE: f32 = 16.0;
 const SPARSE_SOFTWARE: f32 = 34.0;
@@ -70,7 +70,7 @@ impl ParticleLayer {
     pub fn stir(&mut self, ui: &Ui, sheet: &Sheet, pointer: Option<(eframe::egui::Pos2, Vec2)>) {
         let stir = pointer.map(|(at, velocity)| {
             let (wide, high) = (sheet.rect.width(), sheet.rect.height());
-            let passing = (PACE * self.dt) as f32;
+            let passing = (STEP_RATE * self.dt) as f32;
             Stir {
                 at: [(at.x - sheet.rect.left()) / wide, (sheet.rect.bottom() - at.y) / high],
                 velocity: [velocity.x / wide / passing, -velocity.y / high / passing],
@@ -88,7 +88,7 @@ impl ParticleLayer {
 
     /// True while some particles are still where the pointer put them.
     pub fn is_stirred(&self, ui: &Ui) -> bool {
-        let life = f64::from(LIFE) / PACE;
+        let life = f64::from(LIFE) / STEP_RATE;
         self.seen_at.is_some() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
     }
 
@@ -102,7 +102,7 @@ impl ParticleLayer {
         if let Some(before) = self.seen_at.replace(now) {
             self.flowed += (now - before).clamp(0.0, 0.25);
         }
-        ui.ctx().request_repaint_after(Duration::from_secs_f64(1.0 / PACE));
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(1.0 / STEP_RATE));
     }
 
     /// Paints them; `Err` says why there are none.
@@ -122,10 +122,10 @@ impl ParticleLayer {
             key: ui.scope_id().with("slow manifold particles").value(),
             revision: self.revision,
             field: self.stirred.clone(),
-            step: u64::from(LIFE) + (self.flowed * PACE) as u64,
+            step: u64::from(LIFE) + (self.flowed * STEP_RATE) as u64,
             settled: !flowing,
             dt: self.dt as f32,
-            stepping: Stepping::StiffAlongX { longest: LONGEST },
+            stepping: Stepping::StiffAlongX { longest: MAX_STEP },
             drawn: ((rect.area() * pixels * pixels / sparse) as u32).clamp(64, max),
             across: [rect.width(), 0.0],
             along: [0.0, -rect.height()],
@@ -150,12 +150,12 @@ fn sampled(field: &Field, epsilon: f64, bounds: &Bounds) -> VectorField {
     VectorField { rows: SAMPLES, cols: SAMPLES, data: (0..SAMPLES * SAMPLES).map(at).collect() }
 }
 
-/// Slow time of a step, such that the quicker slow motion crosses [`REACH`] in a life; 0 where nothing moves.
+/// Slow time of a step, such that the quicker slow motion crosses [`LIFE_DISTANCE`] in a life; 0 where nothing moves.
 fn step_of(field: &VectorField) -> f64 {
     let speeds = field.data.iter().map(|v| v[1].abs()).filter(|v| v.is_finite());
     let quick = upper_quantile(speeds.collect(), 0.9).unwrap_or(0.0);
     // Where y rests, only the fast motion can set the pace.
-    if quick > 1e-9 { REACH / f64::from(quick) / f64::from(LIFE) } else { 1.0 / f64::from(LIFE) }
+    if quick > 1e-9 { LIFE_DISTANCE / f64::from(quick) / f64::from(LIFE) } else { 1.0 / f64::from(LIFE) }
 }
 
 /// The field, with what is near the pointer carried along by it.

@@ -17,16 +17,16 @@ pub struct Sheet {
 /// The largest magnification along each axis.
 const MAX_ZOOM: f64 = 200.0;
 /// Room for figures and names: left, above, right, below; points.
-const LEFT: f32 = 34.0;
-const ABOVE: f32 = 18.0;
-const RIGHT: f32 = 10.0;
-const BELOW: f32 = 18.0;
+const LEFT_MARGIN: f32 = 34.0;
+const TOP_MARGIN: f32 = 18.0;
+const RIGHT_MARGIN: f32 = 10.0;
+const BOTTOM_MARGIN: f32 = 18.0;
 
 impl Sheet {
     /// Inside of what is given, with room for the axes.
     pub fn inside(outer: Rect, bounds: Bounds) -> Self {
-        let size = outer.size() - vec2(LEFT + RIGHT, ABOVE + BELOW);
-        let rect = Rect::from_min_size(outer.min + vec2(LEFT, ABOVE), size.max(vec2(8.0, 8.0)));
+        let size = outer.size() - vec2(LEFT_MARGIN + RIGHT_MARGIN, TOP_MARGIN + BOTTOM_MARGIN);
+        let rect = Rect::from_min_size(outer.min + vec2(LEFT_MARGIN, TOP_MARGIN), size.max(vec2(8.0, 8.0)));
         Self { rect, bounds }
     }
 

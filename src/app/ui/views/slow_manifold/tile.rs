@@ -37,7 +37,7 @@ const CHARTS: [(SideChart, &str, &str); 2] = [
     ),
 ];
 /// Width of what stands beside the picture, as a share; and the least room for it, points.
-const SIDE: f32 = 0.38;
+const SIDE_SHARE: f32 = 0.38;
 const MIN_SIDE: f32 = 230.0;
 /// A lower chart says nothing.
 const MIN_CHART: f32 = 110.0;
@@ -110,12 +110,12 @@ impl SlowManifold {
         let (canvas, side) = match (has_side, is_beside) {
             (false, _) => (outer, None),
             (true, true) => {
-                let width = (room.x * SIDE).max(MIN_SIDE);
+                let width = (room.x * SIDE_SHARE).max(MIN_SIDE);
                 let cut = outer.right() - width;
                 (outer.with_max_x(cut - 8.0), Some(outer.with_min_x(cut)))
             }
             (true, false) => {
-                let cut = outer.bottom() - (room.y * SIDE).max(MIN_CHART + 60.0);
+                let cut = outer.bottom() - (room.y * SIDE_SHARE).max(MIN_CHART + 60.0);
                 (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
             }
         };

@@ -1,4 +1,4 @@
-//! Gain on a foreign text that models learn from, against what they forget of their own: a line a variant, a dot
+//! Gain on a foreign text that models learn from, against what they forget of their own: one line per variant, a dot
 //! a rate.
 
 use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
@@ -44,7 +44,7 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
 
 impl PanelView for AdaptationView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT: f32 = CONTROLS + GAP;
+    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         Panel::whole(chart(cx))

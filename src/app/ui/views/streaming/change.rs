@@ -8,7 +8,7 @@ use crate::ui::{
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;
 
-/// 0.045 is "+4.5%"; what is more than ten times as much is a factor; what is no number has diverged.
+/// 0.045 is "+4.5%"; what is more than ten times as much is a factor; what is not a number has diverged.
 pub fn change_label(change: f64) -> String {
     match change {
         c if !c.is_finite() => "diverged".to_owned(),

@@ -18,9 +18,9 @@ const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
 const WIDE: f32 = 560.0;
 const GAP: f32 = 8.0;
 /// Heights of a panel's head, of what the columns are, and of the space above what has no base.
-const HEAD: f32 = 17.0;
+const HEAD_HEIGHT: f32 = 17.0;
 const COLUMNS: f32 = 15.0;
-const ABOVE: f32 = 5.0;
+const SPACE_ABOVE: f32 = 5.0;
 /// Least and greatest height of a cell.
 const ROW: [f32; 2] = [14.0, 48.0];
 /// Width of the names of rows.
@@ -76,7 +76,7 @@ impl Cell<'_> {
 
 /// Height of a panel whose cells are so high.
 fn panel_height(found: &FastWeights, row: f32) -> f32 {
-    HEAD + COLUMNS + ABOVE + row * (found.rates.len() + found.without_base.len()) as f32
+    HEAD_HEIGHT + COLUMNS + SPACE_ABOVE + row * (found.rates.len() + found.without_base.len()) as f32
 }
 
 /// The cells of one text in a panel.
@@ -84,13 +84,13 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
     let columns = found.limits.len().max(1);
     let left = panel.left() + NAMES;
     let wide = (panel.right() - left) / columns as f32;
-    let top = panel.top() + HEAD + COLUMNS;
+    let top = panel.top() + HEAD_HEIGHT + COLUMNS;
     let at = |i: usize, y: f32, width: f32| Rect::from_min_size(pos2(left + i as f32 * wide, y), vec2(width, row));
     let grid = found.sweep.iter().enumerate().map(|(i, setting)| {
         let rect = at(i % columns, top + row * (i / columns) as f32, wide);
         Cell { rect, setting, has_base: true, text }
     });
-    let below = top + row * found.rates.len() as f32 + ABOVE;
+    let below = top + row * found.rates.len() as f32 + SPACE_ABOVE;
     let without = found.without_base.iter().enumerate().map(|(i, setting)| {
         let rect = at(0, below + row * i as f32, wide * columns as f32);
         Cell { rect, setting, has_base: false, text }
@@ -104,21 +104,21 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
     let name = found.texts.get(text).map_or("", String::as_str);
     let baseline = found.baseline.get(text).copied().unwrap_or(f64::NAN);
     let title = format!("{name}: perplexity {} without", short(baseline));
-    draw_text(panel.min + vec2(0.0, HEAD / 2.0), Align2::LEFT_CENTER, title, theme.text);
+    draw_text(panel.min + vec2(0.0, HEAD_HEIGHT / 2.0), Align2::LEFT_CENTER, title, theme.text);
     let columns = found.limits.len().max(1);
     let wide = (panel.width() - NAMES) / columns as f32;
-    let y = panel.top() + HEAD + COLUMNS / 2.0;
+    let y = panel.top() + HEAD_HEIGHT + COLUMNS / 2.0;
     for (i, limit) in found.limits.iter().enumerate() {
         let at = pos2(panel.left() + NAMES + (i as f32 + 0.5) * wide, y);
         draw_text(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
     }
     let right = panel.left() + NAMES - 8.0;
-    let top = panel.top() + HEAD + COLUMNS;
+    let top = panel.top() + HEAD_HEIGHT + COLUMNS;
     for (i, rate) in found.rates.iter().enumerate() {
         let at = pos2(right, top + row * (i as f32 + 0.5));
         draw_text(at, Align2::RIGHT_CENTER, format!("\u{3b7} {}", short(*rate)), theme.secondary);
     }
-    let below = top + row * found.rates.len() as f32 + ABOVE;
+    let below = top + row * found.rates.len() as f32 + SPACE_ABOVE;
     for (i, setting) in found.without_base.iter().enumerate() {
         let at = pos2(right, below + row * (i as f32 + 0.5));
         let name = format!("no base, \u{3b7} {}", short(setting.rate));
@@ -132,7 +132,7 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let down = n.div_ceil(across);
     let rows = (found.rates.len() + found.without_base.len()).max(1) as f32;
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
-    let row = ((room - HEAD - COLUMNS - ABOVE) / rows).clamp(ROW[0], ROW[1]);
+    let row = ((room - HEAD_HEIGHT - COLUMNS - SPACE_ABOVE) / rows).clamp(ROW[0], ROW[1]);
     let high = panel_height(found, row);
     ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);

@@ -1,4 +1,4 @@
-//! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance.
+//! Areas under ROC curves as marks with their intervals, one row per text, and the level of chance.
 
 use eframe::egui::Stroke;
 
@@ -6,12 +6,12 @@ use crate::{telemetry::measurements::Auroc, ui::views::prelude::*};
 
 /// Height of a row, and of what stands above the rows.
 pub const ROW: f32 = 24.0;
-pub const HEAD: f32 = 38.0;
+pub const HEAD_HEIGHT: f32 = 38.0;
 const MARK: f32 = 3.5;
 /// Width of the figure at the end of a row.
 const FIGURE: f32 = 34.0;
 
-/// One text: by the uncertainty, and by the model's surprise.
+/// The ROC of one text, scored by the uncertainty and by the model's surprise.
 pub struct RocRow<'a> {
     pub name: &'a str,
     pub areas: [Auroc; 2],
@@ -36,10 +36,10 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
     let small = theme::small();
     let width_of = |words: &str| painter.layout_no_wrap(words.to_owned(), small.clone(), theme.text).size().x;
     let names = rows.iter().map(|r| width_of(r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
-    let row = ((rect.height() - HEAD) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
+    let row = ((rect.height() - HEAD_HEIGHT) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
     let plot = Rect::from_min_max(
-        pos2(rect.left() + names + MARK, rect.top() + HEAD),
-        pos2(rect.right() - FIGURE - MARK, (rect.top() + HEAD + row * rows.len() as f32).min(rect.bottom())),
+        pos2(rect.left() + names + MARK, rect.top() + HEAD_HEIGHT),
+        pos2(rect.right() - FIGURE - MARK, (rect.top() + HEAD_HEIGHT + row * rows.len() as f32).min(rect.bottom())),
     );
     draw_head(&painter, theme, rect, plot);
     for (i, item) in rows.iter().enumerate() {
@@ -114,5 +114,5 @@ fn row_text(row: &RocRow<'_>) -> String {
 
 /// The height that these rows need.
 pub fn wanted_height(rows: usize) -> f32 {
-    HEAD + ROW * rows as f32
+    HEAD_HEIGHT + ROW * rows as f32
 }

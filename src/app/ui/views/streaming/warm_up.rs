@@ -98,7 +98,7 @@ impl WarmUpView {
 impl PanelView for WarmUpView {
     const LOW: f32 = 0.0;
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT: f32 = CONTROLS + GAP;
+    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

@@ -42,8 +42,8 @@ const CONCEPTS: [(&str, &str, &str); 4] = [
 const TYPED: usize = 2;
 const FILE: usize = 3;
 
-const WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
-const WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
+const SENTENCES_WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
+const SENTENCES_WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
 
 /// The id of the generated text that the run reads; `None` of a file or folder, which take its place.
 fn generated_text(cx: &ViewCx<'_>) -> Option<&'static str> {
@@ -64,7 +64,7 @@ pub struct Concepts {
 
 impl Default for Concepts {
     fn default() -> Self {
-        Self { chosen: 0, with: WITH.to_owned(), without: WITHOUT.to_owned() }
+        Self { chosen: 0, with: SENTENCES_WITH.to_owned(), without: SENTENCES_WITHOUT.to_owned() }
     }
 }
 

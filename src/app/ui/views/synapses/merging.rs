@@ -8,13 +8,13 @@ use crate::{
 /// Number of updates of the children in a question of this view.
 const TUNED: i64 = 300;
 /// Marks before the three models.
-const SIGNS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
+const MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 
 /// View `merging`.
 #[derive(Default)]
 pub struct Merging;
 
-/// The three models in words with their losses, one a text.
+/// The three models in words with their losses, one per text.
 fn models(merging: &measurements::Merging) -> [(String, &[f32]); 3] {
     merging.models().map(|m| (format!("{}, {} neurons", m.name, m.neurons), m.losses.data()))
 }
@@ -86,7 +86,7 @@ impl View for Merging {
                 ui.label(RichText::new(text).strong());
                 let bars = models.iter().enumerate().map(|(m, (name, losses))| {
                     let loss = losses.get(t).copied().map_or(f64::NAN, f64::from);
-                    Bar::new(name, theme.series(m), loss).sign(SIGNS[m])
+                    Bar::new(name, theme.series(m), loss).sign(MARKS[m])
                 });
                 let bars: Vec<Bar> = bars.collect();
                 bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(max));

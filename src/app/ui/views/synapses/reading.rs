@@ -34,7 +34,7 @@ pub struct ReadingView {
 }
 
 /// Seconds a token takes while playing.
-const PACE: f64 = 0.12;
+const TOKEN_TIME: f64 = 0.12;
 /// Tokens shown at once around the cursor.
 const PAGE: usize = 280;
 /// A token at which a synapse gains this share of its largest gain has a star.
@@ -298,7 +298,7 @@ impl View for ReadingView {
         self.play_written(ui, cx, &shown);
         let last = shown.tokens().len() - 1;
         let cursor = cx.selection.token.unwrap_or(last).min(last);
-        let now = cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", PACE, cursor, last)).unwrap_or(cursor);
+        let now = cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last)).unwrap_or(cursor);
         if now != cursor {
             cx.selection.token = Some(now);
         }

@@ -16,9 +16,9 @@ use crate::{
 
 /// Names and signs of the four, in the order of the run's variants.
 const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
-/// The same as heads of the table's columns.
+/// The names as heads of the table's columns.
 const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
-const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
+const MARKS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
 const TEXTS: [(&str, &str, &[&str]); 3] = [
     ("base reads", CorpusSettings::source.name, &[CorpusSettings::file.name, CorpusSettings::folder.name]),
@@ -27,7 +27,7 @@ const TEXTS: [(&str, &str, &[&str]); 3] = [
 ];
 /// Height of a stage's box, and the gap between two boxes, points.
 const BOX: f32 = 46.0;
-const BETWEEN: f32 = 20.0;
+const BOX_GAP: f32 = 20.0;
 /// Width of a number and height of a row in the table, points.
 const FIGURE: f32 = 56.0;
 const ROW: f32 = 18.0;
@@ -93,7 +93,7 @@ impl Lengths {
 /// The measurement of each of the four models, if it has been made.
 type Measurements<'a> = [Option<&'a TextLosses>; 4];
 
-/// The held-out loss of one model on one text, nats a token.
+/// The held-out loss of one model on one text, nats per token.
 fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
     all[model]?.texts.get(text).map(|t| t.loss)
 }
@@ -101,7 +101,7 @@ fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
 /// A row of the table: a text, or translations of all texts in one direction.
 struct LossRow {
     name: String,
-    /// By model.
+    /// The loss of each model.
     losses: [Option<f64>; 4],
 }
 
@@ -240,8 +240,8 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     let width = ui.available_width().clamp(200.0, 640.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 2.0 * BOX + GRID), Sense::click());
     let painter = ui.painter_at(rect);
-    let column = (width - 2.0 * BETWEEN) / 3.0;
-    let left = |i: f32| rect.left() + i * (column + BETWEEN);
+    let column = (width - 2.0 * BOX_GAP) / 3.0;
+    let left = |i: f32| rect.left() + i * (column + BOX_GAP);
     let high = rect.center().y - BOX / 2.0;
     let corners = [(left(0.0), high), (left(1.0), rect.top()), (left(1.0), rect.bottom() - BOX), (left(2.0), high)];
     let boxes = corners.map(|(x, y)| Rect::from_min_size(pos2(x, y), vec2(column, BOX)).shrink(1.0));
@@ -263,7 +263,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         let strong = if begun { cx.theme.text } else { cx.theme.secondary };
         let small = theme::small();
         let at = place.min + vec2(GRID, 5.0);
-        let sign = inner.text(at, Align2::LEFT_TOP, SIGNS[i], small.clone(), colour);
+        let sign = inner.text(at, Align2::LEFT_TOP, MARKS[i], small.clone(), colour);
         inner.text(pos2(sign.right() + 5.0, at.y), Align2::LEFT_TOP, NAMES[i], small.clone(), strong);
         inner.text(at + vec2(0.0, 16.0), Align2::LEFT_TOP, &words, small, cx.theme.secondary);
         let (x, y) = (place.left() + GRID, place.bottom() - 5.0);
@@ -294,7 +294,7 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         ui.label(RichText::new(words).strong());
         for (v, text) in all.iter().enumerate().filter_map(|(v, m)| Some((v, m.as_ref()?.texts.get(t)?))) {
             ui.horizontal_wrapped(|ui| {
-                ui.label(small_text(SIGNS[v], cx.theme.series(v)));
+                ui.label(small_text(MARKS[v], cx.theme.series(v)));
                 note_ui(ui, cx.theme, NAMES[v]);
                 ui.add_space(widest - widths[v]);
                 ui.label(RichText::new(one_line(&text.continuation)).small());

@@ -1,4 +1,4 @@
-//! Three traces of a block as maps over the same tokens: a row a channel, a column a token.
+//! Three traces of a block as maps over the same tokens: one row per channel, one column per token.
 
 use eframe::egui::Stroke;
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 /// Room for the names on the left, and for the colour bars on the right.
-pub const LEFT: f32 = 60.0;
-pub const BAR: f32 = 58.0;
+pub const LEFT_MARGIN: f32 = 60.0;
+pub const BAR_WIDTH: f32 = 58.0;
 const GAP: f32 = 8.0;
 /// A map must be as high for the words of its colour bar to stand apart.
 const MIN_BAR: f32 = 48.0;
@@ -54,7 +54,7 @@ impl Heat {
         let columns = of.tokens.len().max(1);
         let map = |trace: usize| {
             let top = sheet.top() + trace as f32 * (each + GAP);
-            Rect::from_min_max(pos2(sheet.left() + LEFT, top), pos2(sheet.right() - BAR, top + each))
+            Rect::from_min_max(pos2(sheet.left() + LEFT_MARGIN, top), pos2(sheet.right() - BAR_WIDTH, top + each))
         };
         let column = (map(0).width() / columns as f32).max(0.1);
         for (trace, held) in self.held.iter().enumerate() {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Seconds a token takes while playing.
-const PACE: f64 = 0.12;
+const TOKEN_TIME: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
 const LENGTHS: f32 = 0.3;
 /// Least height of the three traces above the chart of their lengths, points.
@@ -156,7 +156,7 @@ impl TraceReadingView {
         // It stands under the maps, column under column.
         let last = m.sample.tokens.len() as f64;
         chart.x = chart.x.fixed(0.5, last + 0.5);
-        chart.margins = Some([heat::LEFT, heat::BAR]);
+        chart.margins = Some([heat::LEFT_MARGIN, heat::BAR_WIDTH]);
         chart
     }
 }
@@ -200,7 +200,7 @@ impl View for TraceReadingView {
         let last = m.sample.tokens.len() - 1;
         let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
         cx.controls_ui(ui, |ui, cx| {
-            let moved = self.playhead.ui(ui, "token", PACE, cursor, last);
+            let moved = self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last);
             if moved != cursor {
                 cx.selection.token = Some(moved);
                 cursor = moved;

@@ -14,7 +14,7 @@ pub struct UnitUsage {
 }
 
 /// The share of a block's units that were never kept.
-fn never(block: &BlockUsage) -> f64 {
+fn unused_share(block: &BlockUsage) -> f64 {
     block.usage.iter().filter(|share| **share == 0.0).count() as f64 / block.usage.len().max(1) as f64
 }
 
@@ -46,7 +46,7 @@ impl UnitUsage {
         chart
     }
 
-    /// The share of units that were never kept, over training: a line a variant and block.
+    /// The share of units that were never kept, over training: one line per variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
         let mut chart = cx.over_training("unused units", y).empty(cx.why_nothing::<Measured>(
@@ -54,7 +54,7 @@ impl UnitUsage {
         ));
         for (info, colour, history) in cx.histories::<Measured>() {
             let points =
-                over_steps(&history, |m| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64);
+                over_steps(&history, |m| m.blocks.iter().map(unused_share).sum::<f64>() / m.blocks.len().max(1) as f64);
             chart.add(Line::new(&info.label, colour, points).dots());
         }
         chart
@@ -86,7 +86,7 @@ impl PanelView for UnitUsage {
         }
         let Some(m) = cx.latest::<Measured>() else { return "how often units are kept".to_owned() };
         let blocks = &m.value.blocks;
-        let share = blocks.iter().map(never).sum::<f64>() / blocks.len().max(1) as f64;
+        let share = blocks.iter().map(unused_share).sum::<f64>() / blocks.len().max(1) as f64;
         let alike = blocks.iter().map(effective).sum::<f64>() / blocks.len().max(1) as f64;
         let units = blocks.first().map_or(0, |b| b.usage.len());
         cx.subtitle_of::<Measured>(&format!(
@@ -117,6 +117,6 @@ mod tests {
         let block = |usage: &[f64]| BlockUsage { path: "blocks.0".to_owned(), usage: usage.to_vec().into() };
         assert!((effective(&block(&[0.5, 0.5, 0.5, 0.5])) - 4.0).abs() < 1e-12);
         assert!((effective(&block(&[1.0, 0.0])) - 1.0).abs() < 1e-12);
-        assert_eq!(never(&block(&[1.0, 0.0, 0.0, 0.5])), 0.5);
+        assert_eq!(unused_share(&block(&[1.0, 0.0, 0.0, 0.5])), 0.5);
     }
 }

@@ -24,7 +24,7 @@ impl Sentence {
     pub fn from_settings(cx: &ViewCx<'_>) -> Self {
         let set: TraceSettings = cx.config.group().unwrap_or_default();
         let sentence = cx.config.value(TraceSettings::sentence).unwrap_or_else(|_| SENTENCE.to_owned());
-        let words: Vec<String> = sentence.split_whitespace().take(LONGEST).map(str::to_owned).collect();
+        let words: Vec<String> = sentence.split_whitespace().take(MAX_WORDS).map(str::to_owned).collect();
         Self {
             alphas: [set.alpha_fast, set.alpha_medium, set.alpha_slow],
             swap_word: set.swap_word.clamp(1, words.len().max(1)) - 1,
@@ -67,7 +67,7 @@ impl Sentence {
 }
 
 /// Most words that are shown; columns for more would be too narrow to see.
-const LONGEST: usize = 80;
+const MAX_WORDS: usize = 80;
 
 /// OKLCH (Ottosson 2020) to sRGB, clipped: colours of equal lightness.
 fn oklch(lightness: f64, chroma: f64, hue: f64) -> Color32 {

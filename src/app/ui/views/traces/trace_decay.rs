@@ -14,7 +14,7 @@ enum DecayCurve {
 }
 
 /// Steps drawn: the paper's furthest mark is at 200.
-const FURTHEST: usize = 220;
+const MAX_STEP: usize = 220;
 /// Height of the controls, and of the table, points.
 const CONTROLS: f32 = 32.0;
 const TABLE: f32 = 4.0 * 20.0 + 8.0;
@@ -36,7 +36,7 @@ impl TraceDecay {
             Chart::new("decay of the traces", Axis::new("words since, k").whole(), Axis::new(y).include(&[0.0]));
         let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
-            let points: Vec<[f64; 2]> = (0..=FURTHEST).map(|k| [k as f64, value(a, k as f64)]).collect();
+            let points: Vec<[f64; 2]> = (0..=MAX_STEP).map(|k| [k as f64, value(a, k as f64)]).collect();
             chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
         }
         if shown == DecayCurve::Left {
@@ -72,7 +72,7 @@ impl TraceDecay {
     }
 }
 
-/// One line a trace, in columns: half-life, window (1/α), what is left after 50 and 200, all in words.
+/// A table with one row for each trace: half-life, window (1/α) and the share left after 50 and 200 words.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::from_settings(cx);
     ui.spacing_mut().interact_size.y = 16.0;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Seconds a word takes while playing.
-const PACE: f64 = 0.35;
+const WORD_TIME: f64 = 0.35;
 /// Room for the names of the traces, left of the strips.
 const NAMES_WIDTH: f32 = 84.0;
 
@@ -69,7 +69,7 @@ impl TraceStrips {
     /// Step, play and scrub along the sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
         let cursor = s.cursor(cx.selection.token);
-        let now = self.playhead.ui(ui, "word", PACE, cursor, s.words.len().saturating_sub(1));
+        let now = self.playhead.ui(ui, "word", WORD_TIME, cursor, s.words.len().saturating_sub(1));
         if now != cursor {
             cx.selection.token = Some(now);
         }
@@ -122,7 +122,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     }
 }
 
-/// Draws a trace: a bar a word, as high as its retained share.
+/// Draws a trace: one bar per word, as high as its retained share.
 fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + 8.0;

@@ -70,7 +70,7 @@ impl WordSwap {
 const CONTROLS: &[&str] = &[TraceSettings::swap_word.name, TraceSettings::swap_to.name];
 
 impl PanelView for WordSwap {
-    const FOOT: f32 = 32.0;
+    const FOOT_HEIGHT: f32 = 32.0;
 
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS

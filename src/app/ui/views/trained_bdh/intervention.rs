@@ -169,7 +169,7 @@ impl Intervention {
 
     fn likely_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &InterventionEffect) {
         let (theme, mut shown) = (cx.theme, m.after.clone());
-        // what was likely before and is no longer stands below what is
+        // tokens that are no longer likely stand below those that are
         let lost = m.before.iter().filter(|b| !m.after.iter().any(|a| a.token == b.token));
         shown.extend(lost.map(|b| LikelyToken { token: b.token.clone(), probability: f64::NAN }));
         let before = |token: &str| m.before.iter().find(|b| b.token == token).map(|b| b.probability);

@@ -27,7 +27,7 @@ const BAR: f32 = 10.0;
 const BARS: f32 = 150.0;
 const MIN_GRID: f32 = 120.0;
 /// Bars of a cell.
-const LIKELY: usize = 6;
+const BARS_PER_CELL: usize = 6;
 
 /// A cell of the grid, whose rows fall from the last layer to the first.
 #[derive(Clone, Copy, PartialEq)]
@@ -142,7 +142,7 @@ impl LogitLensView {
             let bar = Bar::new(visible_text(&likely.token), theme.accent, likely.probability);
             bar.sign(if next == Some(&likely.token) { "\u{2713}" } else { "" }).before(before(likely))
         };
-        let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(LIKELY).map(bar).collect();
+        let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(BARS_PER_CELL).map(bar).collect();
         bars_ui(ui, theme, "likely tokens of the cell", &bars, 1.0);
     }
 

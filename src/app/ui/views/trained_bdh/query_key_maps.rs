@@ -83,7 +83,7 @@ impl QueryKeyMapsView {
         }
     }
 
-    /// Small maps, a column a layer and a row a head, or turned.
+    /// Small maps, one column per layer and one row per head, or turned.
     fn grid_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, maps: &QueryKeyMaps, rect: Rect) {
         let all = places(maps);
         let heads = all.iter().map(|p| p.head + 1).max().unwrap_or(1);

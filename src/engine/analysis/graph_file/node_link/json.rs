@@ -34,7 +34,7 @@ enum Scalar {
 struct Compact<'a>(&'a mut String);
 
 impl Compact<'_> {
-    /// The same within a list or an object.
+    /// Writes a value inside a list or an object.
     fn push(out: &mut String, scalar: Scalar) {
         match scalar {
             Scalar::Null => out.push_str("null"),

@@ -22,7 +22,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
     recipe: Recipe::Domains,
 };
 
-/// Writes so many bytes at least.
+/// Writes at least this many bytes.
 type Write = fn(&mut ChaCha8Rng, usize) -> String;
 
 /// The domains; a text of n has the first n.
@@ -48,17 +48,17 @@ pub(super) const DEBATES: [usize; 2] = [2, 6];
 pub const NAMES: [&str; MAX_DOMAINS] =
     ["harbour stories", "code", "French debates", "a log", "tunes", "sums", "German debates", "a catalogue"];
 
-/// A document has at least so many bytes, and at most half as many again and a little.
+/// A document has at least this many bytes, and at most half as many again and a little.
 const DOCUMENT: usize = 500;
-const LONGEST: usize = 900;
+const MAX_DOCUMENT: usize = 900;
 /// Stands between two documents.
-const BETWEEN: &str = "\n\n";
+const DOCUMENT_SEPARATOR: &str = "\n\n";
 
 /// Exactly `size` bytes of the first `count` domains (1 to [`MAX_DOMAINS`]), each with as large a share. What a domain
 /// says depends on the seed alone and not on which others there are.
 pub fn text(seed: u64, size: usize, count: usize) -> String {
     let count = count.clamp(1, MAX_DOMAINS);
-    let texts = (0..count).map(|domain| alone(seed, size / count + 2 * LONGEST, domain));
+    let texts = (0..count).map(|domain| alone(seed, size / count + 2 * MAX_DOCUMENT, domain));
     mixed(seed, size, &texts.collect::<Vec<_>>())
 }
 
@@ -76,17 +76,17 @@ pub(in crate::corpus) fn mixed(seed: u64, size: usize, texts: &[String]) -> Stri
     let mut rests: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut given = vec![0; texts.len()];
     let mut order: Vec<usize> = (0..texts.len()).collect();
-    let mut out = String::with_capacity(size + LONGEST);
+    let mut out = String::with_capacity(size + MAX_DOCUMENT);
     for round in 1.. {
         order.shuffle(&mut rng);
         for &domain in &order {
-            // One that gave more than the others before waits until they have given as much.
+            // A domain that is ahead of the others waits until they have given as many bytes.
             while given[domain] < round * DOCUMENT && out.len() < size {
                 let Some((document, rest)) = document(rests[domain]) else { return out };
                 rests[domain] = rest;
-                given[domain] += document.len() + BETWEEN.len();
+                given[domain] += document.len() + DOCUMENT_SEPARATOR.len();
                 out.push_str(document);
-                out.push_str(BETWEEN);
+                out.push_str(DOCUMENT_SEPARATOR);
             }
         }
         if out.len() >= size {
@@ -105,11 +105,11 @@ fn document(text: &str) -> Option<(&str, &str)> {
         return None;
     }
     let from = text.floor_char_boundary(DOCUMENT);
-    let to = text.floor_char_boundary(LONGEST);
+    let to = text.floor_char_boundary(MAX_DOCUMENT);
     let ends = ["\n\n", "\n", " "].iter().find_map(|end| text[from..to].find(end));
     let end = match ends {
         Some(at) => from + at,
-        None if text.len() <= LONGEST => text.len(),
+        None if text.len() <= MAX_DOCUMENT => text.len(),
         None => to,
     };
     let (document, rest) = text.split_at(end);
@@ -169,11 +169,11 @@ mod tests {
             }
         }
         // A document is of one domain.
-        let documents: Vec<&str> = mixed.split(BETWEEN).filter(|d| !d.trim().is_empty()).collect();
+        let documents: Vec<&str> = mixed.split(DOCUMENT_SEPARATOR).filter(|d| !d.trim().is_empty()).collect();
         for document in &documents[..documents.len() - 1] {
             let letters: HashSet<char> = document.chars().filter(|c| c.is_alphabetic()).collect();
             assert_eq!(letters.len(), 1, "{document}");
-            assert!((450..=LONGEST).contains(&document.len()), "{}", document.len());
+            assert!((450..=MAX_DOCUMENT).contains(&document.len()), "{}", document.len());
         }
     }
 
@@ -189,6 +189,6 @@ mod tests {
             assert_eq!(letters, text.chars().filter(|c| !c.is_whitespace()).count());
         }
         assert_eq!(document("\n \n"), None);
-        assert_eq!(document("\u{e9}".repeat(700).as_str()).map(|(d, _)| d.len()), Some(LONGEST));
+        assert_eq!(document("\u{e9}".repeat(700).as_str()).map(|(d, _)| d.len()), Some(MAX_DOCUMENT));
     }
 }

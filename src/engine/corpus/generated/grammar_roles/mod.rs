@@ -16,7 +16,7 @@ use super::{Generated, Recipe};
 use words::ROLE_WORDS;
 pub use words::{Vocabulary, WordClass, words};
 
-/// Corpus `grammar_roles`: both vocabularies in turn, a sentence a line.
+/// Corpus `grammar_roles`: both vocabularies in turn, one sentence per line.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "grammar_roles",
     title: "Grammatical roles",
@@ -116,7 +116,7 @@ impl Structure {
 }
 
 /// Words of the longest sentence.
-pub const LONGEST: usize = 11;
+pub const MAX_SENTENCE: usize = 11;
 
 /// The distribution of sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -179,7 +179,7 @@ impl Grammar {
     }
 }
 
-/// At least `size` bytes of sentences, one a line.
+/// At least `size` bytes of sentences, one per line.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let (all, grammar) = (words(), Grammar::default());
     let mut text = String::with_capacity(size + 128);
@@ -236,7 +236,7 @@ mod tests {
         for vocabulary in [Vocabulary::Animals, Vocabulary::Vehicles] {
             let all = draw(4_000, vocabulary);
             for sentence in &all {
-                assert!(sentence.words.len() <= LONGEST && sentence.words.len() == sentence.roles.len());
+                assert!(sentence.words.len() <= MAX_SENTENCE && sentence.words.len() == sentence.roles.len());
                 for (word, role) in sentence.words.iter().zip(&sentence.roles) {
                     assert!(vocabulary.ids(role.class()).contains(word), "{word} cannot be {role:?}");
                 }
@@ -259,6 +259,6 @@ mod tests {
         }
         let deep: Vec<&str> = Role::ALL.iter().filter(|r| r.is_deep()).map(|r| r.name()).collect();
         assert_eq!(deep, ["rel_pron", "verb_rel", "det_rel", "noun_rel", "verb_main"]);
-        assert_eq!(Structure::ALL.iter().map(|s| s.roles().len()).max(), Some(LONGEST));
+        assert_eq!(Structure::ALL.iter().map(|s| s.roles().len()).max(), Some(MAX_SENTENCE));
     }
 }

@@ -24,9 +24,9 @@ pub(super) struct RoleWords {
 /// The set of content words in a sentence. The two sets are disjoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vocabulary {
-    /// A, which is learned and probed.
+    /// Vocabulary A: the network learns it, and probes are fitted to it.
     Animals,
-    /// B, which nothing is fitted to.
+    /// Vocabulary B: nothing is fitted to it.
     Vehicles,
 }
 

@@ -67,7 +67,7 @@ fn contrast(concept: Class, extent: &Extent) -> Vec<(Class, usize)> {
         (Class::Country, _) => &[(Class::City, 5), (Class::Institution, 4), (Class::Currency, 2), (Class::Goods, 1)],
         _ => &[(Class::Goods, 4), (Class::Country, 3), (Class::City, 3), (Class::Institution, 2)],
     };
-    // In the same proportions if the text has fewer; what is one too many is cut off by those with the concept.
+    // A smaller text keeps the proportions; pairing with the nouns of the concept drops a surplus from rounding up.
     let spoken: Vec<(Class, usize)> = whole.iter().filter(|c| (c.0 as usize) < extent.kinds).copied().collect();
     let (sum, wanted) = (spoken.iter().map(|c| c.1).sum::<usize>(), extent.entities(concept).div_ceil(2));
     spoken.iter().map(|&(class, n)| (class, (n * wanted).div_ceil(sum))).collect()

@@ -102,7 +102,7 @@ pub(super) const FRAMES: usize = 36;
 pub(super) const FOLLOW_UPS: usize = 6;
 /// Sentences that list several nouns.
 const LISTS: usize = 4;
-/// The same of the naive corpus, for each of its classes.
+/// Frames of the naive corpus, for each of its classes: those for training, and all.
 pub(super) const NAIVE_TRAINED: usize = 4;
 pub(super) const NAIVE_FRAMES: usize = 6;
 
@@ -135,7 +135,7 @@ pub(super) struct Language {
     /// Frames of the naive corpus, which belong to currencies, countries, goods alone.
     naive: BTreeMap<Class, Vec<String>>,
     before_noun: Determiners,
-    /// The same before a noun that begins with one of the letters below.
+    /// Determiners before a noun that begins with one of the letters below.
     elided: Option<Determiners>,
     #[serde(default)]
     elided_before: String,

@@ -30,7 +30,7 @@ const SHARE: [(Class, f64); 5] = [
     (Class::Institution, 0.10),
 ];
 /// The number of nouns of a list.
-const LISTED: usize = 3;
+const NOUNS_PER_LIST: usize = 3;
 
 /// The part of the parliament that a text has: always the first of each. What a text leaves out, a finder does
 /// not ask about; frames and nouns that are held out stay held out.
@@ -102,7 +102,7 @@ impl Extent {
     }
 }
 
-/// At least `size` bytes of aligned pairs, one a line.
+/// At least `size` bytes of aligned pairs, one per line.
 pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String {
     let extent = extent.clamped();
     between(rng, size, &extent, &extent.languages())
@@ -129,7 +129,7 @@ pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> Stri
     text
 }
 
-/// The same between these two languages, by number.
+/// At least `size` bytes of aligned pairs in these two languages, by number.
 pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) -> String {
     between(rng, size, &Extent::WHOLE, &languages.map(|i| &*LANGUAGES[i % LANGUAGES.len()]))
 }
@@ -143,8 +143,8 @@ fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Lan
         let entity = rng.random_range(0..entities);
         // Others of the class, all different.
         let listed = if !naive && rng.random_bool(extent.listing) {
-            let step = rng.random_range(1..entities / LISTED);
-            (0..LISTED).map(|k| (entity + k * step) % entities).collect()
+            let step = rng.random_range(1..entities / NOUNS_PER_LIST);
+            (0..NOUNS_PER_LIST).map(|k| (entity + k * step) % entities).collect()
         } else {
             vec![]
         };

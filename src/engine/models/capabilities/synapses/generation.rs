@@ -50,7 +50,7 @@ pub fn generate(
     let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
     let mut reader = model.token_recurrence(&state)?;
     if reader.is_some() {
-        // it has a copy of its own
+        // the recurrence has its own copy of the state
         state.layers.clear();
     }
     for written in 1..=count {
@@ -70,13 +70,13 @@ pub fn generate(
 }
 
 /// Neurons times tokens of one stretch of a text that is read as a stream.
-const AT_ONCE: usize = 1 << 22;
+const MAX_CHUNK_VALUES: usize = 1 << 22;
 const MIN_AT_ONCE: usize = 16;
 const MAX_AT_ONCE: usize = 256;
 
 /// Tokens of one stretch of a text that is read as a stream.
 pub fn stretch(shape: &SynapseShape) -> usize {
-    (AT_ONCE / shape.neurons.max(1)).clamp(MIN_AT_ONCE, MAX_AT_ONCE)
+    (MAX_CHUNK_VALUES / shape.neurons.max(1)).clamp(MIN_AT_ONCE, MAX_AT_ONCE)
 }
 
 /// The logits of the last position of `(1, T, V)`.

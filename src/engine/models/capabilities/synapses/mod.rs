@@ -38,7 +38,7 @@ pub trait SynapseModel: Model {
     /// Neurons, heads, layers, and the effect of time on a trace; those of the file, where the weights came from one.
     fn shape(&self) -> &SynapseShape;
 
-    /// The facts told of the model beside its weights, where they came from a file.
+    /// The metadata stored with the model's weights, if they came from a file.
     fn checkpoint(&self) -> Option<&CheckpointFacts>;
 
     /// True if the number of layers is certain, false if it was assumed because nothing says it.
@@ -62,7 +62,7 @@ pub trait SynapseModel: Model {
     /// [`SynapseModel::read`] serves.
     fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>>;
 
-    /// The same weights in so many layers, which share them.
+    /// A model of `layers` layers that share these weights.
     fn with_layers(&self, layers: usize) -> Result<Box<dyn SynapseModel>>;
 
     /// The model of a checkpoint, and this one and that one merged.

@@ -55,7 +55,7 @@ impl Recording {
         Ok(layers)
     }
 
-    /// Bytes of all tensors for a text of so many tokens.
+    /// Bytes of all tensors for a text of this many tokens.
     pub fn bytes(&self, shape: &SynapseShape, vocab: usize, tokens: usize) -> Result<u64, RecordingError> {
         let layers = self.layers(shape)?;
         let (n, t, per_head) = (shape.neurons as u64, tokens as u64, shape.per_head() as u64);
@@ -96,7 +96,7 @@ pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Resu
 }
 
 /// # Errors
-/// If so many bytes are more than is held at once, or than memory has.
+/// If this many bytes are more than is held at once, or than memory has.
 fn check_size(bytes: u64) -> Result<(), RecordingError> {
     // parts are joined, and a file's bytes are made of them
     let free = check_memory(bytes.saturating_mul(2));

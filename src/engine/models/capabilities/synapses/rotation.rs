@@ -37,7 +37,7 @@ impl Rotation {
         if within ^ 1 < shape.per_head() { j - within + (within ^ 1) } else { j }
     }
 
-    /// The effect of so many tokens.
+    /// The effect of this many tokens.
     pub fn repeated(self, tokens: usize) -> Self {
         let angle = self.sin.atan2(self.cos) * tokens as f64;
         Self { cos: angle.cos(), sin: angle.sin(), decay: self.decay.powf(tokens as f64) }

@@ -1,4 +1,4 @@
-//! One reader of texts by a model of synapses: as one stream, in windows, or in rows side by side.
+//! A reader that runs a model of synapses over texts: as one stream, in windows, or in parallel rows.
 
 use candle_core::{Result, Tensor};
 
@@ -11,7 +11,7 @@ pub enum ReadingForm {
     /// The text is one stream: every token sees all that came before it. A short text is read by the parallel form, a
     /// longer one by the exact recurrence.
     Streamed,
-    /// In windows of so many tokens by the parallel form, each from an empty state. A window predicts the token after
+    /// Windows of this many tokens by the parallel form, each from an empty state. A window predicts the token after
     /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
     Windows(usize),
 }
@@ -38,7 +38,7 @@ pub fn longest_at_once(shape: &SynapseShape) -> usize {
     (ACTIVATIONS / shape.neurons.max(1)).min(LONGEST_AT_ONCE)
 }
 
-/// Tokens that were read at once.
+/// Tokens that were read in one call.
 pub struct ReadTokens<'t> {
     /// Position of the first of them in the text.
     pub from: usize,
@@ -86,7 +86,7 @@ impl<'a> TextReader<'a> {
         self.pass(0, ids, rows, None)
     }
 
-    /// Reads the text as one stream by the recurrent form, so many tokens at once.
+    /// Reads the text as one stream by the recurrent form, this many tokens at once.
     ///
     /// # Errors
     /// Those of the model and of `each`.

@@ -36,7 +36,7 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>
     let space = words::space(cx.corpus);
     for prompt in prompts {
         let mut ids = cx.corpus.encode(prompt);
-        ids.extend(space); // a word is asked for, and not the space before it
+        ids.extend(space); // the space belongs to the prompt, so that the next token is a word
         by_length.entry(ids.len()).or_default().extend(ids);
     }
     by_length

@@ -16,20 +16,20 @@ pub struct FrozenModel {
     pub weights: Box<dyn Trainable>,
 }
 
-/// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins anew.
-static HELD: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
+/// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins again.
+static FROZEN_MODELS: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
 /// The limit allows as many as there may be variants and kinds under way: frozen models are as large as the trained
 /// ones.
 const MAX_MODELS: usize = 4;
 
 pub fn take(question: u64) -> Option<FrozenModel> {
-    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = FROZEN_MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     let at = all.iter().position(|(q, _)| *q == question)?;
     Some(all.remove(at).1)
 }
 
 pub fn keep(question: u64, model: FrozenModel) {
-    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = FROZEN_MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() == MAX_MODELS {
         all.remove(0);
     }

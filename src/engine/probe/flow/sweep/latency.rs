@@ -31,7 +31,7 @@ pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Trainable, cx: &Prob
         Ok(fastest)
     };
     let measure = move |i: usize| -> Result<Vec<f64>> {
-        // who goes first changes from turn to turn
+        // the two models take turns at going first
         if i.is_multiple_of(2) {
             let hybrid = pass(model)?;
             Ok(vec![hybrid, pass(baseline.token_model()?)?])

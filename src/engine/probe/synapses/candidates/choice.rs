@@ -8,7 +8,7 @@ use crate::{
 
 /// Tokens of a window where nothing tells how long those of training were.
 pub const USUAL_WINDOW: usize = 256;
-/// Standard errors of a difference below which two candidates are not told apart.
+/// The number of standard errors below which a difference between two candidates does not count.
 const CLOSE: f64 = 2.0;
 
 /// The facts known before any text is read.
@@ -81,7 +81,7 @@ pub struct Candidate {
 /// The windows in which all candidates read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparedWindows {
-    /// At most; tokens of several bytes may make fewer of the same text.
+    /// The largest number of windows; tokens of several bytes may give fewer from the same text.
     pub count: usize,
     /// Tokens of each.
     pub length: usize,
@@ -92,7 +92,7 @@ pub struct ComparedWindows {
 /// The candidates, which of them is chosen, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateChoice {
-    /// By tokeniser, then by layers; empty where there was nothing to choose.
+    /// The candidates by tokenizer, then by layers; empty if there was nothing to choose.
     pub tried: Vec<Candidate>,
     /// The index of the chosen one among the tokenisers.
     pub tokenizer: usize,
@@ -260,7 +260,7 @@ mod tests {
         let found = decide(&facts, WINDOWS, &from, |k| Ok(Some(vec![texts[k].clone()]))).unwrap().unwrap();
         assert_eq!((found.tokenizer, found.layers, found.layers_from), (1, 3, Evidence::File));
         assert_eq!(found.tokens_from, Evidence::Measured);
-        // what cannot read the text is no candidate
+        // a tokenizer that cannot read the text is no candidate
         let found = decide(&facts, WINDOWS, &from, |k| Ok((k == 0).then(|| vec![texts[0].clone()]))).unwrap().unwrap();
         assert_eq!((found.tokenizer, found.tried.len()), (0, 1));
         assert!(decide(&facts, WINDOWS, &from, |_| Ok(None)).unwrap().is_none());

@@ -61,7 +61,7 @@ impl KnownFacts {
 }
 
 /// The tokens and the layers with which a model reads the beginning of a text best, where nothing says them. `open` gives
-/// the model with so many layers.
+/// the model with this many layers.
 ///
 /// # Errors
 /// If no candidate can read the beginning of the text.
@@ -257,7 +257,7 @@ fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
         let spec = corpus::CorpusSpec { source, tokenizer, held_out: HELD_OUT, seed: cx.seed };
         Some((id, Corpus::open(&spec).ok()?))
     });
-    // what cannot read the text, or knows another number of tokens, is no candidate
+    // a tokenizer that cannot read the text, or has a vocabulary of another size, is no candidate
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
 }
 

@@ -120,7 +120,7 @@ pub(in crate::probe) fn continuation(
     Ok(ForwardPass::run(model, ids, None, length, device, progress)?.continuation)
 }
 
-/// Log-probabilities `(B, T, V)` of rows that begin anew, each padded at its end to the longest.
+/// Log-probabilities `(B, T, V)` of rows that begin again, each padded at its end to the longest.
 pub(in crate::probe) fn read_rows(
     model: &dyn SynapseModel,
     rows: &[&[u32]],
@@ -142,7 +142,7 @@ mod tests {
         let a: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 11) / 3.0).collect();
         let moved = |by: f64| -> Vec<f64> { a.iter().enumerate().map(|(i, v)| v + by * (i as f64).sin()).collect() };
         assert_eq!(relative_entropy(&a, &a), 0.0);
-        // of a small step half of the variance of what is added, under softmax(a)
+        // for a small step it is half the variance of the added term under softmax(a)
         let total: f64 = a.iter().map(|v| v.exp()).sum();
         let p = |i: usize| a[i].exp() / total;
         let mean: f64 = (0..50).map(|i| p(i) * (i as f64).sin()).sum();

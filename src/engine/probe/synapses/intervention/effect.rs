@@ -24,33 +24,33 @@ pub struct EffectOptions {
     pub seed: u64,
 }
 
-/// Lists have an entry a token.
+/// The effect of an intervention on a text; lists have an entry for each token.
 pub struct Effect {
     /// Share of tokens and layers where y of the neurons is above 0; NaN for synapses.
     pub firing: f64,
-    /// The same of the random neurons.
+    /// The share for the random neurons.
     pub null_firing: f64,
     /// Mean sigma of the synapses after the text, without rotation; NaN for neurons.
     pub sigma: f64,
-    /// The same of the random synapses.
+    /// The mean sigma of the random synapses.
     pub null_sigma: f64,
     /// -ln p of each token, nats; NaN at the first.
     pub loss_before: Vec<f64>,
-    /// The same with the change.
+    /// -ln p of each token with the change.
     pub loss_after: Vec<f64>,
     /// Relative entropy of the next token's distribution as the model is to that with the change, nats.
     pub divergence: Vec<f64>,
-    /// The same for random targets, mean over draws; NaN where there are none.
+    /// The relative entropy for random targets, mean over draws; NaN if there are none.
     pub null_divergence: Vec<f64>,
     /// Mean over the text of each draw, nats.
     pub null_draws: Vec<f64>,
     /// Logits after the text.
     pub last_before: Vec<f32>,
-    /// The same with the change.
+    /// Logits after the text with the change.
     pub last_after: Vec<f32>,
     /// The ids of the continuation: the likeliest token at each position.
     pub continuation_before: Vec<u32>,
-    /// The same with the change.
+    /// The ids of the continuation with the change.
     pub continuation_after: Vec<u32>,
 }
 

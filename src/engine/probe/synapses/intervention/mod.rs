@@ -24,7 +24,7 @@ use crate::{
 pub struct InterventionProbe;
 
 /// The number of likely tokens that are listed.
-const LIKELY: usize = 8;
+const LIKELY_TOKENS: usize = 8;
 
 impl Probe for InterventionProbe {
     type Args = InterventionArgs;
@@ -51,8 +51,8 @@ impl Probe for InterventionProbe {
             divergence: found.divergence.into(),
             null_divergence: found.null_divergence.into(),
             null_draws: found.null_draws.into(),
-            before: likely_tokens(&found.last_before, cx.corpus, LIKELY),
-            after: likely_tokens(&found.last_after, cx.corpus, LIKELY),
+            before: likely_tokens(&found.last_before, cx.corpus, LIKELY_TOKENS),
+            after: likely_tokens(&found.last_after, cx.corpus, LIKELY_TOKENS),
             continuation_before: cx.corpus.decode(&found.continuation_before),
             continuation_after: cx.corpus.decode(&found.continuation_after),
             loss_before: found.loss_before.into(),

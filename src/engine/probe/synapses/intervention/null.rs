@@ -74,7 +74,7 @@ impl MatchedNull {
     pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<NullDraw> {
         match (self, target) {
             (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
-                let neurons = ranks.alike(neurons, firing, rng)?;
+                let neurons = ranks.draw_matched(neurons, firing, rng)?;
                 let activity = mean_of(firing, &neurons);
                 Some(NullDraw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
             }
@@ -140,7 +140,7 @@ impl Ranks {
 
     /// Draws as many other neurons, each of the same head as one of these and about as active; `None` if there are too
     /// few others.
-    fn alike(&self, neurons: &[usize], firing: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
+    fn draw_matched(&self, neurons: &[usize], firing: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
         let mut taken = vec![false; self.place.len()];
         neurons.iter().for_each(|n| taken[*n] = true);
         let mut drawn = vec![];
@@ -251,7 +251,7 @@ mod tests {
         let ranks = Ranks::new(&firing, &shape);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let community: Vec<usize> = (0..30).chain(110..120).collect();
-        let drawn = ranks.alike(&community, &firing, &mut rng).unwrap();
+        let drawn = ranks.draw_matched(&community, &firing, &mut rng).unwrap();
         let mut distinct = drawn.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -261,6 +261,6 @@ mod tests {
         let off = mean_of(&firing, &drawn) - mean_of(&firing, &community);
         assert!(off.abs() < 0.1, "{off}");
         let all: Vec<usize> = (0..60).collect();
-        assert!(ranks.alike(&all, &firing, &mut rng).is_none(), "forty others are too few");
+        assert!(ranks.draw_matched(&all, &firing, &mut rng).is_none(), "forty others are too few");
     }
 }

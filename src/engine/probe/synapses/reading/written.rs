@@ -110,7 +110,7 @@ mod tests {
         let show = |so_far: Answer| {
             let reading = measurements::SynapseReading::from_payload(&so_far.payload).cloned().unwrap();
             shown.borrow_mut().push((reading, so_far.tokens));
-            // who takes so long to look is shown the next token too, however fast the model writes
+            // a slow reader is shown the next token too, however fast the model writes
             if shown.borrow().len() <= 2 {
                 std::thread::sleep(SHOWN_EVERY);
             }

@@ -16,7 +16,7 @@ pub enum Column {
     Number(NumberId),
 }
 
-/// By a column, rising or falling.
+/// The order of points by a column, rising or falling.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PointOrder {
     pub column: Column,
@@ -24,7 +24,7 @@ pub struct PointOrder {
 }
 
 impl PointOrder {
-    /// The same column again turns it round.
+    /// Sorts by a column; a second click reverses the order.
     pub fn click(&mut self, column: Column) {
         self.is_falling = self.column == column && !self.is_falling;
         self.column = column;

@@ -22,7 +22,7 @@ pub struct MeanLine {
 pub struct Cells {
     /// Places on the first axis, rising, and on the second.
     pub places: [Vec<f64>; 2],
-    /// By column and row: the point there, if the sweep has one.
+    /// The point at each column and row, if the sweep has one.
     pub points: BTreeMap<(usize, usize), usize>,
 }
 

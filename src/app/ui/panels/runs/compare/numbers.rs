@@ -104,7 +104,7 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
     }
 }
 
-/// The table as numbers: a row a point, its settings, then mean and standard deviation of each number.
+/// The table as numbers: one row per point, its settings, then mean and standard deviation of each number.
 fn csv(results: &SweepResults, step: u64) -> String {
     let mut head: Vec<String> = vec!["run".into()];
     head.extend(results.axes.iter().map(|axis| axis.key.clone()));

@@ -1,4 +1,4 @@
-//! Any two numbers of the compared runs against each other, or a number against a setting: a dot a run.
+//! Any two numbers of the compared runs against each other, or a number against a setting: one dot per run.
 
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
@@ -20,7 +20,7 @@ pub struct ScatterState {
 
 /// A number or a setting of numbers with its values.
 enum Values {
-    /// By point.
+    /// The value of each point.
     Setting(Vec<f64>),
     Number(AsOf),
 }

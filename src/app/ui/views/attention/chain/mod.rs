@@ -18,7 +18,7 @@ use charts::Quantity;
 /// Higher tiles show every number, points.
 const ROOMY: f32 = 440.0;
 /// Most positions of a block.
-const WIDEST: usize = 48;
+const MAX_BLOCK_SIZE: usize = 48;
 const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
 
 /// A text of one's own along which attention is read; empty: a held-out passage.
@@ -100,7 +100,7 @@ impl AttentionChainView {
                 (cx.selection.layer, cx.selection.head) = (Some(m.path.clone()), Some(head));
             }
             let label = ui.label("P").on_hover_text("Positions that are lumped into one block.").id;
-            ui.add(DragValue::new(&mut self.width).range(1..=WIDEST)).labelled_by(label);
+            ui.add(DragValue::new(&mut self.width).range(1..=MAX_BLOCK_SIZE)).labelled_by(label);
             if m.chain.is_some() {
                 let open = ui.button("in Equilibrium").on_hover_text(
                     "Opens the matrix in the lab Equilibrium as a generator, \u{3b1}\u{1d40} \u{2212} I: its flow, its spectrum and \
@@ -125,7 +125,7 @@ fn file_name(m: Measured<'_, AttentionChain>) -> String {
     format!("attention-{}-h{}-step{}.csv", m.path, m.head, m.sample.step)
 }
 
-/// The chain, a row a line; it stays on a first position that sees nothing.
+/// The chain, one row per line; it stays on a first position that sees nothing.
 fn transitions_csv(m: &AttentionChain) -> String {
     let alpha = matrix_csv(m);
     if !m.first_sees_nothing {
@@ -136,7 +136,7 @@ fn transitions_csv(m: &AttentionChain) -> String {
     format!("{}\n{rest}", stays.join(","))
 }
 
-/// alpha, a row a line.
+/// alpha, one row per line.
 fn matrix_csv(m: &AttentionChain) -> String {
     let line = |row: &[f32]| row.iter().map(f32::to_string).collect::<Vec<_>>().join(",") + "\n";
     m.weights.data().chunks(m.weights.cols().max(1)).map(line).collect()

@@ -158,7 +158,7 @@ impl View for SideBySide {
         format!("step {} \u{b7} {layer} head {head}{seed} \u{b7} {}", first.sample.step, first.sample.about)
     }
 
-    /// The large maps, cell by cell, a column a variant.
+    /// The large maps, cell by cell, one column per variant.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = self.prompt.columns(cx);
         let chosen = SelectedHead::from_selection(cx, &columns)?;

@@ -24,7 +24,7 @@ pub fn names_width(ui: &Ui, layers: &[AttentionLayer]) -> f32 {
     layers.iter().map(|l| galley(l).size().x).fold(0.0, f32::max) + 6.0
 }
 
-/// The layout of the small maps: a row a layer, a column a head.
+/// The layout of the small maps: one row per layer, one column per head.
 struct Grid {
     corner: Pos2,
     side: f32,

@@ -6,13 +6,13 @@ use crate::ui::{
 };
 
 /// Height of the line of words and of the colour bars under the maps.
-pub const FOOT: f32 = 64.0;
+pub const FOOT_HEIGHT: f32 = 64.0;
 /// Between maps, and between the parts.
 pub const GAP: f32 = 12.0;
 /// Large maps at least so wide have numbers along their edges.
 const ROOM_FOR_TICKS: f32 = 190.0;
 /// The small maps take no more of the width than this share.
-const WIDEST: f32 = 0.42;
+const MAX_SHARE: f32 = 0.42;
 /// A small map and its name take no less, points.
 const MIN_SMALL: f32 = 15.0;
 const NARROWEST: f32 = 88.0;
@@ -46,7 +46,7 @@ impl Grid {
             let rows = count.div_ceil(cols);
             let wide = (room.x + GAP) / cols as f32 - GAP;
             let high = (room.y + 6.0) / rows as f32 - 6.0;
-            // what stands around a map depends on the width of its slot, which is less where the height limits it
+            // the margins of a map depend on the width of its slot, which is smaller where the height limits it
             let widest = [wide, wide.min(ROOM_FOR_TICKS - 1.0), wide.min(NARROW - 1.0)];
             let slots = widest.map(|widest| {
                 let margins = frame(widest).margins(widest);
@@ -70,9 +70,9 @@ impl Places {
     /// the number of large maps. The small maps get the room that the large ones cannot use.
     pub fn new(rect: Rect, layers: usize, heads: usize, names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
-        let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
-        let max = (rect.height() * shape + names).min(rect.width() * WIDEST).max(min);
-        let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT);
+        let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * MAX_SHARE).max(NARROWEST);
+        let max = (rect.height() * shape + names).min(rect.width() * MAX_SHARE).max(min);
+        let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT_HEIGHT);
         let widths = (0..=16).map(|i| min + (max - min) * i as f32 / 16.0);
         let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::fit(room(wide), count))).collect();
         let largest = all.iter().map(|(_, grid)| grid.side).fold(0.0, f32::max);
@@ -86,7 +86,8 @@ impl Places {
         };
         let slots: Vec<Rect> = (0..count).map(slot).collect();
         let bottom = slots.last().map_or(rect.top(), Rect::bottom);
-        let foot = Rect::from_min_max(pos2(left, bottom), pos2(rect.right(), (bottom + FOOT).min(rect.bottom())));
+        let foot =
+            Rect::from_min_max(pos2(left, bottom), pos2(rect.right(), (bottom + FOOT_HEIGHT).min(rect.bottom())));
         Self { overview: rect.with_max_x(rect.left() + wide), slots, foot }
     }
 }

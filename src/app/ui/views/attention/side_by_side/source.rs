@@ -51,7 +51,7 @@ impl<'a> Column<'a> {
     }
 
     /// True where the answer had no room for the whole maps of this layer.
-    fn lacks(&self, path: &str) -> bool {
+    fn lacks_layer(&self, path: &str) -> bool {
         self.thumbnails.iter().any(|l| l.path == path) && !self.whole.iter().any(|l| l.path == path)
     }
 }
@@ -93,7 +93,7 @@ impl PromptChoice {
     pub fn ask(&mut self, cx: &mut ViewCx<'_>, layer: Option<&str>) {
         if !self.is_asked() {
             self.layer = None;
-        } else if let Some(layer) = layer.filter(|path| self.columns(cx).iter().any(|c| c.lacks(path))) {
+        } else if let Some(layer) = layer.filter(|path| self.columns(cx).iter().any(|c| c.lacks_layer(path))) {
             self.layer = Some(layer.to_owned());
         }
         for (_, variant) in members(cx) {

@@ -10,9 +10,9 @@ use crate::{
 
 /// Sweeps that have a column; of more the last ones do.
 const MAX_SWEEPS: usize = 4;
-const WORDS: f32 = 36.0;
+const WORDS_HEIGHT: f32 = 36.0;
 const LABEL: f32 = 44.0;
-const HEAD: f32 = 16.0;
+const HEAD_HEIGHT: f32 = 16.0;
 const GAP: f32 = 8.0;
 
 /// The position of reading.
@@ -45,7 +45,7 @@ impl Stage {
     pub(super) fn new(rect: Rect, found: &Settling, words: usize) -> Self {
         let shown = found.sweeps.min(MAX_SWEEPS);
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
-        let above = WORDS + 2.0 * strip + HEAD + 2.0 * GAP;
+        let above = WORDS_HEIGHT + 2.0 * strip + HEAD_HEIGHT + 2.0 * GAP;
         let columns = shown + 3;
         let [widest, high] =
             found.levels.iter().map(|l| bitmap::cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
@@ -81,7 +81,7 @@ impl Stage {
     }
 
     pub(super) fn word_at(&self, at: Pos2, words: usize) -> Option<usize> {
-        let bottom = self.rect.top() + WORDS + 2.0 * self.strip + GAP;
+        let bottom = self.rect.top() + WORDS_HEIGHT + 2.0 * self.strip + GAP;
         let place = ((at.x - self.rect.left() - LABEL) / self.column).floor();
         (at.y < bottom && place >= 0.0 && (place as usize) < words).then_some(place as usize)
     }
@@ -115,7 +115,7 @@ pub(super) fn draw_words(
     for (i, word) in tokens.iter().enumerate() {
         let (left, top) = (stage.word_left(i), stage.rect.top());
         if i == position.word {
-            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS + 2.0 * stage.strip));
+            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS_HEIGHT + 2.0 * stage.strip));
             painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
         }
         let role = roles.get(i).map_or("", String::as_str);
@@ -135,7 +135,7 @@ pub(super) fn draw_words(
     }
 }
 
-/// The traces of the lowest level, a column a word that has been read: units from top to bottom.
+/// The traces of the lowest level, one column per word that has been read: units from top to bottom.
 pub(super) fn draw_traces(
     painter: &Painter,
     theme: &Theme,
@@ -146,7 +146,7 @@ pub(super) fn draw_traces(
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
-        let top = stage.rect.top() + WORDS + stage.strip * strip as f32;
+        let top = stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32;
         painter.text(
             pos2(stage.rect.left(), top + stage.strip / 2.0),
             Align2::LEFT_CENTER,
@@ -160,7 +160,7 @@ pub(super) fn draw_traces(
         for i in (0..words).filter(|i| is_read(*i)) {
             let Some(values) = trace.row(i) else { continue };
             let each = values.len().div_ceil(rows).max(1);
-            // of the units that share a line the strongest is seen
+            // units that share a line are drawn by the strongest of them
             let lines: Vec<f32> = values.chunks(each).map(|c| c.iter().copied().fold(0.0, f32::max)).collect();
             let height = (stage.strip - 4.0) / lines.len() as f32;
             for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
@@ -173,7 +173,7 @@ pub(super) fn draw_traces(
     }
 }
 
-/// A value as a share of the largest, 0 to 1; what is no number is as strong as can be, so that it is seen.
+/// A value as a share of the largest, 0 to 1; what is not a number is as strong as can be, so that it is seen.
 fn share(value: f32, max: f32) -> f32 {
     let share = value / max;
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }

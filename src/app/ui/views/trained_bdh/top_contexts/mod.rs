@@ -26,8 +26,8 @@ pub struct TopContextsView {
 }
 
 /// Height of the charts at the bottom, points, and the least height of a tile that shows them.
-const BELOW: f32 = 150.0;
-const ROOMY: f32 = 270.0;
+const CHARTS_HEIGHT: f32 = 150.0;
+const MIN_HEIGHT_WITH_CHARTS: f32 = 270.0;
 /// Tokens in the list of those that drive it.
 const TOKENS: usize = 6;
 
@@ -197,7 +197,7 @@ impl View for TopContextsView {
         };
         ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
         let room = ui.available_size();
-        let below = if room.y > ROOMY && m.fires > 0 { BELOW } else { 0.0 };
+        let below = if room.y > MIN_HEIGHT_WITH_CHARTS && m.fires > 0 { CHARTS_HEIGHT } else { 0.0 };
         let clicked = ScrollArea::vertical()
             .id_salt("passages")
             .auto_shrink([false, false])

@@ -1,4 +1,4 @@
-//! Sweeps of a flow: one quantity varied over a range, measured point by point while a run goes on.
+//! Sweeps of a flow: one quantity varied over a range, measured point by point while a run continues.
 
 use super::{FlowArgs, StepPolicy};
 use crate::telemetry::measurements::prelude::*;
