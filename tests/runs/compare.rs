@@ -149,7 +149,7 @@ fn what_cannot_be_compared_is_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[]);
     for (runs, more, words) in [
-        (vec![run.as_path()], vec![], "1 runs were given: two to 30"),
+        (vec![run.as_path()], vec![], "1 run given: two to 30"),
         (vec![run.as_path(), dir.path()], vec![], "is not a run folder"),
         (vec![run.as_path(), run.as_path()], vec!["--out", run.to_str().unwrap()], "is an input"),
     ] {

@@ -47,7 +47,7 @@ const SMALL: [(&str, f64); 12] = [
     ("model.layers", 2.0),
     ("model.heads", 4.0),
     ("train.window", 72.0),
-    ("train.batch", 2.0),
+    ("train.batch", 3.0),
     ("train.steps", 1000.0),
     ("run.eval_every", 2.0),
     ("run.eval_windows", 1.0),

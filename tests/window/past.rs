@@ -27,7 +27,7 @@ fn spawn(config: &Config) -> Result<RunHandle, String> {
 const STEPS: u64 = 12;
 const SMALL: &[(&str, &str)] = &[
     ("train.steps", "12"),
-    ("train.batch", "2"),
+    ("train.batch", "3"),
     ("run.threads", "1"),
     ("run.device", "cpu"),
     ("run.eval_windows", "1"),

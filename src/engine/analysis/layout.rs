@@ -74,7 +74,7 @@ const STRONGEST: f32 = 4.0;
 
 impl Springs {
     /// Builds the springs from directed edges (from, to, weight); the sign of a weight and its direction do not matter.
-    /// Loops, ends that are no nodes and weights that are not numbers or nothing are left out.
+    /// Loops, ends that are no nodes and weights that are NaN or 0 are left out.
     pub fn new(nodes: usize, edges: &[(u32, u32, f32)]) -> Self {
         let counts =
             |e: &&(u32, u32, f32)| e.0 != e.1 && (e.0.max(e.1) as usize) < nodes && e.2.is_finite() && e.2 != 0.0;

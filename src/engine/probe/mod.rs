@@ -300,9 +300,12 @@ mod tests {
 
     #[test]
     fn a_misspelt_probe_is_named_with_its_neighbour() {
-        assert_eq!(unknown("candidate"), "there is no probe `candidate`; did you mean `candidates`?");
+        assert_eq!(
+            unknown("candidate"),
+            "there is no probe `candidate`; did you mean `candidates`? (`orrery ask --list` names them)"
+        );
         let far = "nothing like any of them";
-        assert_eq!(unknown(far), format!("there is no probe `{far}`; `orrery ask --list` names them"));
+        assert_eq!(unknown(far), format!("there is no probe `{far}` (`orrery ask --list` names them)"));
     }
 
     #[test]

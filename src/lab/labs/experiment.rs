@@ -167,7 +167,11 @@ pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
     if train.accumulate == 1 {
         return Ok(());
     }
-    let why = "the model draws its own points, and would sum the same ones; set it to 1 and make `train.batch` larger";
+    let why = format!(
+        "`train.accumulate` = {} must be 1: the model draws its own points, and would sum the same ones; make `train.batch` \
+         larger",
+        train.accumulate
+    );
     Err(ConfigError::inconsistent(TrainSettings::accumulate.name, why))
 }
 

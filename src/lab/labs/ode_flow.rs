@@ -117,11 +117,21 @@ impl OdeFlowSettings {
             Task::Steer | Task::Both => None,
         };
         if matches!(spec.source, Source::File(_) | Source::Folder { .. }) {
-            let why = "steering makes its own language; leave it empty, or set `task.kind` to train";
-            return Err(ConfigError::inconsistent(CorpusSettings::file.name, why));
+            let key = match spec.source {
+                Source::Folder { .. } => CorpusSettings::folder.name,
+                _ => CorpusSettings::file.name,
+            };
+            let why = format!(
+                "`{key}` must be empty: steering makes its own language; empty it, or set `task.kind` to train"
+            );
+            return Err(ConfigError::inconsistent(key, why));
         }
         if self.train.batch < MIN_STEERED_BATCH {
-            let why = "rows of a batch are steered by +1, \u{2212}1 and 0 by turns; make it at least 3";
+            let why = format!(
+                "`train.batch` = {} is less than {MIN_STEERED_BATCH}: rows of a batch are steered by +1, \u{2212}1 and 0 by \
+                 turns; make it at least {MIN_STEERED_BATCH}",
+                self.train.batch
+            );
             return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
         }
         let steering = Steering { language_batches: self.steer.language_steps, prompt };

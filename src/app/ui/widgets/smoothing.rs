@@ -2,7 +2,7 @@
 
 use eframe::egui::{DragValue, Slider, Ui};
 
-/// Of the number beside a slider, and the widths of a slider on which a knob can be moved.
+/// The width of the number beside a slider, and the least and the largest width of the slider itself, points.
 const NUMBER: f32 = 68.0;
 const MIN_SLIDER: f32 = 48.0;
 const MAX_SLIDER: f32 = 90.0;

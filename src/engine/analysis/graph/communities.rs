@@ -42,11 +42,12 @@ impl Default for Search {
 const ARCS_PERTURBED: usize = 60_000;
 const MAX_PERTURBATIONS: usize = 60;
 /// Graphs with more arcs are searched without perturbations.
-const MAX_ARCS: usize = 8_000;
+const MAX_PERTURBED_ARCS: usize = 8_000;
 
 impl Search {
     fn perturbations(&self, arcs: usize) -> usize {
-        let affordable = if arcs > MAX_ARCS { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MAX_PERTURBATIONS) };
+        let affordable =
+            if arcs > MAX_PERTURBED_ARCS { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MAX_PERTURBATIONS) };
         self.perturbations.unwrap_or(affordable)
     }
 }
