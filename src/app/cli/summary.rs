@@ -109,6 +109,6 @@ mod tests {
 
     #[test]
     fn a_paired_difference_has_its_interval() {
-        assert_eq!(cell(&BESIDE_FIRST, SeedSummary::new(&[1.0, 2.0, 3.0]).as_ref()), "2.0000 [-0.4843, 4.4843]");
+        assert_eq!(cell(&BESIDE_FIRST, SeedSummary::new(&[1.0, 2.0, 3.0]).as_ref()), "2.0000 [-0.4841, 4.4841]");
     }
 }
