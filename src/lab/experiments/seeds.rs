@@ -22,7 +22,7 @@ impl SeedSummary {
     pub fn new(values: &[f64]) -> Option<Self> {
         let (mean, sd) = mean_sd(values);
         let interval = mean_interval(values, CONFIDENCE);
-        (!values.is_empty()).then(|| Self { mean, sd, interval, seeds: values.len() })
+        (!values.is_empty()).then_some(Self { mean, sd, interval, seeds: values.len() })
     }
 }
 
