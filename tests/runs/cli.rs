@@ -86,7 +86,8 @@ fn an_answer_says_of_which_step_its_weights_are() {
     let run = printed.lines().last().expect("its folder");
     for step in [0, 3, 5] {
         let asked = orrery(folder.path(), &format!("ask {run} next_tokens --step {step} --variant coupled"));
-        let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).expect(&said(&asked));
+        let answer: serde_json::Value =
+            serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", said(&asked)));
         assert_eq!(answer["step"], step, "{answer}");
     }
 }
