@@ -176,11 +176,6 @@ fn list(of: Option<&str>) -> Result<(), Failure> {
     })
 }
 
-/// Settings or texts that do not fit are wrong arguments; all else failed.
-fn not_opened(error: RunError) -> Failure {
-    if error.is_of_settings() { Failure::wrong(error) } else { Failure::failed(error) }
-}
-
 /// Models with the text that they read, and where their record lies if they have one.
 struct OpenedRun {
     lab: &'static Lab,
@@ -220,7 +215,7 @@ impl OpenedRun {
         }
         let plan = (lab.plan)(&config)?;
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
-        Ok(Self { lab, config, run: Run::open(plan).map_err(not_opened)?, folder: None })
+        Ok(Self { lab, config, run: Run::open(plan)?, folder: None })
     }
 
     fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
@@ -231,7 +226,7 @@ impl OpenedRun {
         let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
         notices.iter().for_each(|notice| notice!("note: {notice}"));
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
-        let mut run = Run::open(plan).map_err(not_opened)?;
+        let mut run = Run::open(plan)?;
         match args.step {
             Some(step) if from.as_ref().is_none_or(|c| c.step > step) => {
                 let kept = snapshots::list(&folder);

@@ -177,7 +177,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
     let plan = (lab.plan)(config)?;
     nn::set_threads(trainer::threads_of(&plan));
     let (steps, seed) = (plan.steps, config.seed);
-    let mut run = Run::open(plan).map_err(Failure::failed)?;
+    let mut run = Run::open(plan)?;
     while run.step < steps {
         let stats = run.update(0).map_err(Failure::failed)?;
         run.finish_step().map_err(Failure::failed)?;
@@ -194,7 +194,7 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let (lab, config) = lab_config::recorded(folder)?;
     let plan = (lab.plan)(&config)?;
     nn::set_threads(trainer::threads_of(&plan));
-    let mut run = Run::open(plan).map_err(Failure::failed)?;
+    let mut run = Run::open(plan)?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(folder))?;
     run.restore(&loaded.checkpoint).map_err(Failure::failed)?;

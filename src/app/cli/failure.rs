@@ -61,3 +61,10 @@ impl From<crate::config::ConfigError> for Failure {
         Self::wrong(e)
     }
 }
+
+/// Settings or texts that do not fit are wrong arguments; all else failed.
+impl From<crate::trainer::RunError> for Failure {
+    fn from(e: crate::trainer::RunError) -> Self {
+        if e.is_of_settings() { Self::wrong(e) } else { Self::failed(e) }
+    }
+}

@@ -88,8 +88,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    let wishes = RunOptions { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
-    train(lab, &config, &args.set.out, wishes).map(|_| ())
+    let wanted = RunOptions { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
+    train(lab, &config, &args.set.out, wanted).map(|_| ())
 }
 
 /// Records a folder of checkpoints as a run; gives its folder.
@@ -127,10 +127,10 @@ impl Sink for EndAt {
 }
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
-pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunOptions) -> Result<PathBuf, Failure> {
+pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
-    if let Some(step) = wishes.until.filter(|step| *step > plan.steps) {
+    if let Some(step) = wanted.until.filter(|step| *step > plan.steps) {
         let steps = plan.steps;
         return Err(Failure::usage(format!("the link is of step {step}, and its settings have {steps} steps")));
     }
@@ -138,22 +138,22 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunOptions) -> Resu
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
     }
-    check_memory_need(&plan, wishes.insist_memory)?;
+    check_memory_need(&plan, wanted.insist_memory)?;
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
     let options = DriveOptions {
         start: true,
         writer: Some(writer.clone()),
-        insist_memory: wishes.insist_memory,
+        insist_memory: wanted.insist_memory,
         ..DriveOptions::default()
     };
-    let until = wishes.until.filter(|step| *step < plan.steps);
+    let until = wanted.until.filter(|step| *step < plan.steps);
     let mut outcome = drive(plan, options, until);
     if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
         notice!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
         outcome.state = RunState::Finished;
     }
-    finish(outcome, writer.folder(), wishes.with_figures)
+    finish(outcome, writer.folder(), wanted.with_figures)
 }
 
 /// Says what the plan will hold.

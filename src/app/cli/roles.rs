@@ -105,7 +105,7 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     // no window wants a core
     plan.threads = if plan.threads == 0 { cores() } else { plan.threads };
     nn::set_threads(trainer::threads_of(&plan));
-    let mut run = Run::open(plan).map_err(failed)?;
+    let mut run = Run::open(plan)?;
     let probe = run.plan.probes[0].clone();
     let mut answers = vec![];
     let mut learned = vec![0.0; run.variants.len()];

@@ -314,7 +314,7 @@ impl eframe::App for App {
         if self.frames.frames == 2 {
             self.milestones.frame_shown();
         }
-        // Between two frames, so that the shapes of each and the ground that none covers are of one theme.
+        // The theme changes between two frames, so that the shapes of each and the ground that none covers are of one theme.
         if self.theme.dark != self.session.dark {
             self.theme = Theme::new(self.session.dark);
             theme::apply(&self.theme, self.session.still, ctx);

@@ -27,12 +27,12 @@ pub struct PictureOptions<'a> {
 ///
 /// # Errors
 /// If no run has recorded such a number, or the folder cannot be written.
-pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureOptions<'_>) -> Result<(), Failure> {
+pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureOptions<'_>) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
     damage::report_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
-    let number = number(&results, wishes.number)?;
-    let theme = Theme::new(!wishes.is_light);
+    let number = number(&results, wanted.number)?;
+    let theme = Theme::new(!wanted.is_light);
     let beside = results
         .numbers
         .iter()
@@ -41,7 +41,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureOptions<'_>) -> Re
     let choices = PictureChoices {
         number,
         others: beside.map(|(i, _)| i).take(2).collect(),
-        step: wishes.step.unwrap_or_else(|| results.last_step()),
+        step: wanted.step.unwrap_or_else(|| results.last_step()),
         brush: Default::default(),
         is_dark: theme.dark,
     };
