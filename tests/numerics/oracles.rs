@@ -1,7 +1,7 @@
 //! Numbers from PyTorch, one test a file of the oracle folder and named after it. Every size comes
 //! from the file, so that other files of the same form can be put in their place.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf, sync::LazyLock};
 
 use candle_core::{DType, Device, IndexOp, Tensor};
 use orrery_lab::{
@@ -32,6 +32,7 @@ use orrery_lab::{
     },
     nn::{
         AdamW, Batch, Params, Tap,
+        device::open as open_device,
         fused::{embedding::embedding, mlp::Act},
         gru::BiGru,
         host,
@@ -52,6 +53,15 @@ const LOGITS: f64 = 1e-4;
 const GRADIENTS: f64 = 1e-3;
 const LOSS: f64 = 1e-5;
 const TRAINING: f64 = 1e-3;
+
+/// Where the oracles are compared: the processor, or the device that ORRERY_ORACLE_DEVICE names.
+fn device() -> &'static Device {
+    static DEVICE: LazyLock<Device> = LazyLock::new(|| match std::env::var("ORRERY_ORACLE_DEVICE") {
+        Ok(name) => open_device(&name).unwrap(),
+        Err(_) => Device::Cpu,
+    });
+    &DEVICE
+}
 
 fn path(file: &str) -> PathBuf {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles");
@@ -87,7 +97,7 @@ impl Oracle {
         let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let (_, header) = safetensors::SafeTensors::read_metadata(&bytes)?;
         let value = header.metadata().as_ref().and_then(|m| m.get(key)).ok_or(format!("no {key} in the metadata"))?;
-        Ok((serde_json::from_str(value)?, candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)?))
+        Ok((serde_json::from_str(value)?, candle_core::safetensors::load_buffer(&bytes, device())?))
     }
 
     fn size(&self, name: &str) -> Option<usize> {
@@ -225,7 +235,7 @@ fn coupled_qk(file: &str) -> Outcome {
         classes,
         ..CoupledQkSpec::default()
     };
-    let model = CoupledQk::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let model = CoupledQk::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let mut tap = Tap::on(&["layers."]);
     let off = distance(&model.logits(&oracle.batch()?.tokens, &mut tap)?, oracle.get("out.logits")?)?;
@@ -256,7 +266,7 @@ fn spen() -> Outcome {
         layers: oracle.must("layers")?,
         ..SpenSpec::default()
     };
-    let model = Spen::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let model = Spen::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let batch = oracle.batch()?;
     let balance = model.loss(&batch)?.parts.into_iter().find(|p| p.0 == "loss/balance").ok_or("no balance")?.1;
@@ -361,7 +371,7 @@ fn fast_slow(file: &str) -> Outcome {
         aux_lambda: if oracle.config["has_penalty"] == true { 0.01 } else { 0.0 },
         ..FastSlowSpec::default()
     };
-    let model = FastSlow::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let model = FastSlow::new(&spec, oracle.must("vocab")?, 0, device())?;
 
     // The file's `out.pool` and `out.upsample` are of the embedded tokens.
     let tokens = oracle.batch()?.tokens;
@@ -437,7 +447,7 @@ fn dense_swiglu() -> Outcome {
         act: GatedAct::Swiglu,
         window: None,
     };
-    compare(&oracle, &Dense::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    compare(&oracle, &Dense::new(&spec, oracle.must("vocab")?, 0, device())?)
 }
 
 #[test]
@@ -449,7 +459,7 @@ fn plain_gpt() -> Outcome {
         layers: oracle.must("layers")?,
         positions: oracle.must("ctx")?,
     };
-    compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, device())?)
 }
 
 fn alibi(file: &str) -> Outcome {
@@ -464,7 +474,7 @@ fn alibi(file: &str) -> Outcome {
         },
         ..AlibiGptSpec::default()
     };
-    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, device())?)
 }
 
 #[test]
@@ -499,11 +509,11 @@ fn alibi_gpt_cache() -> Outcome {
         carry: Some(Carry { rows, every: parts as u64 }),
         ..AlibiGptSpec::default()
     };
-    let mut model = Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let mut model = Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let logits = model.logits(&batch.tokens, &mut Tap::off())?;
     learn_with_state(&oracle, &mut model, Trainable::params, &logits, |model: &mut Gpt, batch| {
-        let mut sum = Tensor::new(0f32, &Device::Cpu)?;
+        let mut sum = Tensor::new(0f32, device())?;
         for k in 0..parts {
             let of_part = |ids: &Tensor| ids.narrow(1, k * part, part)?.contiguous();
             model.begin_step(k as u64 + 1)?;
@@ -527,7 +537,7 @@ fn bdh_no_bptt() -> Outcome {
         through_past: false,
         ..BdhSpec::default()
     };
-    compare(&oracle, &Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    compare(&oracle, &Bdh::new(&spec, oracle.must("vocab")?, 0, device())?)
 }
 
 /// Also x and y of every layer.
@@ -552,7 +562,7 @@ fn bdh_activity(file: &str, form: Form) -> Outcome {
         form,
         ..BdhSpec::default()
     };
-    let model = Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let model = Bdh::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let mut tap = Tap::on(&["layers."]);
     model.logits(&oracle.batch()?.tokens, &mut tap)?;
@@ -585,7 +595,7 @@ fn graph(file: &str) -> Outcome {
         memory: oracle.config["memory"].as_f64().ok_or("no memory")?,
         norms: oracle.config["norms"].as_bool().ok_or("the config does not say whether there are norms")?,
     };
-    let model = GraphBdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let model = GraphBdh::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let mut tap = Tap::on(&["layers."]);
     model.logits(&oracle.batch()?.tokens, &mut tap)?;
@@ -624,7 +634,7 @@ fn ode_flow() -> Outcome {
         method: Method::EULER,
         ..OdeFlowSpec::default()
     };
-    let model = OdeFlow::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    let model = OdeFlow::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let (tokens, control) = (oracle.batch()?.tokens, oracle.get("in.control")?);
     // the file's field is that of the embedded tokens, without positions, at tau = 0.3
@@ -661,9 +671,9 @@ fn layers() -> Outcome {
     zclip(&file["zclip"])?;
     gru(&file["gru"])?;
     let activations = &file["activations"];
-    let x = Tensor::new(numbers(&activations["x"]), &Device::Cpu)?;
+    let x = Tensor::new(numbers(&activations["x"]), device())?;
     for (name, act) in [("gelu_erf", Act::Gelu), ("silu", Act::Silu)] {
-        let expected = Tensor::new(numbers(&activations[name]), &Device::Cpu)?;
+        let expected = Tensor::new(numbers(&activations[name]), device())?;
         let off = distance(&act.apply(&x)?, &expected)?;
         assert!(off < 1e-9, "{name} is {off:e} off");
     }
@@ -822,8 +832,8 @@ fn hebbian() -> Outcome {
 
 /// Every state, and that places which do not count change nothing before and after them.
 fn gru(file: &Value) -> Outcome {
-    let tensor = |value: &Value, shape: &[usize]| Tensor::from_vec(numbers(value), shape, &Device::Cpu);
-    let mut params = Params::new(0, &Device::Cpu, DType::F64);
+    let tensor = |value: &Value, shape: &[usize]| Tensor::from_vec(numbers(value), shape, device());
+    let mut params = Params::new(0, device(), DType::F64);
     let layer = BiGru::new(&mut params, "gru", 5, 6)?;
     for (name, var) in params.iter() {
         let of_file = &file["weights"][name.trim_start_matches("gru.")];
@@ -831,13 +841,13 @@ fn gru(file: &Value) -> Outcome {
         var.set(&tensor(of_file, var.dims())?)?;
     }
     let (x, expected) = (tensor(&file["x"], &[2, 7, 5])?, tensor(&file["y"], &[2, 7, 12])?);
-    let found = layer.forward(&x, &Tensor::ones((2, 7, 1), DType::F64, &Device::Cpu)?)?;
+    let found = layer.forward(&x, &Tensor::ones((2, 7, 1), DType::F64, device())?)?;
     let off = distance(&found, &expected)?;
     assert!(off < 1e-12, "states are {off:e} off");
     // two places more on the right that do not count
     let longer = Tensor::cat(&[&x, &x.narrow(1, 0, 2)?], 1)?;
     let counts = Tensor::cat(
-        &[Tensor::ones((2, 7, 1), DType::F64, &Device::Cpu)?, Tensor::zeros((2, 2, 1), DType::F64, &Device::Cpu)?],
+        &[Tensor::ones((2, 7, 1), DType::F64, device())?, Tensor::zeros((2, 2, 1), DType::F64, device())?],
         1,
     )?;
     let off = distance(&layer.forward(&longer, &counts)?.narrow(1, 0, 7)?, &expected)?;
@@ -859,10 +869,10 @@ impl UpdatedMatrix {
         let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
         let rows = file["start"].as_array().map_or(1, Vec::len);
         let shape = (rows, start.len() / rows);
-        let mut params = Params::new(0, &Device::Cpu, DType::F64);
+        let mut params = Params::new(0, device(), DType::F64);
         let p = params.zeros("p", shape)?;
-        params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
-        let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
+        params.load("p", &Tensor::from_vec(start, shape, device())?)?;
+        let target = Tensor::from_vec(numbers(&file["target"]), shape, device())?;
         let (eps, weight_decay) = (number(file, "eps")?, number(file, "weight_decay")?);
         let spec = AdamWSpec { beta1: betas[0], beta2: betas[1], eps, weight_decay, clip, clip_rule };
         let adam = AdamW::new(&params, spec)?;
@@ -882,7 +892,7 @@ fn adamw(file: &Value) -> Outcome {
         let norm = adam.step(&params, &grads, number(file, "lr")?)?;
         let expected = number(step, "grad_norm")?;
         assert!((norm - expected).abs() < 1e-10 * expected.max(1.0), "gradient norm {i}: {norm} is not {expected}");
-        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;
+        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, device())?)?;
         assert!(off < 1e-10, "weights after update {i} are {off:e} off");
     }
     // The first row by hand: a guard against comparing nothing.
@@ -902,7 +912,7 @@ fn zclip(file: &Value) -> Outcome {
         let grads = ((&p - &target)?.sum_all()? * number(step, "factor")?)?.backward()?;
         adam.step(&params, &grads, rate)?;
         clipped += usize::from(step["limit"].is_f64());
-        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;
+        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, device())?)?;
         assert!(off < 1e-9, "weights after update {i} are {off:e} off");
     }
     assert!(clipped >= 3, "{clipped} of the spikes were clipped");
@@ -914,13 +924,13 @@ fn solver_field(file: &Value, name: &str) -> Result<Box<dyn ode::Field>, String>
     let weights = |key: &str| -> Result<Tensor, String> {
         let values = numbers(&file[key]);
         let rows = file[key].as_array().map_or(0, Vec::len);
-        Tensor::from_vec(values.clone(), (rows, values.len() / rows.max(1)), &Device::Cpu).map_err(|e| e.to_string())
+        Tensor::from_vec(values.clone(), (rows, values.len() / rows.max(1)), device()).map_err(|e| e.to_string())
     };
     /// A field of two components, from their values.
     fn pair(f: impl Fn(f64, f64, f64) -> [f64; 2] + 'static) -> Box<dyn ode::Field> {
         Box::new(move |t: f64, y: &Tensor| {
             let v = host::to_f64(y)?;
-            Tensor::new(&f(t, v[0], v[1]), &Device::Cpu)
+            Tensor::new(&f(t, v[0], v[1]), device())
         })
     }
     let mlp = |scale: f64, push: fn(f64) -> f64| -> Result<Box<dyn ode::Field>, String> {
@@ -961,7 +971,7 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
         SolverOptions::fixed(method, case["steps"].as_u64().ok_or("no steps")? as usize)
     };
     let field = solver_field(file, text("field")?)?;
-    let y0 = Tensor::new(numbers(&case["y0"]), &Device::Cpu).map_err(|e| e.to_string())?;
+    let y0 = Tensor::new(numbers(&case["y0"]), device()).map_err(|e| e.to_string())?;
     let (nfe, expected) = (case["nfe"].as_u64().ok_or("no nfe")? as usize, numbers(&case["y1"]));
     let solved = ode::solve(field.as_ref(), &y0, ode::Span { start: 0.0, end: number("t1")? }, &options);
     if expected.iter().any(|v| !v.is_finite()) {
