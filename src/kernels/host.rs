@@ -23,6 +23,11 @@ pub fn to_u32(t: &Tensor) -> Result<Vec<u32>> {
     t.to_dtype(DType::U32)?.contiguous()?.flatten_all()?.to_vec1()
 }
 
+/// The sum of all values. A graphics card sums to one number with one block of its threads, so there each row is summed first.
+pub fn total(t: &Tensor) -> Result<Tensor> {
+    if t.device().is_cpu() || t.rank() < 2 { t.flatten_all()?.sum_all() } else { t.sum(D::Minus1)?.sum_all() }
+}
+
 /// The value of a one-element tensor.
 pub fn scalar(t: &Tensor) -> Result<f64> {
     t.flatten_all()?.get(0)?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_scalar()

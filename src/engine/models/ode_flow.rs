@@ -148,7 +148,7 @@ impl Trainable for OdeFlow {
             let mut squares = 0.0;
             for (_, var) in self.params.iter().filter(|(n, _)| n.starts_with("field.")) {
                 if let Some(g) = grads.get(var) {
-                    squares += host::scalar(&g.sqr()?.sum_all()?)?;
+                    squares += host::scalar(&host::total(&g.sqr()?)?)?;
                 }
             }
             all.push((FIELD_GRAD_NORM, squares.sqrt()));

@@ -1,5 +1,10 @@
 //! Device names to devices.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
 use candle_core::{Device, utils};
 
 /// `auto` (the fastest that this build and machine have), `cpu`, `cuda`, `cuda:N`, `metal`.
@@ -43,15 +48,30 @@ pub fn choices() -> Vec<(String, String, bool)> {
     ]
 }
 
+/// A card is opened once a process, with one stream for all threads: a question is answered on another thread than trains,
+/// and what one thread has begun is complete before what another begins later.
 fn cuda(index: usize) -> std::result::Result<Device, String> {
+    static OPEN: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
     if !utils::cuda_is_available() {
         return Err("this build has no CUDA; build it with `--features cuda`, or choose device `cpu`".to_owned());
     }
-    Device::new_cuda(index).map_err(|e| {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = open.get(&index) {
+        return Ok(device.clone());
+    }
+    let device = Device::new_cuda_with_stream(index).map_err(|e| {
         format!(
             "CUDA device {index} cannot be opened ({e}); check the driver with `nvidia-smi`, or choose device `cpu`"
         )
-    })
+    })?;
+    #[cfg(feature = "cuda")]
+    if let Device::Cuda(card) = &device {
+        // SAFETY: nothing else makes a stream of this card, so that the order of its one stream orders every use of memory
+        // and its release; events, which would order several streams, are not needed.
+        unsafe { card.disable_event_tracking() };
+    }
+    open.insert(index, device.clone());
+    Ok(device)
 }
 
 fn metal(index: usize) -> std::result::Result<Device, String> {

@@ -2,6 +2,8 @@
 
 use candle_core::{Result, Tensor};
 
+use super::kernels::threads;
+
 /// The dropout masks of one update.
 #[derive(Debug, Clone, Copy)]
 pub struct Dropout {
@@ -20,12 +22,17 @@ impl Dropout {
         let kept = (1.0 / (1.0 - self.share)) as f32;
         let least = (self.share * 2f64.powi(32)) as u32;
         let begin = scramble(self.seed ^ scramble(place));
-        // two draws a number
-        let draws = (0..x.elem_count().div_ceil(2) as u64).flat_map(|i| {
-            let bits = scramble(begin.wrapping_add(i));
-            [bits as u32, (bits >> 32) as u32]
+        let mut mask = vec![0f32; x.elem_count()];
+        threads::run_chunks(&mut mask, threads::CHUNK, |chunk, mask| {
+            // two draws a number
+            let first = (chunk * threads::CHUNK / 2) as u64;
+            for (i, pair) in mask.chunks_mut(2).enumerate() {
+                let bits = scramble(begin.wrapping_add(first + i as u64));
+                for (value, draw) in pair.iter_mut().zip([bits as u32, (bits >> 32) as u32]) {
+                    *value = if draw >= least { kept } else { 0.0 };
+                }
+            }
         });
-        let mask: Vec<f32> = draws.take(x.elem_count()).map(|bits| if bits >= least { kept } else { 0.0 }).collect();
         x * Tensor::from_vec(mask, x.shape(), x.device())?
     }
 }

@@ -42,7 +42,7 @@ impl Anderson {
 
 /// |a - b| / |a| over all values.
 pub fn relative_distance(a: &Tensor, b: &Tensor) -> Result<f64> {
-    let norm = |t: &Tensor| -> Result<f64> { Ok(host::scalar(&t.sqr()?.sum_all()?)?.sqrt()) };
+    let norm = |t: &Tensor| -> Result<f64> { Ok(host::scalar(&host::total(&t.sqr()?)?)?.sqrt()) };
     Ok(norm(&(a - b)?)? / norm(a)?.max(f64::MIN_POSITIVE))
 }
 
@@ -165,7 +165,7 @@ struct LinearSolution {
 /// Solves A u = g, A linear, by GMRES (Saad & Schultz 1986) without restarts: it needs no contraction,
 /// only that A is not singular.
 fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: StopCriterion) -> Result<LinearSolution> {
-    let dot = |a: &Tensor, b: &Tensor| -> Result<f64> { host::scalar(&(a * b)?.sum_all()?) };
+    let dot = |a: &Tensor, b: &Tensor| -> Result<f64> { host::scalar(&host::total(&(a * b)?)?) };
     let size = dot(g, g)?.sqrt();
     if size == 0.0 || !size.is_finite() {
         return Ok(LinearSolution { u: g.clone(), iterations: 0, is_solved: size == 0.0 });

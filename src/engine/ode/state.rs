@@ -205,7 +205,7 @@ pub fn is_finite(t: &Tensor) -> Result<bool> {
     // 0 x is 0, or NaN where x is not finite; so is the sum
     if !in_slices(t) {
         let t = t.detach();
-        return Ok(host::scalar(&(&t * 0.0)?.sum_all()?)? == 0.0);
+        return Ok(host::scalar(&host::total(&(&t * 0.0)?)?)? == 0.0);
     }
     fn all<T: WithDType>(slices: &[&[T]]) -> bool {
         arch().dispatch(|| {

@@ -74,7 +74,7 @@ pub fn global_norm(grads: &[&Tensor]) -> Result<f64> {
         Some(DType::F32) => norm_of::<f32>(grads),
         Some(DType::F64) => norm_of::<f64>(grads),
         _ => {
-            let sums = grads.iter().map(|g| g.sqr()?.sum_all()?.to_dtype(DType::F32));
+            let sums = grads.iter().map(|g| host::total(&g.sqr()?)?.to_dtype(DType::F32));
             let sums = sums.collect::<Result<Vec<_>>>()?;
             if sums.is_empty() {
                 return Ok(0.0);

@@ -127,9 +127,11 @@ pub fn decays(heads: usize) -> Vec<f32> {
 pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let (b, h, t, n) = x.dims4()?;
     spec.check(n)?;
-    let (cos, sin) = angles(from..from + t, &spec.pair_frequencies(n));
-    let table = |values| Tensor::from_vec(values, (t, n / 2, 1), x.device())?.to_dtype(x.dtype());
-    let (cos, sin) = (table(cos)?, table(sin)?);
+    // the same angles as `angles` gives, made where x is: of a long text they are many
+    let positions = Tensor::arange(from as f32, (from + t) as f32, x.device())?.unsqueeze(1)?;
+    let turns = positions.broadcast_mul(&Tensor::from_vec(spec.pair_frequencies(n), (1, n / 2), x.device())?)?;
+    let phases = ((&turns - turns.floor()?)? * f64::from(TAU))?.unsqueeze(2)?; // (T, N/2, 1)
+    let (cos, sin) = (phases.cos()?.to_dtype(x.dtype())?, phases.sin()?.to_dtype(x.dtype())?);
     let pairs = x.reshape((b * h, t, n / 2, 2))?;
     let (first, second) = (pairs.narrow(3, 0, 1)?, pairs.narrow(3, 1, 1)?);
     let rotated = [

@@ -15,11 +15,15 @@ pub fn query_key_products(x: &Tensor, spec: &LinearAttentionSpec) -> Result<Tens
 /// q k^T `(B, H, T, T)` of the tokens before each, decayed by how far they are apart.
 fn seen(q: &Tensor, k: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let (_, heads, t, _) = q.dims4()?;
-    let decays = if spec.damped { decays(heads) } else { vec![1.0; heads] };
+    let products = q.matmul(&k.t()?)?;
+    if !spec.damped {
+        let before = (Tensor::tril2(t, q.dtype(), q.device())? - Tensor::eye(t, q.dtype(), q.device())?)?;
+        return products.broadcast_mul(&before);
+    }
     let kept = |d: f32, i: usize| if i % t < i / t { d.powi((i / t - i % t) as i32) } else { 0.0 };
-    let all: Vec<f32> = decays.iter().flat_map(|d| (0..t * t).map(|i| kept(*d, i)).collect::<Vec<_>>()).collect();
-    let kept = Tensor::from_vec(all, (heads, t, t), q.device())?.to_dtype(q.dtype())?;
-    q.matmul(&k.t()?)?.broadcast_mul(&kept)
+    let all: Vec<f32> =
+        decays(heads).iter().flat_map(|d| (0..t * t).map(|i| kept(*d, i)).collect::<Vec<_>>()).collect();
+    products.broadcast_mul(&Tensor::from_vec(all, (heads, t, t), q.device())?.to_dtype(q.dtype())?)
 }
 
 /// x `(B, H, T, N)`, values `(B, 1 or H, T, D)` -> `(B, H, T, D)`, not yet normalised. `before`: a state
