@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    RunRecord, StoreError,
+    Environment, RunRecord, StoreError,
     error::At,
     names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN, check_folder},
     record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
@@ -54,6 +54,13 @@ impl From<RunRecord> for Description {
         info.asks = if info.lab == FOREIGN { asks(run.asks) } else { vec![] };
         Self { info, started_at: Some(run.started_at), format: run.format, notices }
     }
+}
+
+/// The machines that made the parts of a run, in their order; none where `run.json` does not tell.
+pub fn machines(folder: &Path) -> Vec<Environment> {
+    let text = read_inside(folder, RUN, MAX_RUN).ok();
+    let Some(run) = text.and_then(|text| serde_json::from_slice::<RunRecord>(&text).ok()) else { return vec![] };
+    std::iter::once(run.environment).chain(run.resumed.into_iter().map(|part| part.environment)).collect()
 }
 
 /// Reads `run.json`, or rebuilds what can be rebuilt without it.

@@ -53,6 +53,7 @@ pub mod trash;
 mod writer;
 
 pub use checkpoint::{Checkpoint, DataPosition, Lengths, Loaded};
+pub use description::machines;
 pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{Interruption, RunSummary, has_ended, interruption, last_change, list, local_text, summary};

@@ -24,6 +24,7 @@ use crate::{
         },
         series::{self, NumberSeries, RunNumbers},
     },
+    store,
     telemetry::table::{self, Cell},
 };
 
@@ -37,6 +38,17 @@ pub struct EndedRuns {
     pub curve: Vec<StepValues>,
     /// Seconds of training, all runs together.
     pub seconds: f64,
+    machines: Machines,
+}
+
+/// The machines that made some runs.
+#[derive(Clone, Default)]
+struct Machines {
+    processors: BTreeSet<String>,
+    /// Hardware threads, the most that one machine had.
+    cores: usize,
+    /// Of what held the models, where it was no processor.
+    devices: BTreeSet<String>,
 }
 
 /// The numbers of runs by the hash of the rule that reads them and by their folder: a run that has ended does not change.
@@ -51,6 +63,25 @@ struct RunPoint {
     numbers: Vec<PointNumbers>,
     steps: BTreeMap<u64, PointNumbers>,
     seconds: f64,
+    machines: Machines,
+}
+
+impl Machines {
+    /// Those of a run, which was held by `device`.
+    fn of_run(folder: &Path, device: &str) -> Self {
+        let parts = store::machines(folder);
+        Self {
+            cores: parts.iter().map(|part| part.cores).max().unwrap_or(0),
+            processors: parts.into_iter().map(|part| part.cpu).collect(),
+            devices: Some(device).filter(|name| *name != "cpu").map(str::to_owned).into_iter().collect(),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.cores = self.cores.max(other.cores);
+        self.processors.extend(other.processors.iter().cloned());
+        self.devices.extend(other.devices.iter().cloned());
+    }
 }
 
 impl EndedRuns {
@@ -58,6 +89,7 @@ impl EndedRuns {
     /// If a run cannot be read, or the probe of the rule cannot be asked.
     pub fn read(rule: &Rule, sweep: &SweepFolder, states: &[TaskState], cache: &NumbersCache) -> Result<Self, Failure> {
         let (mut seeds, mut series, mut missing, mut seconds) = (vec![], vec![], vec![], 0.0);
+        let mut machines = Machines::default();
         let hash = rule.hash();
         for seed in &sweep.sweep.seeds {
             let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
@@ -69,6 +101,7 @@ impl EndedRuns {
                 };
                 let point = cache.point(&hash, &row.path, rule)?;
                 seconds += point.seconds;
+                machines.add(&point.machines);
                 let config = sweep.sweep.config(state.task);
                 let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
                 points.extend(point.numbers.iter().map(|numbers| PointNumbers { at: at.or(numbers.at), ..*numbers }));
@@ -83,12 +116,21 @@ impl EndedRuns {
             }
         }
         let curve = rule.curve(&series, &seeds);
-        Ok(Self { seeds, missing, curve, seconds })
+        Ok(Self { seeds, missing, curve, seconds, machines })
     }
 
     /// The result of a claim by its rule, which is yet to be judged with the other claims of its paper.
-    pub fn into_result(self, claim: &str, rule: &Rule, made: Made) -> ClaimResult {
-        let Self { seeds, missing, curve, .. } = self;
+    pub fn into_result(self, claim: &str, rule: &Rule, commit: Option<String>) -> ClaimResult {
+        let Self { seeds, missing, curve, seconds, machines } = self;
+        let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" and ");
+        let made = Made {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit,
+            cpu: list(machines.processors),
+            cores: machines.cores,
+            device: Some(list(machines.devices)).filter(|names| !names.is_empty()),
+            minutes: (seconds / 6.0).round() / 10.0,
+        };
         let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
         ClaimResult {
             claim: claim.to_owned(),
@@ -123,6 +165,7 @@ impl RunPoint {
         let keeps: fn(&str) -> bool = if rule.ask.is_some() { |_| false } else { |_| true };
         let run = series::read(folder, keeps).map_err(Failure::wrong)?;
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);
+        let machines = Machines::of_run(folder, &run.info.device);
         let (numbers, steps) = match &rule.ask {
             Some(probe) => (Answers::ask(folder, probe, rule)?.points(rule)?, BTreeMap::new()),
             None => {
@@ -130,7 +173,7 @@ impl RunPoint {
                 (numbers(rule, value)?.into_iter().collect(), steps(&run, rule)?)
             }
         };
-        Ok(Self { numbers, steps, seconds })
+        Ok(Self { numbers, steps, seconds, machines })
     }
 }
 

@@ -13,17 +13,9 @@ use super::{
     files::{self, Source},
     numbers::{EndedRuns, NumbersCache},
 };
-use crate::{
-    experiments::{
-        claims::{
-            claim::Claim,
-            ledger::Ledger,
-            result::{ClaimResult, Made},
-            rule::Rule,
-        },
-        sweep::Seeds,
-    },
-    store::Environment,
+use crate::experiments::{
+    claims::{claim::Claim, ledger::Ledger, result::ClaimResult, rule::Rule},
+    sweep::Seeds,
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -94,10 +86,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
 /// The result of the runs that have ended.
 fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
     let ended = EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
-    let here = Environment::here();
-    let minutes = (ended.seconds / 6.0).round() / 10.0;
-    let made = Made { version: here.orrery, commit: commit(), cpu: here.cpu, cores: here.cores, minutes };
-    Ok(ended.into_result(&claim.id, rule, made))
+    Ok(ended.into_result(&claim.id, rule, commit()))
 }
 
 /// The commit of the folder here, where git tells it.

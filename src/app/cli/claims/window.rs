@@ -22,7 +22,6 @@ use crate::experiments::{
     claims::{
         entry::{ClaimRuns, PaperEntry},
         ledger::Ledger,
-        result::Made,
         rule::Rule,
     },
     run_table::RowState,
@@ -80,7 +79,7 @@ impl WindowClaims {
             let is_failure = |state: &RowState| matches!(state, RowState::Failed(_) | RowState::Unreadable);
             state.row.as_ref().map_or_else(|| sweep.refusal(state.task).is_some(), |row| is_failure(&row.state))
         };
-        let judged = self.ledger()?.judge(&ended.into_result(id, &rule, Made::default()));
+        let judged = self.ledger()?.judge(&ended.into_result(id, &rule, None));
         let count = |is_meant: &dyn Fn(&TaskState) -> bool| states.iter().filter(|state| is_meant(state)).count();
         Ok(Some(ClaimRuns {
             total: states.len(),

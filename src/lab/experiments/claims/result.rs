@@ -71,8 +71,13 @@ pub struct Made {
     /// The commit of the working folder, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The processors of the machines that trained.
     pub cpu: String,
+    /// Hardware threads of one machine, the most that one had.
     pub cores: usize,
+    /// The devices that held the models, where they were not processors: "cuda:0".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Minutes of training, all runs together.
     pub minutes: f64,
 }
@@ -89,7 +94,13 @@ impl Made {
     /// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC".
     pub fn label(&self) -> String {
         let commit = self.commit.as_deref().map_or(String::new(), |commit| format!(" at {}", first_digits(commit)));
-        format!("Orrery {}{commit}, {} cores of {}", self.version, self.cores, self.cpu)
+        format!("Orrery {}{commit}, {}", self.version, self.machine())
+    }
+
+    /// "2 cores of AMD EPYC", "cuda:0 beside 16 cores of Intel Xeon".
+    pub fn machine(&self) -> String {
+        let beside = self.device.as_ref().map_or(String::new(), |device| format!("{device} beside "));
+        format!("{beside}{} cores of {}", self.cores, self.cpu)
     }
 }
 

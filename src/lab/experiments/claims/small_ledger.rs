@@ -78,7 +78,7 @@ pub fn result(numbers: &[f64]) -> ClaimResult {
         seeds: numbers.iter().enumerate().map(seed).collect(),
         missing: vec![],
         curve: vec![],
-        made: Made { version: "0".to_owned(), cpu: "c".to_owned(), cores: 2, minutes: 3.5, commit: None },
+        made: Made { version: "0".to_owned(), cpu: "c".to_owned(), cores: 2, device: None, minutes: 3.5, commit: None },
     }
 }
 

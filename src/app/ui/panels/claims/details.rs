@@ -149,9 +149,10 @@ fn run_all_ui(
     if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
         return None;
     }
-    let minutes = entry.made.as_ref().map_or(String::new(), |made| {
-        format!(" They took {} minutes on {} cores of {}.", short(made.minutes), made.cores, made.cpu)
-    });
+    let minutes = entry
+        .made
+        .as_ref()
+        .map_or(String::new(), |made| format!(" They took {} minutes on {}.", short(made.minutes), made.machine()));
     let about = format!(
         "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended are not \
          made again.{minutes}",
