@@ -42,11 +42,10 @@ fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: 
 
 /// A run of three variants without a number, at this seed.
 fn begun(seed: u64) -> Mirror {
-    let of = recorded::twins().info.expect("a recorded run has a description");
-    let mut config = of.config.clone();
-    config.seed = seed;
+    let mut info = recorded::twins_info();
+    info.config.seed = seed;
     let mut mirror = Mirror::default();
-    mirror.apply(Event::Started(RunInfo { config, ..(*of).clone() }.into()));
+    mirror.apply(Event::Started(info.into()));
     mirror
 }
 

@@ -67,9 +67,8 @@ impl Stage {
 
     /// The start of a run of the page's settings.
     fn start(&self) -> Event {
-        let info = recorded::twins().info.expect("a recorded run has a description");
         let config = self.page.config.clone();
-        Event::Started(RunInfo { lab: config.lab.clone(), config, ..(*info).clone() }.into())
+        Event::Started(RunInfo { lab: config.lab.clone(), config, ..recorded::twins_info() }.into())
     }
 
     /// Shows an example that has recorded nothing.

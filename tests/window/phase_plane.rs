@@ -16,7 +16,7 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
     telemetry::{
-        self, Measurement, RunInfo, RunState, Sample,
+        self, Measurement, RunState, Sample,
         measurements::{IntegrationScheme, QueryKeyPaths},
     },
     ui::mirror::Mirror,
@@ -24,9 +24,8 @@ use orrery::{
 
 /// A paused run of three variants.
 fn silent() -> Mirror {
-    let info = recorded::twins().info.unwrap();
     let mut mirror = Mirror::default();
-    mirror.apply(telemetry::Event::Started(Arc::new(RunInfo { ..(*info).clone() })));
+    mirror.apply(telemetry::Event::Started(Arc::new(recorded::twins_info())));
     mirror.apply(telemetry::Event::State(RunState::Paused));
     mirror
 }

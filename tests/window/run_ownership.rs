@@ -36,9 +36,8 @@ fn handle(commands: &Commands, config: &Config, steps: u64, state: RunState) -> 
     let (sender, receiver) = bounded(64);
     commands.borrow_mut().push(receiver);
     let inbox = std::sync::Arc::new(Inbox::default());
-    let info = recorded::twins().info.expect("a recorded run has a description");
-    inbox
-        .deliver(Event::Started(RunInfo { lab: config.lab.clone(), config: config.clone(), ..(*info).clone() }.into()));
+    let info = RunInfo { lab: config.lab.clone(), config: config.clone(), ..recorded::twins_info() };
+    inbox.deliver(Event::Started(info.into()));
     if steps > 0 {
         inbox.deliver(Event::Step(StepStats { step: steps, variant: 0, scalars: vec![], wall_secs: 1.0 }));
     }

@@ -26,19 +26,19 @@ fn read(name: &str) -> Vec<Sample> {
     serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Puts the answers about the graph of neurons at a step into a mirror.
-pub fn tell_graph(mirror: &mut Mirror, step: u64) {
+/// Tells the answers about the graph of neurons at a step.
+pub fn tell_graph(events: &mut Vec<Event>, step: u64) {
     static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
     let of_step = ANSWERS.get_or_init(|| read("graph")).iter().filter(|s| s.step == step);
-    of_step.for_each(|sample| mirror.apply(Event::Sample(sample.clone())));
+    of_step.for_each(|sample| events.push(Event::Sample(sample.clone())));
 }
 
-/// Puts the answers about a text into a mirror, as told at these steps.
-pub fn tell_reading(mirror: &mut Mirror, steps: &[u64]) {
+/// Tells the answers about a text at these steps.
+pub fn tell_reading(events: &mut Vec<Event>, steps: &[u64]) {
     static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
     for sample in ANSWERS.get_or_init(|| read("reading")) {
         for &step in steps {
-            mirror.apply(Event::Sample(Sample { step, ..sample.clone() }));
+            events.push(Event::Sample(Sample { step, ..sample.clone() }));
         }
     }
 }

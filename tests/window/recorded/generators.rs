@@ -5,12 +5,11 @@ use orrery::{
         Relaxation, Topology, TopologySettings, classes, euler, exact, limit, paths, second_modulus, spectrum,
     },
     telemetry::{
-        Array,
+        Array, Event,
         measurements::{
             GapBySize, GeneratorFlow, GeneratorState, RelaxationCurves, StateClass, StationaryMapError, TopologyGaps,
         },
     },
-    ui::mirror::Mirror,
 };
 
 use super::measured;
@@ -18,13 +17,13 @@ use super::measured;
 const STATES: usize = 12;
 const STEPS: usize = 100;
 
-/// Tells a mirror what was measured at these steps, of the first variant.
-pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
+/// Tells what was measured at these steps, of the first variant.
+pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
-        measured(mirror, step, "12 states, y = (0.00, 0.00)", state(step), "");
-        measured(mirror, step, "12 states, y = (0.00, 0.00), 100 steps of 0.50 of the bound", flow(), "");
-        measured(mirror, step, "12 states, 512 held-out controls", map(step), "");
-        measured(mirror, step, "mean of 4 draws at y = 0", gaps(), "");
+        measured(events, step, "12 states, y = (0.00, 0.00)", state(step), "");
+        measured(events, step, "12 states, y = (0.00, 0.00), 100 steps of 0.50 of the bound", flow(), "");
+        measured(events, step, "12 states, 512 held-out controls", map(step), "");
+        measured(events, step, "mean of 4 draws at y = 0", gaps(), "");
     }
 }
 

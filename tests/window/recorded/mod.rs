@@ -2,7 +2,7 @@
 //! numbers: what the view tests draw. No model is behind it but for the stored `answers`, because no picture may show
 //! how a processor rounds.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::planted_graph;
 use orrery::{
@@ -102,41 +102,60 @@ fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
     }
 }
 
-/// Coupled, frozen and a dense baseline, one seed, whole run.
-pub fn twins() -> Mirror {
-    let mut mirror = Mirror::default();
-    mirror.apply(Event::Started(Arc::new(info(&[
+/// The description of [`twins`].
+pub fn twins_info() -> RunInfo {
+    info(&[
         ("coupled", "coupled", "coupled", 7, 779_777),
         ("frozen", "frozen", "frozen", 7, 779_777),
         ("dense", "dense D=128", "dense", 7, 1_025_408),
-    ]))));
-    for variant in 0..3 {
-        scalars(&mut mirror, variant, 7, variant == 0);
-    }
-    samples(&mut mirror);
-    mirror.apply(Event::State(RunState::Finished));
-    mirror
+    ])
+}
+
+/// Coupled, frozen and a dense baseline, one seed, whole run.
+pub fn twins() -> Mirror {
+    static EVENTS: OnceLock<Vec<Event>> = OnceLock::new();
+    told(EVENTS.get_or_init(|| {
+        let mut events = record(twins_info(), |_| 7);
+        events.push(Event::State(RunState::Finished));
+        events
+    }))
 }
 
 /// Three seeds of coupled and of frozen.
 pub fn seeds() -> Mirror {
+    static EVENTS: OnceLock<Vec<Event>> = OnceLock::new();
+    told(EVENTS.get_or_init(|| {
+        let of = info(&[
+            ("coupled-s1", "coupled, seed 1", "coupled", 1, 779_777),
+            ("coupled-s2", "coupled, seed 2", "coupled", 2, 779_777),
+            ("coupled-s3", "coupled, seed 3", "coupled", 3, 779_777),
+            ("frozen-s1", "frozen, seed 1", "frozen", 1, 779_777),
+            ("frozen-s2", "frozen, seed 2", "frozen", 2, 779_777),
+            ("frozen-s3", "frozen, seed 3", "frozen", 3, 779_777),
+        ]);
+        record(of, |variant| (variant % 3) as u64)
+    }))
+}
+
+/// A mirror that has heard this. A run is made up once, because that takes far longer than to hear of it.
+fn told(events: &[Event]) -> Mirror {
     let mut mirror = Mirror::default();
-    mirror.apply(Event::Started(Arc::new(info(&[
-        ("coupled-s1", "coupled, seed 1", "coupled", 1, 779_777),
-        ("coupled-s2", "coupled, seed 2", "coupled", 2, 779_777),
-        ("coupled-s3", "coupled, seed 3", "coupled", 3, 779_777),
-        ("frozen-s1", "frozen, seed 1", "frozen", 1, 779_777),
-        ("frozen-s2", "frozen, seed 2", "frozen", 2, 779_777),
-        ("frozen-s3", "frozen, seed 3", "frozen", 3, 779_777),
-    ]))));
-    for variant in 0..6 {
-        scalars(&mut mirror, variant, (variant % 3) as u64, variant < 3);
-    }
-    samples(&mut mirror);
+    events.iter().for_each(|event| mirror.apply(event.clone()));
     mirror
 }
 
-fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
+/// A run up to its last step; `seed` is that of a variant's noise.
+fn record(info: RunInfo, seed: impl Fn(usize) -> u64) -> Vec<Event> {
+    let of = info.variants.clone();
+    let mut events = vec![Event::Started(Arc::new(info))];
+    for (variant, v) in of.iter().enumerate() {
+        scalars(&mut events, variant, seed(variant), v.group == "coupled");
+    }
+    samples(&mut events, of.len());
+    events
+}
+
+fn scalars(events: &mut Vec<Event>, variant: usize, seed: u64, coupled: bool) {
     // Equal seeds see the same batches, so most of the noise is shared.
     let mut shared = Noise::new(seed + 1);
     let mut own = Noise::new(seed * 31 + variant as u64 + 100);
@@ -174,16 +193,16 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
             let rise = 1.0 / (1.0 + (-(t - if coupled { 260.0 } else { 560.0 }) / 50.0).exp());
             scalars.push((Channel::new(channels::ACCURACY), 0.1 + 0.88 * rise + 0.012 * own.next()));
         }
-        mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: t * 0.08 }));
+        events.push(Event::Step(StepStats { step, variant, scalars, wall_secs: t * 0.08 }));
     }
 }
 
-fn samples(mirror: &mut Mirror) {
+fn samples(events: &mut Vec<Event>, variants: usize) {
     for step in SAMPLED {
-        answers::tell_graph(mirror, step);
-        measured(mirror, step, "held-out window 3", staircase(step), SENTENCE);
-        for variant in 0..mirror.variants().len() {
-            mirror.apply(Event::Sample(Sample {
+        answers::tell_graph(events, step);
+        measured(events, step, "held-out window 3", staircase(step), SENTENCE);
+        for variant in 0..variants {
+            events.push(Event::Sample(Sample {
                 step,
                 variant,
                 channel: AttentionMaps::CHANNEL.into(),
@@ -193,10 +212,10 @@ fn samples(mirror: &mut Mirror) {
                 payload: Arc::new(attention(step, variant).into_payload()),
             }));
             let chain = chains::chain(&attention(step, variant), 0).into_payload();
-            sample_of(mirror, variant, step, chain);
+            sample_of(events, variant, step, chain);
             let payload = Arc::new(statistics(step, variant).into_payload());
             let (channel, about) = (AttentionStatistics::CHANNEL.into(), "4 held-out windows of 128 tokens".to_owned());
-            mirror.apply(Event::Sample(Sample {
+            events.push(Event::Sample(Sample {
                 step,
                 variant,
                 channel,
@@ -206,38 +225,38 @@ fn samples(mirror: &mut Mirror) {
                 payload,
             }));
         }
-        measured(mirror, step, "held-out window 3, 76 tokens", residual(step), "");
+        measured(events, step, "held-out window 3, 76 tokens", residual(step), "");
         let paths = query_keys::paths(step, query_keys::Steps::default());
-        measured(mirror, step, "held-out passage 0, 35 tokens", paths, query_keys::TEXT);
+        measured(events, step, "held-out passage 0, 35 tokens", paths, query_keys::TEXT);
         let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
-        measured(mirror, step, about, bdh_dynamics::weights(step, 24, false), bdh_dynamics::TEXT);
-        measured(mirror, step, about, bdh_dynamics::checks(24, false), bdh_dynamics::TEXT);
+        measured(events, step, about, bdh_dynamics::weights(step, 24, false), bdh_dynamics::TEXT);
+        measured(events, step, about, bdh_dynamics::checks(24, false), bdh_dynamics::TEXT);
     }
-    measured(mirror, STEPS, "held-out windows", recoverability(), "");
+    measured(events, STEPS, "held-out windows", recoverability(), "");
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
-    measured(mirror, STEPS, "five words, computed", flow::answer(&asked), "");
-    measured(mirror, STEPS, "five words, computed", flow::field(&asked, 0.5, 0.0), "");
-    measured(mirror, STEPS, "five words, computed", flow::along(&asked), "");
-    measured(mirror, STEPS, "five words, computed", flow::nfe_sweep(21), "");
-    measured(mirror, STEPS, "made up", flow::claims(true), "");
-    measured(mirror, STEPS, "n = 64, seed 7", theory(), "");
-    answers::tell_reading(mirror, &SAMPLED);
-    SAMPLED.iter().for_each(|step| measured(mirror, *step, concepts::TESTED, concepts::effect(), ""));
-    roles::tell(mirror, &SAMPLED);
-    trace_blocks::tell(mirror, &SAMPLED);
-    streaming::tell(mirror, &SAMPLED);
-    generators::tell(mirror, &SAMPLED);
+    measured(events, STEPS, "five words, computed", flow::answer(&asked), "");
+    measured(events, STEPS, "five words, computed", flow::field(&asked, 0.5, 0.0), "");
+    measured(events, STEPS, "five words, computed", flow::along(&asked), "");
+    measured(events, STEPS, "five words, computed", flow::nfe_sweep(21), "");
+    measured(events, STEPS, "made up", flow::claims(true), "");
+    measured(events, STEPS, "n = 64, seed 7", theory(), "");
+    answers::tell_reading(events, &SAMPLED);
+    SAMPLED.iter().for_each(|step| measured(events, *step, concepts::TESTED, concepts::effect(), ""));
+    roles::tell(events, &SAMPLED);
+    trace_blocks::tell(events, &SAMPLED);
+    streaming::tell(events, &SAMPLED);
+    generators::tell(events, &SAMPLED);
     for step in (0..=STEPS).step_by(50) {
         for (variant, half) in [(0, 240.0), (1, 420.0)] {
             let payload = pairs::at(step, half).into_payload();
-            of_variant(mirror, variant, step, "64 questions of 16 held-out examples", payload);
+            of_variant(events, variant, step, "64 questions of 16 held-out examples", payload);
         }
     }
     for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
         let graph = planted_graph::measurement(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);
-        measured(mirror, step, "planted, for a test", graph, "");
+        measured(events, step, "planted, for a test", graph, "");
     }
-    measured(mirror, STEPS, "currency, computed", concepts::search(), "");
+    measured(events, STEPS, "currency, computed", concepts::search(), "");
     let spaced = |token: &str, probability: f64| LikelyToken { token: token.to_owned(), probability };
     let next = NextTokens {
         prompt: SENTENCE.into(),
@@ -252,11 +271,11 @@ fn samples(mirror: &mut Mirror) {
         ],
         continuation: " the bell rang and the crew came up.".to_owned(),
     };
-    measured(mirror, STEPS, "held-out passage 0, 74 tokens", next.clone(), SENTENCE);
+    measured(events, STEPS, "held-out passage 0, 74 tokens", next.clone(), SENTENCE);
     let likely =
         vec![spaced("\u{b6}", 0.34), spaced("\u{b7}", 0.31), spaced("s", 0.1), spaced("e", 0.05), spaced("o", 0.02)];
     let of_twin = NextTokens { likely, continuation: " the the there was a".to_owned(), ..next };
-    mirror.apply(Event::Sample(Sample {
+    events.push(Event::Sample(Sample {
         step: STEPS,
         variant: 1,
         channel: NextTokens::CHANNEL.into(),
@@ -267,12 +286,12 @@ fn samples(mirror: &mut Mirror) {
     }));
     for step in (0..=STEPS).step_by(50) {
         let about = "token 31 \u{201c}y\u{201d} of a held-out passage 0, 32 tokens";
-        measured(mirror, step, about, chains::generator_distance(step), "");
-        measured(mirror, step, "held-out passage 0, 48 tokens, y held", chains::token_residuals(step), &SENTENCE[..48]);
-        measured(mirror, step, "the model's weights", step_lengths(step), "");
+        measured(events, step, about, chains::generator_distance(step), "");
+        measured(events, step, "held-out passage 0, 48 tokens, y held", chains::token_residuals(step), &SENTENCE[..48]);
+        measured(events, step, "the model's weights", step_lengths(step), "");
     }
     let causality = causality().into_payload();
-    sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
+    sample(events, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
 }
 
 /// Observation 8, which is a formula.
@@ -283,8 +302,8 @@ fn theory() -> BdhTheory {
 }
 
 /// A scheduled sample along the sentence.
-fn sample_of(mirror: &mut Mirror, variant: usize, step: u64, payload: Payload) {
-    mirror.apply(Event::Sample(Sample {
+fn sample_of(events: &mut Vec<Event>, variant: usize, step: u64, payload: Payload) {
+    events.push(Event::Sample(Sample {
         step,
         variant,
         channel: payload.channel().unwrap_or_default().into(),
@@ -296,8 +315,8 @@ fn sample_of(mirror: &mut Mirror, variant: usize, step: u64, payload: Payload) {
 }
 
 /// A scheduled sample without a text.
-fn of_variant(mirror: &mut Mirror, variant: usize, step: u64, about: &str, payload: Payload) {
-    mirror.apply(Event::Sample(Sample {
+fn of_variant(events: &mut Vec<Event>, variant: usize, step: u64, about: &str, payload: Payload) {
+    events.push(Event::Sample(Sample {
         step,
         variant,
         channel: payload.channel().unwrap_or_default().into(),
@@ -309,12 +328,12 @@ fn of_variant(mirror: &mut Mirror, variant: usize, step: u64, about: &str, paylo
 }
 
 /// A scheduled sample of the first variant.
-fn measured<M: Measurement>(mirror: &mut Mirror, step: u64, about: &str, measurement: M, text: &str) {
-    sample(mirror, step, M::CHANNEL, about, measurement.into_payload(), text, None);
+fn measured<M: Measurement>(events: &mut Vec<Event>, step: u64, about: &str, measurement: M, text: &str) {
+    sample(events, step, M::CHANNEL, about, measurement.into_payload(), text, None);
 }
 
 fn sample(
-    mirror: &mut Mirror,
+    events: &mut Vec<Event>,
     step: u64,
     channel: &str,
     about: &str,
@@ -322,7 +341,7 @@ fn sample(
     text: &str,
     request: Option<u64>,
 ) {
-    mirror.apply(Event::Sample(Sample {
+    events.push(Event::Sample(Sample {
         step,
         variant: 0,
         channel: channel.into(),

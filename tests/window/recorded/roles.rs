@@ -8,7 +8,6 @@ use orrery::{
         Array, Event, Measurement, Payload, Sample,
         measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation, Settling, SettlingLevel},
     },
-    ui::mirror::Mirror,
 };
 
 use super::Noise;
@@ -17,28 +16,28 @@ const WORDS: [&str; 7] = ["the", "big", "cat", "chases", "a", "small", "dog"];
 const ROLES: [&str; 7] = ["det_agent", "adj_agent", "noun_agent", "verb", "det_patient", "adj_patient", "noun_patient"];
 const SWEEPS: usize = 3;
 
-/// Tells a mirror what is measured at these steps: features of the first variant, tags of the second.
-pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
+/// Tells what is measured at these steps: features of the first variant, tags of the second.
+pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         let learned = step as f64 / super::STEPS as f64;
         let features = [RoleFeatures::Activation, RoleFeatures::Traces, RoleFeatures::Both];
         let levels =
             features.into_iter().zip([0.6, 0.86, 0.9]).map(|(f, share)| representation(f, share + 0.08 * learned));
         apply(
-            mirror,
+            events,
             (0, step),
             "1000 sentences of each test, 2000 to fit",
             &[],
             accuracy(levels.collect()).into_payload(),
         );
         let tags = representation(RoleFeatures::Tags, 0.3 + 0.69 * learned);
-        apply(mirror, (1, step), "1000 sentences of each test", &[], accuracy(vec![tags]).into_payload());
-        apply(mirror, (0, step), "held-out sentence 0", &WORDS, settling(step).into_payload());
+        apply(events, (1, step), "1000 sentences of each test", &[], accuracy(vec![tags]).into_payload());
+        apply(events, (0, step), "held-out sentence 0", &WORDS, settling(step).into_payload());
     }
 }
 
-fn apply(mirror: &mut Mirror, (variant, step): (usize, u64), about: &str, tokens: &[&str], payload: Payload) {
-    mirror.apply(Event::Sample(Sample {
+fn apply(events: &mut Vec<Event>, (variant, step): (usize, u64), about: &str, tokens: &[&str], payload: Payload) {
+    events.push(Event::Sample(Sample {
         step,
         variant,
         channel: payload.channel().unwrap_or_default().into(),

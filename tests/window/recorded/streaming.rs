@@ -1,24 +1,24 @@
 //! Texts read on and on: made up, with numbers of the right size.
 
-use orrery::{
-    telemetry::measurements::{
+use orrery::telemetry::{
+    Event,
+    measurements::{
         Adaptation, AdaptationSetting, Auroc, FastWeightSetting, FastWeights, Retention, ShareWithInterval,
         Uncertainty, UncertaintyText, WarmUp, WarmUpText,
     },
-    ui::mirror::Mirror,
 };
 
 use super::{Noise, measured};
 
 const NAMES: [&str; 4] = ["own text (mixture)", "code", "sums", "tunes"];
 
-/// Tells a mirror what was measured at these steps, of the first variant.
-pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
+/// Tells what was measured at these steps, of the first variant.
+pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
-        measured(mirror, step, "8 streams of 4000 tokens a text", warm_up(step), "");
-        measured(mirror, step, "8 streams of 1000 tokens a text", fast_weights(step), "");
-        measured(mirror, step, "fine-tuning, 4 streams of 5000 tokens a text of code", adaptation(step), "");
-        measured(mirror, step, "16 streams of 800 tokens a text", uncertainty(step), "");
+        measured(events, step, "8 streams of 4000 tokens a text", warm_up(step), "");
+        measured(events, step, "8 streams of 1000 tokens a text", fast_weights(step), "");
+        measured(events, step, "fine-tuning, 4 streams of 5000 tokens a text of code", adaptation(step), "");
+        measured(events, step, "16 streams of 800 tokens a text", uncertainty(step), "");
     }
 }
 

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use orrery::{
-    telemetry::{
-        Array, Event, Measurement, Sample,
-        measurements::{
-            Autocorrelation, BlockAutocorrelation, BlockReading, BlockUsage, PositionLosses, TokenBaselines,
-            TraceReading, UnitUsage,
-        },
+use orrery::telemetry::{
+    Array, Event, Measurement, Sample,
+    measurements::{
+        Autocorrelation, BlockAutocorrelation, BlockReading, BlockUsage, PositionLosses, TokenBaselines, TraceReading,
+        UnitUsage,
     },
-    ui::mirror::Mirror,
 };
 
 use super::{Noise, of_variant};
@@ -20,23 +17,23 @@ const WRITTEN: &str = " was not here";
 const CHANNELS: usize = 24;
 const COEFFICIENTS: [f64; 3] = [0.5, 0.1, 0.02];
 
-/// Tells a mirror what is measured at these steps, of the first two variants.
-pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
+/// Tells what is measured at these steps, of the first two variants.
+pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         for variant in 0..2 {
             let learned = step as f64 / super::STEPS as f64;
             let baselines =
                 TokenBaselines { uniform: 5.545, unigram: 3.02, bigram: 2.31, counted: 196_608, targets: 2048 };
-            of_variant(mirror, variant, step, "2048 held-out tokens", baselines.into_payload());
-            of_variant(mirror, variant, step, "2048 held-out tokens", usage(learned, variant).into_payload());
+            of_variant(events, variant, step, "2048 held-out tokens", baselines.into_payload());
+            of_variant(events, variant, step, "2048 held-out tokens", usage(learned, variant).into_payload());
             let about = "16 held-out windows of 128 tokens";
-            of_variant(mirror, variant, step, about, autocorrelation().into_payload());
+            of_variant(events, variant, step, about, autocorrelation().into_payload());
             let about = "16 held-out texts of 512 tokens";
-            of_variant(mirror, variant, step, about, positions(learned, variant).into_payload());
+            of_variant(events, variant, step, about, positions(learned, variant).into_payload());
             let about = "held-out passage 0, 37 tokens, then 13 that it wrote";
             let payload = reading(learned, variant).into_payload();
             let all = format!("{TEXT}{WRITTEN}");
-            mirror.apply(Event::Sample(Sample {
+            events.push(Event::Sample(Sample {
                 step,
                 variant,
                 channel: TraceReading::CHANNEL.into(),
