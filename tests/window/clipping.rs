@@ -16,8 +16,10 @@ use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     gpu,
     labs::{LABS, Lab, TrainSettings},
+    telemetry::{QuestionState, RunState},
     ui::{
         app::{App, Opening, Start},
+        mirror::Mirror,
         views,
     },
 };
@@ -76,7 +78,8 @@ impl Desk {
         let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
         let harness = Harness::builder()
             .with_size(SHEETS[0].size)
-            .with_step_dt(1.0 / 60.0)
+            // few long frames: what moves comes to rest after some tenths of a second
+            .with_step_dt(0.05)
             .build_eframe(move |cc| App::new(cc, host, start));
         // Nothing is painted; without a target views say so in place of what they show.
         let format = eframe::egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;
@@ -101,25 +104,30 @@ impl Desk {
     fn train(&mut self, steps: u64) {
         for wanted in 1..=steps {
             self.harness.key_press(Key::ArrowRight);
-            self.until("a step", |app| app.page().is_some_and(|p| p.newest() >= wanted));
+            // the run pauses once all that is due at the step has been measured
+            let paused = |m: &Mirror| m.step >= wanted && m.state == Some(RunState::Paused);
+            self.until("a step", |app| app.page().and_then(|p| p.mirror()).is_some_and(paused));
         }
-        self.settle();
     }
 
-    fn revision(&self) -> u64 {
+    /// Whether the model is asked what it has not answered.
+    fn is_asked(&self) -> bool {
         let page = self.harness.state().page();
-        page.and_then(|p| p.run.as_ref()).map_or(0, |r| r.mirror.revision)
+        page.and_then(|page| Some((page, page.mirror()?))).is_some_and(|(page, mirror)| {
+            let mut put = page.asked.values().flatten().filter_map(|key| page.questions.request(*key));
+            put.any(|request| matches!(mirror.question(request), None | Some(QuestionState::Working(_))))
+        })
     }
 
     /// Until the model has answered what is asked and nothing moves.
     fn settle(&mut self) {
-        let (mut since, mut revision) = (Instant::now(), self.revision());
-        let begun = Instant::now();
-        while since.elapsed() < Duration::from_millis(400) && begun.elapsed() < Duration::from_secs(20) {
+        let (mut calm, begun) = (0, Instant::now());
+        while calm < 6 && begun.elapsed() < Duration::from_secs(20) {
             self.harness.step();
-            std::thread::sleep(Duration::from_millis(2));
-            if self.revision() != revision {
-                (since, revision) = (Instant::now(), self.revision());
+            calm += 1;
+            if self.is_asked() {
+                std::thread::sleep(Duration::from_millis(2));
+                calm = 0;
             }
         }
     }
@@ -137,7 +145,7 @@ impl Desk {
         }
         self.harness.set_size(sheet.size.into());
         // What appears with the new size comes to rest; the name of the pressed key goes.
-        self.harness.run_steps(if sheet.presents { 90 } else { 12 });
+        self.harness.run_steps(if sheet.presents { 30 } else { 12 });
     }
 
     /// Brings each of the lab's views to the front in turn, in its own tile or as a new tab from the list of the rest.
@@ -160,6 +168,8 @@ impl Desk {
                 tab.click_accesskit();
             }
             drop(buttons);
+            // a tooltip would lie on words
+            self.harness.remove_cursor();
             self.settle();
             visit(self, pane.view);
         }
