@@ -5,18 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Copies a folder and everything in it.
-pub fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
-}
+pub use super::copy_folder::copy_folder as copy;
 
 /// Every file of a folder with its bytes, in the order of their paths.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {

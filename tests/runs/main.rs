@@ -11,6 +11,8 @@ mod cli;
 mod command;
 mod compare;
 mod contexts;
+#[path = "../shared/copy_folder.rs"]
+mod copy_folder;
 mod corpus;
 mod domains;
 mod eval;

@@ -10,6 +10,8 @@ mod claims;
 mod clipping;
 mod concepts;
 mod controls;
+#[path = "../shared/copy_folder.rs"]
+mod copy_folder;
 mod drags;
 mod end_to_end;
 mod examples;

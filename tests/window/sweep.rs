@@ -5,7 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -31,7 +31,7 @@ use orrery::{
 
 use super::adapter;
 
-use crate::ui::config_with;
+use crate::{copy_folder::copy_folder, ui::config_with};
 
 /// Two rates, two sizes, two seeds; small models and short runs.
 const SPEC: &str = r#"
@@ -59,14 +59,27 @@ fn orrery(here: &Path, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A sweep of eight runs, the first `made` of which are made.
+/// A sweep of eight runs, the first `made` of which are made: a part of one whose runs are made once for all tests.
 fn sweep(made: usize) -> tempfile::TempDir {
+    static WHOLE: OnceLock<PathBuf> = OnceLock::new();
+    let whole = WHOLE.get_or_init(|| {
+        let whole = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sweep");
+        if whole.exists() {
+            fs::remove_dir_all(&whole).unwrap();
+        }
+        fs::create_dir_all(&whole).unwrap();
+        fs::write(whole.join("rates.toml"), SPEC).unwrap();
+        orrery(&whole, &["sweep", "rates.toml", "--on", "print"]);
+        orrery(&whole, &["sweep", "sweeps/rates", "--task", "0,1,2,3,4,5,6,7"]);
+        whole
+    });
+    let runs = fs::read_dir(whole.join("sweeps/rates/runs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut runs: Vec<PathBuf> = runs.filter(|path| path.is_dir()).collect();
+    runs.sort_by_key(|run| fs::metadata(run.join("config.toml")).unwrap().modified().unwrap());
     let here = tempfile::tempdir().unwrap();
-    fs::write(here.path().join("rates.toml"), SPEC).unwrap();
-    orrery(here.path(), &["sweep", "rates.toml", "--on", "print"]);
-    let numbers: Vec<String> = (0..made).map(|i| i.to_string()).collect();
-    if made > 0 {
-        orrery(here.path(), &["sweep", "sweeps/rates", "--task", &numbers.join(",")]);
+    copy_folder(whole, here.path());
+    for run in &runs[made..] {
+        fs::remove_dir_all(here.path().join(run.strip_prefix(whole).unwrap())).unwrap();
     }
     here
 }
