@@ -1,5 +1,5 @@
 //! The Concepts view driven by hand on a model that trains: what it asks, what the trainer answers, and what
-//! it shows of that; its pictures in a tile as narrow as a small window's.
+//! it shows of that, in a tile as narrow as a small window's.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,10 +17,10 @@ use orrery::{
     labs::{self, Lab},
     telemetry::{Command, Event, Measurement, QuestionState, Sink, Synapse, measurements::ConceptSearch, neuron_name},
     trainer::{self, DriveOptions},
-    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+    ui::mirror::Mirror,
 };
 
-use crate::{adapter, tiles::Tile};
+use crate::tiles::Tile;
 
 /// A small model and a small part of the parliament, so that a search takes a moment.
 const SMALL: &[(&str, &str)] = &[
@@ -201,30 +201,4 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.get_by_label("Find").click();
     harness.run_steps(2);
     assert!(pass_on(&mut harness, &trained), "a refusal is no dead end");
-    drawn_in_both_modes(&harness.state().mirror);
-}
-
-/// Pictures of the real answer, for a person to look at; skipped without a graphics adapter.
-fn drawn_in_both_modes(mirror: &Mirror) {
-    let Some(mut offscreen) = adapter::offscreen() else { return };
-    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("concepts");
-    std::fs::create_dir_all(&folder).unwrap();
-    let (config, knobs) = (config(), (lab().knobs)());
-    for (dark, mode) in [(true, "dark"), (false, "light")] {
-        for size in [TILE, [480.0, 300.0], [760.0, 560.0]] {
-            let theme = Theme::new(dark);
-            let figure = Figure {
-                view: "concepts",
-                mirror,
-                step: mirror.step,
-                config: &config,
-                knobs: &knobs,
-                theme: &theme,
-                size,
-                pixels_per_point: 1.0,
-            };
-            let image = figure.image(&mut offscreen).unwrap();
-            std::fs::write(folder.join(format!("{mode}-{}.png", size[0])), image.png().unwrap()).unwrap();
-        }
-    }
 }

@@ -1,7 +1,5 @@
 //! The Traces lab: what must hold of traces, readers, the probe and the views.
 
-use std::{path::PathBuf, sync::OnceLock};
-
 use candle_core::{D, DType, Device, Tensor};
 use crossbeam::channel::bounded;
 use orrery::{
@@ -14,7 +12,7 @@ use orrery::{
         recover::{ReaderInput, Recover, RecoverSpec},
     },
     nn::{AdamW, Batch, optimiser::AdamWSpec},
-    telemetry::{Event, RunState, Sample, Sink, measurements::Recoverability},
+    telemetry::{Event, RunState, Sink, measurements::Recoverability},
     trainer::{self, DriveOptions},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
@@ -229,40 +227,33 @@ fn distances_are_sorted_and_colours_keep_their_order() {
 }
 
 impl Record {
-    fn samples(&self) -> Vec<Sample> {
-        self.events().into_iter().filter_map(|e| if let Event::Sample(s) = e { Some(s) } else { None }).collect()
-    }
-
     fn last(&self, variant: usize) -> Recoverability {
-        let samples = self.samples();
-        let found = samples.iter().rev().filter(|s| s.variant == variant);
-        found.filter_map(|s| s.measurement().cloned()).next().unwrap()
+        let of_variant =
+            |e: Event| if let Event::Sample(s) = e { Some(s).filter(|s| s.variant == variant) } else { None };
+        self.events().into_iter().rev().filter_map(of_variant).find_map(|s| s.measurement().cloned()).unwrap()
     }
 }
 
-/// One small run for every test that needs trained readers.
-fn trained() -> &'static (Config, Record) {
-    static RUN: OnceLock<(Config, Record)> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let config = config(&[
-            ("train.steps", "260"),
-            ("train.window", "40"),
-            ("train.batch", "8"),
-            ("recoverability.distances", "1, 4, 16"),
-            ("recoverability.hidden", "96"),
-            ("recoverability.every", "130"),
-            ("run.threads", "1"),
-            ("run.device", "cpu"),
-            ("run.eval_every", "0"),
-        ]);
-        let record = Record::default();
-        let (_keep, commands) = bounded(1);
-        let options = DriveOptions { start: true, ..DriveOptions::default() };
-        let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
-        let outcome = trainer::drive((lab().plan)(&config).unwrap(), options, &commands, sinks);
-        assert_eq!(outcome.state, RunState::Finished);
-        (config, record)
-    })
+/// A small run of all readers.
+fn trained() -> Record {
+    let config = config(&[
+        ("train.steps", "260"),
+        ("train.window", "40"),
+        ("train.batch", "8"),
+        ("recoverability.distances", "1, 4, 16"),
+        ("recoverability.hidden", "96"),
+        ("recoverability.every", "130"),
+        ("run.threads", "1"),
+        ("run.device", "cpu"),
+        ("run.eval_every", "0"),
+    ]);
+    let record = Record::default();
+    let (_keep, commands) = bounded(1);
+    let options = DriveOptions { start: true, ..DriveOptions::default() };
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
+    let outcome = trainer::drive((lab().plan)(&config).unwrap(), options, &commands, sinks);
+    assert_eq!(outcome.state, RunState::Finished);
+    record
 }
 
 /// The picture the lab is for, at small sizes: accuracy falls with distance for every trace, three traces
@@ -270,7 +261,7 @@ fn trained() -> &'static (Config, Record) {
 /// stay readable.
 #[test]
 fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
-    let (_, record) = trained();
+    let record = trained();
     let accuracy: Vec<Vec<f64>> = (0..7).map(|v| record.last(v).accuracy.0).collect();
     let chance = record.last(0).most_common;
     println!("{accuracy:.2?} chance {chance:.3}");
@@ -290,64 +281,15 @@ fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
     assert!(attention[2] < 0.4, "attention cannot bring back what three traces lost: {attention:?}");
 }
 
-const VIEWS: [&str; 4] = ["trace_strips", "trace_decay", "word_swap", "recoverability"];
-
-struct Draw<'a> {
-    view: &'a str,
-    mirror: &'a Mirror,
-    config: &'a Config,
-    theme: Theme,
-    size: [f32; 2],
-}
-
-impl Draw<'_> {
-    fn figure<R>(&self, f: impl FnOnce(&Figure<'_>) -> R) -> R {
-        f(&Figure {
-            view: self.view,
-            mirror: self.mirror,
-            step: self.mirror.step,
-            config: self.config,
-            knobs: &(lab().knobs)(),
-            theme: &self.theme,
-            size: self.size,
-            pixels_per_point: 1.0,
-        })
-    }
-}
-
-#[test]
-fn every_view_of_the_lab_draws_with_and_without_a_run() {
-    let Some(mut offscreen) = crate::adapter::offscreen() else { return };
-    let (ran, record) = trained();
-    let mut mirror = Mirror::default();
-    record.events().into_iter().for_each(|e| mirror.apply(e));
-    let (fresh, empty) = (config(&[]), Mirror::default());
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("traces");
-    std::fs::create_dir_all(&folder).unwrap();
-    for view in VIEWS {
-        for (name, mirror, config) in [("empty", &empty, &fresh), ("trained", &mirror, ran)] {
-            for (mode, dark) in [("dark", true), ("light", false)] {
-                for size in [[460.0, 320.0], [760.0, 460.0]] {
-                    let draw = Draw { view, mirror, config, theme: Theme::new(dark), size };
-                    let image = draw.figure(|f| f.image(&mut offscreen)).unwrap();
-                    let file = folder.join(format!("{view}-{name}-{mode}-{}.png", size[0]));
-                    std::fs::write(file, image.png().unwrap()).unwrap();
-                }
-            }
-        }
-    }
-}
-
 /// The views answer from the settings alone, so a moved slider is on the screen in the same frame.
 #[test]
 fn a_moved_slider_moves_curves_strips_and_distances_without_a_run() {
     let mirror = Mirror::default();
     let csv = |view: &str, alpha: &str| {
-        let config = config(&[("traces.alpha_slow", alpha)]);
-        let draw = Draw { view, mirror: &mirror, config: &config, theme: Theme::dark(), size: [460.0, 320.0] };
-        draw.figure(|f| f.csv()).unwrap().unwrap()
+        let (config, knobs, theme) = (config(&[("traces.alpha_slow", alpha)]), (lab().knobs)(), Theme::dark());
+        Figure::new(view, &mirror, &config, &knobs, &theme).csv().unwrap().unwrap()
     };
-    for view in &VIEWS[..3] {
+    for view in ["trace_strips", "trace_decay", "word_swap"] {
         assert_eq!(csv(view, "0.02"), csv(view, "0.02"));
         assert_ne!(csv(view, "0.02"), csv(view, "0.03"), "{view}");
     }

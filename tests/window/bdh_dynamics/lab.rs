@@ -32,28 +32,11 @@ fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]);
-    let drawn = crate::adapter::exists();
-    let builder = if drawn { builder.wgpu() } else { builder };
     let mut harness = builder.build_eframe(move |cc| App::new(cc, host, start));
     assert_eq!(until(&mut harness, "first weights", told_at), 0);
     harness.get_by_label_contains("rounds, executed");
-    picture(&mut harness, drawn, "first");
     harness.key_press(Key::Space);
     let last: u64 = steps.parse().unwrap();
     until(&mut harness, "weights of the end", |app| told_at(app).filter(|s| *s >= last - last % 6));
     harness.get_by_label_contains("= DE: equal");
-    picture(&mut harness, drawn, "learned");
-    harness.key_press(Key::D);
-    harness.step();
-    picture(&mut harness, drawn, "learned-light");
-}
-
-/// To be looked at in the target folder.
-fn picture(harness: &mut Harness<'_, App>, drawn: bool, name: &str) {
-    (0..3).for_each(|_| harness.step());
-    if drawn {
-        let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
-        std::fs::create_dir_all(&folder).unwrap();
-        harness.render().unwrap().save(folder.join(format!("bdh_physics-{name}.png"))).unwrap();
-    }
 }
