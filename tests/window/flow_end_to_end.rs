@@ -101,7 +101,7 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-    let size = [1280.0, 800.0];
+    let size = [1024.0, 700.0];
     let mut harness = Harness::builder()
         .with_size(size)
         .with_step_dt(1.0 / 600.0)

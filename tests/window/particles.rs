@@ -60,57 +60,46 @@ fn made(offscreen: &Offscreen) -> u64 {
 }
 
 #[test]
-fn painting_a_step_twice_makes_no_step_and_the_same_picture() {
-    let Some(mut offscreen) = offscreen() else { return };
-    let p = particles(1, van_der_pol(33), 500);
-    let first = draw(&mut offscreen, &p);
-    let after = made(&offscreen);
-    assert_eq!(after, u64::from(LIFE), "whoever comes anew is brought to the step in one go");
-    let again = draw(&mut offscreen, &p);
-    assert!(first == again && made(&offscreen) == after);
-    assert!(first.colours(64) >= 64, "streaks are to be seen");
-}
-
-#[test]
 fn where_they_are_does_not_depend_on_how_they_came_there() {
     let Some(mut offscreen) = offscreen() else { return };
-    // One set is shown every few steps, another looks in at the end only, a third comes back.
-    let mut walked = particles(1, van_der_pol(33), 400);
-    draw(&mut offscreen, &walked);
-    for step in [401, 402, 410, 455, 500] {
+    let set = particles(1, van_der_pol(33), 500);
+    let leapt = draw(&mut offscreen, &set);
+    let after = made(&offscreen);
+    assert_eq!(after, u64::from(LIFE), "whoever comes anew is brought to the step in one go");
+    let again = draw(&mut offscreen, &set);
+    assert!(again == leapt && made(&offscreen) == after, "to paint a step twice makes no step and the same picture");
+    assert!(leapt.colours(64) >= 64, "streaks are to be seen");
+    // Another set is shown every few steps, a third comes back.
+    let mut walked = particles(2, van_der_pol(33), 400);
+    for step in [400, 401, 402, 410, 455] {
         walked.step = step;
         draw(&mut offscreen, &walked);
     }
-    let walked = draw(&mut offscreen, &walked);
-    let leapt = draw(&mut offscreen, &particles(2, van_der_pol(33), 500));
-    assert!(walked == leapt, "walking and leaping to a step end apart");
+    walked.step = 500;
+    assert!(draw(&mut offscreen, &walked) == leapt, "walking and leaping to a step end apart");
     let mut back = particles(3, van_der_pol(33), 900);
     let late = draw(&mut offscreen, &back);
     back.step = 500;
     assert!(draw(&mut offscreen, &back) == leapt && late != leapt);
 }
 
-/// In a field that only goes right, the left edge empties and the streaks lie level.
+/// In a field that goes right and down, the left edge and the top empty.
 #[test]
 fn they_go_where_the_field_points() {
     let Some(mut offscreen) = offscreen() else { return };
-    let wind = |v: [f32; 2]| VectorField { rows: 2, cols: 2, data: vec![v; 4] };
-    let light = |image: &Image, inside: &dyn Fn(u32, u32) -> bool| -> u64 {
+    // A quarter of the square in a life.
+    let speed = 0.25 / (LIFE as f32 * 0.02);
+    let wind = VectorField { rows: 2, cols: 2, data: vec![[speed, -speed]; 4] };
+    let image = draw(&mut offscreen, &particles(1, wind, 300));
+    let light = |inside: &dyn Fn(u32, u32) -> bool| -> u64 {
         let lit = |i: usize| u64::from(image.rgba[i * 4]);
         let at = |i: usize| (i as u32 % image.width, i as u32 / image.width);
         (0..(image.width * image.height) as usize).filter(|i| inside(at(*i).0, at(*i).1)).map(lit).sum()
     };
-    // A quarter of the square in a life.
-    let speed = 0.25 / (LIFE as f32 * 0.02);
-    let right = draw(&mut offscreen, &particles(1, wind([speed, 0.0]), 300));
-    let near_left = light(&right, &|x, _| x < 16);
-    let middle = light(&right, &|x, _| (120..136).contains(&x));
-    assert!(near_left * 3 < middle, "{near_left} at the edge they leave, {middle} in the middle");
-    // Upwards in the field is upwards on the screen: the foot empties.
-    let up = draw(&mut offscreen, &particles(2, wind([0.0, speed]), 300));
-    let foot = light(&up, &|_, y| y >= 240);
-    let middle = light(&up, &|_, y| (120..136).contains(&y));
-    assert!(foot * 3 < middle, "{foot} at the foot, {middle} in the middle");
+    let (left, middle) = (light(&|x, _| x < 16), light(&|x, _| (120..136).contains(&x)));
+    assert!(left * 3 < middle, "{left} at the left edge, {middle} in the middle");
+    let (top, middle) = (light(&|_, y| y < 16), light(&|_, y| (120..136).contains(&y)));
+    assert!(top * 3 < middle, "{top} at the top, {middle} in the middle");
 }
 
 /// Where x relaxes to the middle a thousand times faster than a step takes, the midpoint rule throws everything out of the
