@@ -19,4 +19,5 @@ mod op_checks;
 mod oracles;
 mod properties;
 mod query_key_flow;
+mod recover;
 mod spen;
