@@ -360,9 +360,6 @@ fn what_was_before_the_last_gesture_stays_as_a_ghost() {
 
 #[test]
 fn frames_are_asked_for_only_while_particles_flow() {
-    if !adapter::exists() {
-        return;
-    }
     let wakes = |harness: &mut Harness<'_, Tile>| {
         for _ in 0..8 {
             harness.step();
@@ -641,9 +638,9 @@ fn playing_moves_the_control_and_a_hand_stops_it() {
     harness.get_by_label("play");
 }
 
-/// Pictures for a person to look at: what only a hand brings about.
+/// And pictures for a person to look at, of what only a hand brings about: a ghost in space, steps that were rejected.
 #[test]
-fn space_ghost_and_rejections_are_drawn() {
+fn paths_in_space_are_another_picture() {
     if !adapter::exists() {
         return;
     }
