@@ -43,14 +43,15 @@ pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
 
 /// The largest size among numbers; NaN where one is NaN, so that no bound holds of it.
 pub fn largest<T: Into<f64>>(numbers: impl IntoIterator<Item = T>) -> f64 {
-    let sizes = numbers.into_iter().map(|v| v.into().abs());
+    let sizes = numbers.into_iter().map(|v| f64::abs(v.into()));
     sizes.fold(0.0, |most, size| if size.is_nan() || size > most { size } else { most })
 }
 
 /// The largest |a - b|; NaN where one is NaN.
 pub fn apart<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());
-    largest(a.iter().zip(b).map(|(a, b)| (*a).into() - (*b).into()))
+    let difference = |a: f64, b: f64| a - b;
+    largest(a.iter().zip(b).map(|(a, b)| difference((*a).into(), (*b).into())))
 }
 
 /// As [`apart`], of tensors of one shape.
