@@ -14,6 +14,8 @@ use orrery_lab::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::op_checks::{apart, distance};
+
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const VOCAB: usize = 31;
@@ -63,7 +65,7 @@ fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
     let swapped = Tensor::from_slice(&[4u32, 3, 5], (1, 3), &Device::Cpu)?;
     let straight = Tensor::from_slice(&[3u32, 4, 5], (1, 3), &Device::Cpu)?;
     let last = |x: &Tensor| host::to_f32(&model.logits(x, &mut Tap::off())?.narrow(1, 2, 1)?);
-    let off = last(&swapped)?.iter().zip(last(&straight)?).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
+    let off = apart(&last(&swapped)?, &last(&straight)?);
     assert!(off > 1e-4, "{off}");
     Ok(())
 }
@@ -102,15 +104,15 @@ fn a_window_hides_what_is_further_back() -> Outcome {
 fn mixed_residuals_are_causal_and_learned_ones_begin_as_the_stream() -> Outcome {
     let (first, at) = (tokens(1, 1, 40)?, 23);
     let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 40 - at)?], 1)?;
-    let plain = host::to_f64(&model()?.logits(&first, &mut Tap::off())?)?;
+    let plain = model()?.logits(&first, &mut Tap::off())?;
     for residual in [ResidualMixing::Learned, ResidualMixing::Attention] {
         let model = Gpt::with_alibi(&AlibiGptSpec { residual, ..SPEC }, VOCAB, 3, &Device::Cpu)?;
         let [a, b] = [&first, &other].map(|ids| model.logits(ids, &mut Tap::off()));
         let (a, b) = (a?, b?);
         let before = |x: &Tensor| host::to_f32(&x.narrow(1, 0, at)?);
         assert_eq!(before(&a)?, before(&b)?, "{residual:?}");
-        let found = host::to_f64(&a)?;
-        let off = found.iter().zip(&plain).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let off = distance(&a, &plain)?;
+        assert!(off.is_finite(), "{residual:?}");
         assert_eq!(off < 1e-4, residual == ResidualMixing::Learned, "{residual:?} is {off:e} from the stream");
     }
     Ok(())
@@ -122,7 +124,7 @@ fn a_tapped_pass_is_the_same_and_every_weight_learns() -> Outcome {
     let ids = tokens(1, 2, 30)?;
     let mut tap = Tap::on(&["layers."]);
     let (seen, free) = (model.logits(&ids, &mut tap)?, model.logits(&ids, &mut Tap::off())?);
-    let off = host::to_f64(&(seen - free)?.abs()?)?.into_iter().fold(0.0, f64::max);
+    let off = distance(&seen, &free)?;
     assert!(off < 1e-4, "{off:e}");
     let batch = Batch { tokens: ids, targets: tokens(2, 2, 30)? };
     let grads = model.loss(&batch)?.total.backward()?;

@@ -15,6 +15,8 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::op_checks::{distance, largest};
+
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 pub(crate) const VOCAB: usize = 31;
@@ -48,12 +50,6 @@ pub(crate) fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Te
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let ids: Vec<u32> = (0..rows * t).map(|_| rng.random_range(0..VOCAB as u32)).collect();
     Tensor::from_vec(ids, (rows, t), &Device::Cpu)
-}
-
-pub(crate) fn distance(a: &Tensor, b: &Tensor) -> candle_core::Result<f64> {
-    let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
-    assert_eq!(a.len(), b.len());
-    Ok(a.iter().zip(&b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs()) } else { f64::NAN }))
 }
 
 #[test]
@@ -109,8 +105,8 @@ fn every_weight_of_every_variant_learns() -> Outcome {
         let grads = model.loss(&batch)?.total.backward()?;
         for (name, var) in model.params().iter() {
             let grad = host::to_f64(grads.get(var).ok_or(format!("{name} of {spec:?} has no gradient"))?)?;
-            let size = grad.iter().fold(0f64, |m, g| if g.is_finite() { m.max(g.abs()) } else { f64::NAN });
-            assert!(size > 0.0, "{name} of {spec:?}: {size}");
+            let size = largest(grad);
+            assert!(size > 0.0 && size.is_finite(), "{name} of {spec:?}: {size}");
         }
     }
     Ok(())
@@ -146,7 +142,7 @@ fn without_norms_a_layer_is_of_the_fourth_degree() -> Outcome {
     let embed = model.params().get("embed.weight").ok_or("no embedding")?;
     embed.set(&(embed.as_tensor() * 2.0)?.detach())?;
     let large = host::to_f64(&model.logits(&ids, &mut Tap::off())?)?;
-    let most = large.iter().fold(0f64, |m, v| m.max(v.abs()));
+    let most = largest(large.iter().copied());
     assert!(most > 1e-6, "{most}");
     for (small, large) in small.iter().zip(&large) {
         assert!((16.0 * small - large).abs() < 1e-4 * most, "{small} and {large}");
@@ -276,7 +272,7 @@ fn streams(spec: &BdhSpec, rows: usize, chunks: &[usize]) -> Outcome {
         from += n;
     }
     assert_eq!(state.at, from);
-    let size = host::to_f64(&whole)?.iter().fold(1f64, |m, v| m.max(v.abs()));
+    let size = largest(host::to_f64(&whole)?).max(1.0);
     let off = distance(&whole, &Tensor::cat(&parts, 1)?)?;
     assert!(off < 1e-4 * size, "{spec:?} in {chunks:?}: {off:e} of {size}");
     Ok(())

@@ -12,7 +12,8 @@ use orrery_lab::{
 };
 
 use crate::{
-    bdh::{Outcome, distance, model, normfree, small, tokens, variants},
+    bdh::{Outcome, model, normfree, small, tokens, variants},
+    op_checks::{distance, largest},
     oracles::Oracle,
 };
 
@@ -155,7 +156,7 @@ fn the_synapses_of_a_layer_are_all_that_it_reads() -> Outcome {
             let spec = BdhSpec { layers: 3, neurons: 24, gated, ..spec };
             let (model, tokens) = (model(&spec)?, tokens(5, 2, 30)?);
             let usual = model.logits(&tokens, &mut Tap::off())?;
-            let size = host::to_f64(&usual)?.iter().fold(0f64, |m, v| m.max(v.abs()));
+            let size = largest(host::to_f64(&usual)?);
             for scale in [0.5, 3.0] {
                 let with = |from: usize| -> candle_core::Result<f64> {
                     let pairs = (from..24).flat_map(|i| (0..24).map(move |j| Synapse { layer: 1, i, j }));
@@ -180,7 +181,7 @@ fn without_norms_scaled_synapses_scale_the_logits() -> Outcome {
     let spec = BdhSpec { neurons: 24, ..normfree() };
     let (model, tokens) = (model(&spec)?, tokens(5, 2, 20)?);
     let usual = host::to_f64(&model.logits(&tokens, &mut Tap::off())?)?;
-    let size = usual.iter().fold(0f64, |m, v| m.max(v.abs()));
+    let size = largest(usual.iter().copied());
     assert!(size > 1e-6, "{size}");
     let pairs = (0..24).flat_map(|i| (0..24).map(move |j| Synapse { layer: 1, i, j }));
     let change = Intervention { target: Target::Synapses(pairs.collect()), action: Action::Scale(0.5) };

@@ -20,6 +20,8 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::op_checks::apart;
+
 const VOCAB: usize = 23;
 
 fn small(variant: QkVariant) -> CoupledQkSpec {
@@ -173,9 +175,9 @@ fn the_invertible_coupling_is_undone_by_its_inverse() -> Result<()> {
         let qkv = Tensor::from_vec(drawn(shape.0 * shape.1 * shape.2, 1.0), shape, &Device::Cpu)?;
         let (start, moved) = (host::to_f32(&qkv)?, evolution.evolve(&qkv)?);
         let back = host::to_f32(&evolution.invert(&moved)?)?;
-        let largest = |a: &[f32]| a.iter().zip(&start).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        assert!(largest(&host::to_f32(&moved)?) > 1e-2, "the coupling moves");
-        assert!(largest(&back) < 1e-5, "{steps} steps: {}", largest(&back));
+        assert!(apart(&host::to_f32(&moved)?, &start) > 1e-2, "the coupling moves");
+        let off = apart(&back, &start);
+        assert!(off < 1e-5, "{steps} steps: {off:e}");
     }
     let mut params = Params::new(1, &Device::Cpu, DType::F32);
     let mixing = Evolution::new(&mut params, "attn", (1, 2), EvolutionSpec::LinearMixing)?;
@@ -246,7 +248,7 @@ proptest! {
         let mut stream = model.stream();
         for (token, wanted) in tokens.iter().zip(whole.chunks(VOCAB)) {
             let found = host::to_f32(&stream.read(&row(&[*token]).unwrap()).unwrap()).unwrap();
-            let off = found.iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let off = apart(&found, wanted);
             prop_assert!(off < 1e-5, "{off}");
         }
     }
@@ -277,7 +279,7 @@ fn a_text_is_classified_before_what_fills_its_window() -> Result<()> {
         let alone = logits(&text)?;
         assert_eq!(alone.len(), 11 * 3);
         for with in [0, 7] {
-            let off = alone.iter().zip(logits(&filled(with))?).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let off = apart(&alone, &logits(&filled(with))?[..alone.len()]);
             assert!(off < 1e-5, "{variant:?}: {off:e}");
         }
     }

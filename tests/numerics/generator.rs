@@ -13,6 +13,8 @@ use orrery_lab::{
 };
 use proptest::{prelude::*, test_runner::TestCaseError};
 
+use crate::op_checks::apart;
+
 #[derive(serde::Deserialize)]
 struct Oracle {
     matrix: Vec<Vec<f64>>,
@@ -67,7 +69,7 @@ fn generators() -> impl Strategy<Value = (Generator, Vec<f64>)> {
 }
 
 fn near(a: &[f64], b: &[f64], tolerance: f64) -> Result<(), TestCaseError> {
-    let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let apart = apart(a, b);
     prop_assert!(apart < tolerance, "{a:?} and {b:?}: {apart}");
     Ok(())
 }

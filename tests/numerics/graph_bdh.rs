@@ -13,7 +13,10 @@ use orrery_lab::{
     nn::{AdamW, Batch, Tap, host, optimiser::AdamWSpec},
 };
 
-use crate::bdh::{Outcome, VOCAB, distance, tokens};
+use crate::{
+    bdh::{Outcome, VOCAB, tokens},
+    op_checks::{distance, largest},
+};
 
 fn small() -> GraphBdhSpec {
     GraphBdhSpec { neurons: 32, degree: 4, synapses: 6, layers: 2, memory: 9.0, norms: true }
@@ -101,7 +104,7 @@ fn streaming_is_the_parallel_form() -> Outcome {
         let mut stream = model.stream(rows)?;
         let parts: Vec<Tensor> =
             (0..t).map(|at| stream.read(&all.narrow(1, at, 1)?.contiguous()?)).collect::<candle_core::Result<_>>()?;
-        let size = host::to_f64(&whole)?.iter().fold(1f64, |m, v| m.max(v.abs()));
+        let size = largest(host::to_f64(&whole)?).max(1.0);
         let off = distance(&whole, &Tensor::cat(&parts, 1)?)?;
         assert!(off < 1e-4 * size, "{spec:?}: {off:e} of {size}");
     }
@@ -133,7 +136,7 @@ fn local_rules_on_the_edges_are_the_model() -> Outcome {
         let y = Tensor::from_vec(by_rules, (t, n), &Device::Cpu)?;
         let by_rules = y.matmul(&graph.head.t()?)?.unsqueeze(0)?;
         let by_model = model.logits(&text, &mut Tap::off())?;
-        let size = host::to_f64(&by_model)?.iter().fold(1f64, |m, v| m.max(v.abs()));
+        let size = largest(host::to_f64(&by_model)?).max(1.0);
         let off = distance(&by_model, &by_rules)?;
         assert!(off < 1e-4 * size, "{spec:?}: {off:e} of {size}");
     }

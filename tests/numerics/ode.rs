@@ -9,6 +9,8 @@ use orrery_lab::{
 };
 use proptest::prelude::*;
 
+use crate::op_checks;
+
 const CPU: &Device = &Device::Cpu;
 
 fn vector(values: &[f64]) -> Tensor {
@@ -26,7 +28,7 @@ fn values(t: &Tensor) -> Vec<f64> {
 }
 
 fn distance(a: &Tensor, b: &Tensor) -> f64 {
-    values(a).iter().zip(values(b)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    op_checks::distance(a, b).unwrap()
 }
 
 fn solved(field: &dyn Field, y0: &[f64], t1: f64, options: &SolverOptions) -> Solution {

@@ -11,6 +11,8 @@ use orrery_lab::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::op_checks;
+
 fn random(seed: u64, shape: &[usize], size: f64) -> Tensor {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let values: Vec<f64> = (0..shape.iter().product()).map(|_| rng.random_range(-size..size)).collect();
@@ -80,10 +82,9 @@ impl Example {
     }
 }
 
+/// The largest difference, as a share of the largest of `b`.
 fn apart(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let size = b.iter().fold(0f64, |m, v| m.max(v.abs()));
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / size
+    op_checks::apart(a, b) / op_checks::largest(b.iter().copied())
 }
 
 fn every() -> impl Iterator<Item = SolverOptions> {

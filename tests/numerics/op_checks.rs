@@ -41,6 +41,25 @@ pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
     Ok(out)
 }
 
+/// The largest size among numbers; NaN where one is NaN, so that no bound holds of it.
+pub fn largest<T: Into<f64>>(numbers: impl IntoIterator<Item = T>) -> f64 {
+    let sizes = numbers.into_iter().map(|v| f64::abs(v.into()));
+    sizes.fold(0.0, |most, size| if size.is_nan() || size > most { size } else { most })
+}
+
+/// The largest |a - b|; NaN where one is NaN.
+pub fn apart<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let difference = |a: f64, b: f64| a - b;
+    largest(a.iter().zip(b).map(|(a, b)| difference((*a).into(), (*b).into())))
+}
+
+/// As [`apart`], of tensors of one shape.
+pub fn distance(a: &Tensor, b: &Tensor) -> Result<f64> {
+    assert_eq!(a.dims(), b.dims());
+    Ok(apart(&host::to_f64(a)?, &host::to_f64(b)?))
+}
+
 /// Against the reference in f64, by the largest value: rounding of the fused form alone.
 pub fn check(fused: Op, reference: Op, shapes: &[Vec<usize>]) -> Result<()> {
     check_at(fused, reference, &inputs(shapes, DType::F32)?)
@@ -53,11 +72,8 @@ pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
         vars.iter().map(|v| Var::from_tensor(&v.as_tensor().to_dtype(DType::F64)?)).collect::<Result<_>>()?;
     let (found, wanted) = (derive(fused, vars)?, derive(reference, &exact)?);
     for (i, (f, w)) in found.iter().zip(&wanted).enumerate() {
-        assert_eq!(f.dims(), w.dims());
-        let (f, w) = (host::to_f64(f)?, host::to_f64(w)?);
-        let size = w.iter().fold(1e-3f64, |a, v| a.max(v.abs()));
-        let off = f.iter().zip(&w).fold(0f64, |a, (f, w)| if f.is_finite() { a.max((f - w).abs()) } else { f64::NAN });
-        assert!(off / size < 1e-5, "{shapes:?}: number {i} (0 is the value) is {:e} off", off / size);
+        let off = distance(f, w)? / largest(host::to_f64(w)?).max(1e-3);
+        assert!(off < 1e-5, "{shapes:?}: number {i} (0 is the value) is {off:e} off");
     }
     Ok(())
 }

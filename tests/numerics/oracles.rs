@@ -47,6 +47,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
+use crate::op_checks::{apart, distance, largest};
+
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const LOGITS: f64 = 1e-4;
@@ -124,11 +126,9 @@ impl Oracle {
     }
 }
 
-/// Largest |a - b|.
-fn distance(a: &Tensor, b: &Tensor) -> Result<f64, Box<dyn std::error::Error>> {
-    assert_eq!(a.dims(), b.dims());
-    let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
-    Ok(a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d.is_nan() { f64::NAN } else { d.max(m) }))
+/// How many parameters are learned.
+fn weights(params: &Params) -> usize {
+    params.iter().filter(|(name, _)| !params.is_buffer(name)).count()
 }
 
 /// Every weight of the model is in the file, and goes into it.
@@ -138,8 +138,7 @@ fn load(oracle: &Oracle, params: &Params) -> Outcome {
         params.load(name, value)?;
         loaded += usize::from(!params.is_buffer(name));
     }
-    let weights = params.iter().filter(|(name, _)| !params.is_buffer(name)).count();
-    assert_eq!(loaded, weights, "every parameter is in the file");
+    assert_eq!(loaded, weights(params), "every parameter is in the file");
     Ok(())
 }
 
@@ -191,13 +190,13 @@ fn learn_with_state<M>(
     for (name, expected) in oracle.under("grad.") {
         let var = params(model).get(name).ok_or(format!("no parameter `{name}`"))?;
         let grad = grads.get(var).ok_or(format!("no gradient of `{name}`"))?;
-        let largest = host::to_f64(expected)?.iter().fold(0f64, |m, v| m.max(v.abs()));
+        let largest = largest(host::to_f64(expected)?);
         let off = distance(grad, expected)?;
         // rounding is left of a gradient that is exactly 0 in the file: of a softmax over one key
         assert!(off <= (GRADIENTS * largest).max(1e-7), "gradient of {name} is {off:e} off, largest {largest:e}");
         compared += 1;
     }
-    assert!(compared > 0, "the file has no gradients");
+    assert_eq!(compared, weights(params(model)), "the file has the gradient of every weight");
     drop((grads, total, cross_entropy));
 
     let mut adam = AdamW::new(params(model), AdamWSpec::default())?;
@@ -656,6 +655,12 @@ fn ode_flow() -> Outcome {
     })
 }
 
+/// The largest difference, where a number is larger than 1 as a share of it.
+fn apart_by_size(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    largest(found.iter().zip(expected).map(|(a, b)| (a - b) / b.abs().max(1.0)))
+}
+
 fn numbers(value: &Value) -> Vec<f64> {
     match value {
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
@@ -689,8 +694,8 @@ fn bdh_theory() -> Outcome {
         |value: &Value| -> Vec<Vec<usize>> { value.as_array().map_or(vec![], |all| all.iter().map(whole).collect()) };
     let near = |what: &str, found: &[f64], expected: &Value| {
         let expected = numbers(expected);
-        let off = found.iter().zip(&expected).fold(0f64, |m, (a, b)| m.max((a - b).abs() / b.abs().max(1.0)));
-        assert!(found.len() == expected.len() && !found.is_empty() && off < 1e-10, "{what} is {off:e} off");
+        let off = apart_by_size(found, &expected);
+        assert!(!found.is_empty() && off < 1e-10, "{what} is {off:e} off");
     };
     let markov = &file["markov"];
     let (successors, p) = (lists(&markov["successors"]), numbers(&markov["p"]));
@@ -738,7 +743,9 @@ fn interaction_kernel(file: &Value) -> Outcome {
     let states: Vec<Vec<f64>> = file["states"].as_array().ok_or("no states")?.iter().map(numbers).collect();
     assert!(states.len() > 1);
     for pair in states.windows(2) {
-        let off = kernel.step(&pair[0]).iter().zip(&pair[1]).fold(0f64, |m, (a, b)| m.max((a - b).abs() / b.abs()));
+        let found = kernel.step(&pair[0]);
+        assert_eq!(found.len(), pair[1].len());
+        let off = largest(found.iter().zip(&pair[1]).map(|(a, b)| (a - b) / b));
         assert!(off < 1e-12, "a step of the kernel is {off:e} off");
     }
     Ok(())
@@ -762,10 +769,9 @@ fn graph_rounds(file: &Value) -> Outcome {
     let counted = [&spiking.a, &spiking.sigma, &spiking.y, &spiking.x];
     for ((name, found), counted) in ["a", "sigma_next", "y_next", "x_next"].into_iter().zip(found).zip(counted) {
         let wanted = numbers(&file[name]);
-        assert_eq!(found.len(), wanted.len(), "{name}");
-        let off = found.iter().zip(&wanted).fold(0f64, |m, (a, b)| m.max((a - b).abs()));
+        let off = apart(found, &wanted);
         assert!(off < 1e-14, "{name} is {off:e} off");
-        let off = counted.iter().zip(&wanted).fold(0f64, |m, (a, b)| m.max((a - b).abs()));
+        let off = apart(counted, &wanted);
         assert!(off < 0.02, "{name} of spikes is {off:e} off");
     }
     Ok(())
@@ -809,9 +815,8 @@ fn hebbian() -> Outcome {
         feedforward::forward_forward(&mut forward, units, &input, drives, rate * signs[t] as f32);
     }
     let near = |name: &str, found: &[f32], expected: &[f32]| {
-        let largest = expected.iter().fold(1f32, |m, v| m.max(v.abs()));
-        let off = found.iter().zip(expected).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
-        assert!(found.len() == expected.len() && off < 1e-4 * largest, "{name} is {off:e} off");
+        let off = apart(found, expected);
+        assert!(off < 1e-4 * largest(expected.iter().copied()).max(1.0), "{name} is {off:e} off");
     };
     for (name, found) in
         [("sanger", &sanger), ("foldiak", &foldiak), ("surprise", &surprise), ("forward_forward", &forward)]
@@ -986,13 +991,8 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
         return Err(format!("{} evaluations, not {nfe}", solved.trace.nfe));
     }
     let found = host::to_f64(&solved.end).map_err(|e| e.to_string())?;
-    for (a, b) in found.iter().zip(&expected) {
-        // where a state has grown large, of its size
-        if (a - b).abs() > 1e-6 * b.abs().max(1.0) {
-            return Err(format!("ends at {found:?}, not {expected:?}"));
-        }
-    }
-    if found.len() == expected.len() { Ok(()) } else { Err("another number of components".into()) }
+    let near = apart_by_size(&found, &expected) <= 1e-6;
+    if near { Ok(()) } else { Err(format!("ends at {found:?}, not {expected:?}")) }
 }
 
 #[test]

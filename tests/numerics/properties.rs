@@ -15,6 +15,8 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::op_checks::{apart, largest};
+
 const VOCAB: usize = 23;
 
 fn small() -> FastSlowSpec {
@@ -44,7 +46,7 @@ fn open_gate(model: &mut FastSlow, effective: f64) -> Result<()> {
 }
 
 /// Largest |delta logits| at each position after one token is changed.
-fn edit(model: &dyn Model, tokens: &[u32], at: usize) -> Result<Vec<f32>> {
+fn edit(model: &dyn Model, tokens: &[u32], at: usize) -> Result<Vec<f64>> {
     let logits = |ids: &[u32]| -> Result<Vec<f32>> {
         host::to_f32(&model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?)
     };
@@ -52,11 +54,11 @@ fn edit(model: &dyn Model, tokens: &[u32], at: usize) -> Result<Vec<f32>> {
     edited[at] = (edited[at] + 1) % VOCAB as u32;
     let (a, b) = (logits(tokens)?, logits(&edited)?);
     let rows = a.chunks(VOCAB).zip(b.chunks(VOCAB));
-    Ok(rows.map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)).collect())
+    Ok(rows.map(|(a, b)| apart(a, b)).collect())
 }
 
-fn before(deltas: &[f32], at: usize) -> f32 {
-    deltas[..at].iter().copied().fold(0.0, f32::max)
+fn before(deltas: &[f64], at: usize) -> f64 {
+    largest(deltas[..at].iter().copied())
 }
 
 #[test]
@@ -333,7 +335,7 @@ fn more_passes_are_what_they_say() -> Result<()> {
     assert_eq!(one, logits(Approach::Passes { passes: 1 })?);
     assert_eq!(one, logits(Approach::Anderson { passes: 1 })?);
     let first = logits(Approach::BackwardEuler { tolerance: 1e9, max_iters: 1 })?;
-    let off = one.iter().zip(&first).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let off = apart(&one, &first);
     assert!(off < 1e-4, "a solve that stops at once is one pass: {off}");
     assert_ne!(one, logits(Approach::Passes { passes: 2 })?);
     assert_eq!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Passes { passes: 2 })?);

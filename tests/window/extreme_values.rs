@@ -105,9 +105,10 @@ fn altered(run: &Mirror, values: &[Option<f64>]) -> Mirror {
             }
         }
     }
-    for channel in MEASUREMENTS.iter().map(|m| m.channel) {
-        let answers = run.answer(0, channel).into_iter().cloned();
-        for sample in run.samples(0, channel).iter().cloned().chain(answers) {
+    let variants = 0..run.variants().len();
+    for (variant, channel) in variants.flat_map(|v| MEASUREMENTS.iter().map(move |m| (v, m.channel))) {
+        let answers = run.answer(variant, channel).into_iter().cloned();
+        for sample in run.samples(variant, channel).iter().cloned().chain(answers) {
             let json = values.json(serde_json::to_value(&*sample.payload).unwrap());
             let payload = Payload::decode(channel, json).unwrap_or_else(|e| panic!("{channel}: {e}"));
             mirror.apply(Event::Sample(Sample { payload: Arc::new(payload), ..sample }));
@@ -135,7 +136,11 @@ fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
 
 #[test]
 fn every_view_draws_them() {
-    let twins = recorded::twins();
+    let mut twins = recorded::twins();
+    recorded::others::tell(&mut twins);
+    let is_measured = |channel: &str| !twins.samples(0, channel).is_empty() || twins.answer(0, channel).is_some();
+    let missing = MEASUREMENTS.iter().filter(|m| !is_measured(m.channel)).map(|m| m.channel).collect::<Vec<_>>();
+    assert!(missing.is_empty(), "of no sample: {missing:?}");
     let mut failed = vec![];
     for (name, values) in MIXTURES {
         let mut ready = None;

@@ -355,9 +355,6 @@ fn what_was_before_the_last_gesture_stays_as_a_ghost() {
 
 #[test]
 fn frames_are_asked_for_only_while_particles_flow() {
-    if !adapter::exists() {
-        return;
-    }
     let wakes = |harness: &mut Harness<'_, Tile>| {
         for _ in 0..8 {
             harness.step();

@@ -3,23 +3,19 @@
 
 use crate::{
     recorded,
-    tiles::{Tile, click, press, questions, rect_of, sized},
+    tiles::{Tile, click, painted, press, questions, rect_of, sized},
 };
 use eframe::egui::{self, accesskit::Role, pos2, vec2};
-use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
+use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
     telemetry::{Event, RunState},
-    ui::mirror::Mirror,
+    ui::{mirror::Mirror, plot::value_label},
 };
 
 fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
-    tile_in(sized(640.0, 400.0), view, mirror)
-}
-
-fn tile_in(builder: HarnessBuilder<Tile>, view: &str, mirror: Mirror) -> Harness<'static, Tile> {
     let (config, knobs) = (recorded::config(), recorded::knobs());
-    Tile { config, knobs, ..Tile::new(view, mirror) }.shown(builder)
+    Tile { config, knobs, ..Tile::new(view, mirror) }.shown(sized(640.0, 400.0))
 }
 
 /// Steps of the first and last row of the table of what is shown.
@@ -130,25 +126,61 @@ fn seeds_of_one_variant_become_a_mean_and_a_band() {
     assert!(head.contains("coupled") && head.contains("(low)") && head.contains("frozen"), "{head}");
 }
 
-/// The values of all lines under the pointer, in one box: looked at in the target folder.
+/// The rows of the box under the pointer, and where along the axis of this name it stands.
+fn readout(harness: &Harness<'_, Tile>, axis: &str) -> (f64, Vec<[String; 2]>) {
+    let all = painted(harness);
+    let place = |words: &String| words.strip_prefix(axis)?.trim().parse::<f64>().ok();
+    let head = all.iter().rposition(|words| place(words).is_some()).unwrap_or_else(|| panic!("no box in {all:?}"));
+    let rows = all[head + 1..].chunks_exact(2).map(|row| [row[0].clone(), row[1].clone()]).collect();
+    (place(&all[head]).unwrap_or(f64::NAN), rows)
+}
+
+/// The header and the rows of the table of what is shown.
+fn table(harness: &Harness<'_, Tile>) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut reader = csv::Reader::from_reader(harness.state().csv.as_deref().unwrap().as_bytes());
+    let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
+    let header = fields(reader.headers().unwrap());
+    (header, reader.records().map(|record| fields(&record.unwrap())).collect())
+}
+
+fn hover(harness: &mut Harness<'_, Tile>, canvas: &str) {
+    let rect = rect_of(harness, canvas);
+    harness.hover_at(rect.left_top() + rect.size() * vec2(0.4, 0.6));
+    (0..40).for_each(|_| harness.step());
+}
+
+/// The name of each line, and its newest value at or before the place of the pointer.
 #[test]
-fn hovering_a_chart_draws_every_value_in_a_box() {
-    if !crate::adapter::exists() {
-        return;
+fn hovering_a_chart_shows_the_value_of_every_line() {
+    for view in ["losses", "gate", "staircase"] {
+        let mut harness = tile(view, recorded::twins());
+        hover(&mut harness, view);
+        let (header, records) = table(&harness);
+        let (x, mut rows) = readout(&harness, &header[0]);
+        // nor what is before smoothing, nor the charts under that of the gate
+        let is_line = |name: &String| {
+            !["dLoss", "entropy"].iter().any(|other| name.starts_with(other)) && !name.ends_with(" (raw)")
+        };
+        let value = |column: usize| {
+            let so_far = records.iter().take_while(|row| row[0].parse::<f64>().unwrap() <= x);
+            value_label(so_far.filter_map(|row| row[column].parse().ok()).last().unwrap())
+        };
+        let columns = (1..header.len()).filter(|column| is_line(&header[*column]));
+        let wanted: Vec<[String; 2]> = columns.map(|column| [header[column].clone(), value(column)]).collect();
+        assert!(wanted.len() > 1, "{view}: {header:?}");
+        rows.truncate(wanted.len());
+        assert_eq!(rows, wanted, "{view} at {x}");
     }
-    for view in ["losses", "gate", "staircase", "attention"] {
-        let mut harness = tile_in(sized(640.0, 400.0).wgpu(), view, recorded::twins());
-        let plain = harness.render().unwrap();
-        let name = if view == "attention" { "attention map" } else { view };
-        let rect = rect_of(&harness, name);
-        harness.hover_at(rect.left_top() + rect.size() * vec2(0.4, 0.6));
-        for _ in 0..40 {
-            harness.step();
-        }
-        let hovered = harness.render().unwrap();
-        assert!(plain != hovered, "{view}: the pointer shows nothing");
-        let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
-        std::fs::create_dir_all(&folder).unwrap();
-        hovered.save(folder.join(format!("{view}-hovered.png"))).unwrap();
-    }
+}
+
+#[test]
+fn hovering_a_map_shows_the_weight_of_the_cell() {
+    let mut harness = tile("attention", recorded::twins());
+    hover(&mut harness, "attention map");
+    let said = painted(&harness).into_iter().find(|words| words.contains(" looks at ")).expect("a box");
+    let (cell, weight) = said.split_once('\n').unwrap();
+    let (row, col) = cell.split_once(" looks at ").unwrap();
+    let position = |words: &str| words.split(' ').next().unwrap().parse::<usize>().unwrap();
+    let written: f32 = table(&harness).1[position(row)][position(col) + 1].parse().unwrap();
+    assert_eq!(weight, value_label(f64::from(written)), "{cell}");
 }

@@ -11,7 +11,7 @@ use orrery::{
 
 use crate::{
     tessellation::unseen,
-    tiles::{Tile, click, painted, rect_of, sized},
+    tiles::{Tile, click, painted, press, rect_of, sized},
 };
 
 const PLANE: &str = "slow manifold plane";
@@ -48,8 +48,9 @@ fn both_branches_and_their_folds_are_there_without_a_run() {
     let harness = shown();
     assert!(harness.state().subtitle.contains("van der Pol, \u{3b5} = 0.05 (P = 20)"), "{}", harness.state().subtitle);
     assert_eq!(rows(&harness, "fold").len(), 2);
-    assert!(rows(&harness, "attracting").iter().all(|[x, _]| x.abs() > 0.999));
-    assert!(rows(&harness, "repelling").iter().all(|[x, _]| x.abs() < 1.001));
+    let [attracting, repelling] = ["attracting", "repelling"].map(|branch| rows(&harness, branch));
+    assert!(!attracting.is_empty() && attracting.iter().all(|[x, _]| x.abs() > 0.999));
+    assert!(!repelling.is_empty() && repelling.iter().all(|[x, _]| x.abs() < 1.001));
     for part in ["attracting", "repelling", "fold", "a cycle", "slope 1", "(1.00, 0.67)"] {
         assert!(words(&harness).contains(part), "{part} in {}", words(&harness));
     }
@@ -196,22 +197,34 @@ fn scrolling_zooms_about_the_pointer_and_a_double_click_shows_all() {
         rows(harness, "trajectory")[0]
     };
     let (there, right) = (start_at(&mut harness, at), start_at(&mut harness, at + vec2(20.0, 0.0)));
-    harness.hover_at(at);
-    harness.step();
-    for _ in 0..8 {
-        harness.event(eframe::egui::Event::MouseWheel {
-            unit: eframe::egui::MouseWheelUnit::Point,
-            delta: vec2(0.0, 60.0),
-            phase: eframe::egui::TouchPhase::Move,
-            modifiers: Modifiers::NONE,
-            source: eframe::egui::MouseWheelSource::Unknown,
-        });
-        harness.run_steps(4);
-    }
+    let zoom = |harness: &mut Harness<'_, Tile>| {
+        harness.hover_at(at);
+        harness.step();
+        for _ in 0..8 {
+            harness.event(eframe::egui::Event::MouseWheel {
+                unit: eframe::egui::MouseWheelUnit::Point,
+                delta: vec2(0.0, 60.0),
+                phase: eframe::egui::TouchPhase::Move,
+                modifiers: Modifiers::NONE,
+                source: eframe::egui::MouseWheelSource::Unknown,
+            });
+            harness.run_steps(4);
+        }
+    };
+    zoom(&mut harness);
     let (zoomed, beside) = (start_at(&mut harness, at), start_at(&mut harness, at + vec2(20.0, 0.0)));
     assert!((zoomed[0] - there[0]).abs() < 1e-3 && (zoomed[1] - there[1]).abs() < 1e-3, "{there:?} became {zoomed:?}");
     assert!((beside[0] - zoomed[0]) < 0.5 * (right[0] - there[0]), "as far on the screen is less in the plane");
     harness.key_press(eframe::egui::Key::Num0);
     harness.step();
     assert_eq!(start_at(&mut harness, at + vec2(20.0, 0.0)), right, "0 shows the whole plane");
+    zoom(&mut harness);
+    assert_ne!(start_at(&mut harness, at + vec2(20.0, 0.0)), right);
+    harness.run_steps(30); // what follows is no third click in a row
+    for _ in 0..2 {
+        press(&mut harness, at, true);
+        press(&mut harness, at, false);
+    }
+    harness.step();
+    assert_eq!(start_at(&mut harness, at + vec2(20.0, 0.0)), right, "and so does a double-click");
 }

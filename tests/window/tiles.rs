@@ -154,7 +154,7 @@ pub fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
 }
 
 /// Every text of the last frame, in the order in which they were painted.
-pub fn painted(harness: &Harness<'_, Tile>) -> Vec<String> {
+pub fn painted<S>(harness: &Harness<'_, S>) -> Vec<String> {
     fn read(shape: &egui::Shape, into: &mut Vec<String>) {
         match shape {
             egui::Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),

@@ -2,6 +2,7 @@
 //! pretends.
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{
         Arc, Mutex,
@@ -32,6 +33,7 @@ use orrery::{
         host::{CheckedFile, ChosenFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
         plot::svg::Svg,
+        session::Session,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
 };
@@ -233,6 +235,9 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
                 Command::StepOnce => (running, once) = (false, true),
                 Command::Stop => return,
                 Command::Set { key, value } => inbox.deliver(Event::Changed { step, key, value }),
+                Command::Checkpoint => {
+                    inbox.deliver(Event::Notice { level: Level::Info, text: format!("step {step} is written") });
+                }
                 // no probe applies to its models
                 Command::Measure(Question { request, .. }) => {
                     inbox.deliver(Event::Question { request, state: QuestionState::Answered });
@@ -711,16 +716,18 @@ fn the_scrubber_moves_every_view_back_while_training_goes_on() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);
     d.until("some steps", |d| d.page().newest() > 60);
-    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(20.0);
-    d.steps(3);
-    assert_eq!(d.page().shown_step(), 20);
-    assert_eq!(d.harness.query_all_by_label_contains("shows 20 of").count(), 2, "both views show step 20");
-    let newest = d.page().newest();
-    d.until("training goes on", |d| d.page().newest() > newest + 5);
-    assert_eq!(d.page().shown_step(), 20);
-    d.press(Key::F);
-    assert!(d.page().scrub.is_none());
-    assert!(d.page().shown_step() > newest);
+    for key in [Key::F, Key::End] {
+        d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(20.0);
+        d.steps(3);
+        assert_eq!(d.page().shown_step(), 20);
+        assert_eq!(d.harness.query_all_by_label_contains("shows 20 of").count(), 2, "both views show step 20");
+        let newest = d.page().newest();
+        d.until("training goes on", |d| d.page().newest() > newest + 5);
+        assert_eq!(d.page().shown_step(), 20);
+        d.press(key);
+        assert!(d.page().scrub.is_none());
+        assert!(d.page().shown_step() > newest);
+    }
 }
 
 #[test]
@@ -883,6 +890,21 @@ fn a_tile_is_selected_maximised_closed_and_opened_again() {
     d.steps(2);
     d.press(Key::Enter);
     assert_eq!(d.page().tiling.in_order().len(), 2);
+}
+
+/// As the help sheet says of a tile's title.
+#[test]
+fn a_double_click_on_a_title_maximises_the_tile_and_another_puts_it_back() {
+    let mut d = desk(Worker::Steps);
+    let second = d.page().tiling.in_order()[1].0;
+    for maximised in [Some(second), None] {
+        for _ in 0..2 {
+            d.harness.get_by_label("Tile 2: Other").click();
+            d.harness.step();
+        }
+        d.steps(40); // the next click is not the third in a row
+        assert_eq!(d.page().tiling.maximised, maximised);
+    }
 }
 
 #[test]
@@ -1342,15 +1364,94 @@ fn presenter_mode_folds_the_panels_and_shows_keys() {
     d.press(Key::P);
     assert!(d.harness.query_by_label("Find a control").is_none());
     assert!((d.harness.ctx.zoom_factor() / zoom - 1.5).abs() < 1e-3);
+    assert!(d.harness.query_by_label("F").is_none());
     d.press(Key::F);
-    assert!(d.shows("F"));
+    assert!(d.harness.query_by_label("F").is_some(), "the key that was pressed");
     d.press(Key::P);
     assert!((d.harness.ctx.zoom_factor() / zoom - 1.0).abs() < 1e-3);
 }
 
 #[test]
+fn brackets_fold_the_panels_and_a_letter_shows_the_frame_times() {
+    let mut d = desk(Worker::Steps);
+    let parts = [
+        (Key::OpenBracket, "Find a control", [false, true]),
+        (Key::CloseBracket, "Inspector", [false, true]),
+        (Key::T, "frames: busy p50", [true, false]),
+    ];
+    for (key, part, after) in parts {
+        for is_shown in after {
+            assert_ne!(d.shows(part), is_shown);
+            d.press(key);
+            assert_eq!(d.shows(part), is_shown, "{part}");
+        }
+    }
+}
+
+#[test]
+fn a_pace_reaches_the_run_and_the_one_after_it() {
+    let mut d = desk(Worker::Steps);
+    let paces = |d: &Desktop| -> Vec<f64> {
+        let told = d.asked.commands.lock().unwrap();
+        let pace = |c: &Command| if let Command::Pace(pace) = c { Some(*pace) } else { None };
+        told.iter().filter_map(pace).collect()
+    };
+    for name in ["Pace x1", "Pace max", "Pace x4"] {
+        d.click(name);
+    }
+    d.until("the paces arrive", |d| paces(d) == [4.0, 0.0, 16.0]);
+    d.press(Key::R);
+    d.until("the next run is told", |d| paces(d) == [4.0, 0.0, 16.0, 16.0]);
+}
+
+/// What outlives the window.
+#[derive(Default)]
+struct Kept(HashMap<String, String>);
+
+impl eframe::Storage for Kept {
+    fn get_string(&self, key: &str) -> Option<String> {
+        self.0.get(key).cloned()
+    }
+
+    fn set_string(&mut self, key: &str, value: String) {
+        self.0.insert(key.to_owned(), value);
+    }
+
+    fn remove_string(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+
+    fn flush(&mut self) {}
+}
+
+#[test]
+fn reduced_motion_is_chosen_in_the_menu_or_the_palette_and_kept() {
+    let mut d = desk(Worker::Steps);
+    let is_kept = |d: &mut Desktop| {
+        let mut kept = Kept::default();
+        eframe::App::save(d.harness.state_mut(), &mut kept);
+        Session::load(&kept).still
+    };
+    assert!(!is_kept(&mut d));
+    d.click("Menu");
+    d.harness.get_by_label_contains("Reduced motion").click();
+    d.steps(3);
+    assert!(is_kept(&mut d));
+    assert_eq!(d.harness.ctx.global_style().animation_time, 0.0);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("reduced motion".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    assert!(!is_kept(&mut d));
+    assert!(d.harness.ctx.global_style().animation_time > 0.0);
+}
+
+#[test]
 fn messages_of_a_run_become_notes_and_errors_stay() {
     let mut d = desk(Worker::Steps);
+    d.click("Menu");
+    d.harness.get_by_label_contains("Write a checkpoint now").click();
+    d.until("the run's message", |d| d.shows("step 0 is written"));
     d.deliver.send(Delivery::Failed { what: "the disk is full; free some space".into() }).unwrap();
     d.steps(3);
     assert!(d.shows("the disk is full"));
@@ -1358,13 +1459,21 @@ fn messages_of_a_run_become_notes_and_errors_stay() {
         d.harness.input_mut().time = Some(d.harness.ctx.input(|i| i.time) + 1.0);
         d.harness.step();
     }
+    assert!(!d.shows("step 0 is written"), "a note goes by itself");
     assert!(d.shows("the disk is full"), "an error stays until it is dismissed");
     d.click("Dismiss");
     assert!(!d.shows("the disk is full"));
-    let _ = Level::Error;
 }
 
-/// Every real lab opens, with its real views, and runs against a pretended worker.
+/// The controls that a screen reader has no name for.
+fn unnamed(d: &Desktop) -> Vec<String> {
+    let controls = [Role::Button, Role::Slider, Role::ComboBox, Role::TextInput];
+    let is_unnamed = move |name: Option<String>| name.is_none_or(|name| name.trim().is_empty());
+    let nodes = d.harness.query_all_by(move |node| controls.contains(&node.role()) && is_unnamed(node.label()));
+    nodes.map(|node| format!("{:?} at {:?}", node.accesskit_node().role(), node.rect())).collect()
+}
+
+/// Every real lab opens, with its real views, and runs against a pretended worker; each of its controls has a name.
 #[test]
 fn every_lab_opens_and_draws() {
     for lab in LABS {
@@ -1373,6 +1482,11 @@ fn every_lab_opens_and_draws() {
         assert_eq!(d.page().lab.id, lab.id);
         d.press(Key::Space);
         d.until("steps", |d| d.page().newest() > 3);
+        if let Some(all) = d.harness.query_by_label_contains("All settings") {
+            all.click();
+        }
+        d.steps(20);
+        assert!(unnamed(&d).is_empty(), "{}: {:?}", lab.id, unnamed(&d));
     }
 }
 

@@ -16,6 +16,8 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::op_checks::{distance, largest, lock_threads};
+
 fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let values: Vec<f32> = (0..shape.iter().product()).map(|_| rng.random_range(-1.5..1.5)).collect();
@@ -34,13 +36,7 @@ fn bits(t: &Tensor) -> Result<Vec<u32>> {
 /// Largest difference, measured against the largest value (at least 1e-3, so that gradients that
 /// cancel to rounding noise are not judged by their own size).
 fn apart(found: &Tensor, wanted: &Tensor) -> Result<f64> {
-    assert_eq!(found.dims(), wanted.dims());
-    let (found, wanted) = (host::to_f64(found)?, host::to_f64(wanted)?);
-    let size = wanted.iter().fold(1e-3f64, |a, v| a.max(v.abs()));
-    Ok(found.iter().zip(&wanted).fold(0f64, |a, (f, w)| {
-        assert!(f.is_finite() && w.is_finite());
-        a.max((f - w).abs() / size)
-    }))
+    Ok(distance(found, wanted)? / largest(host::to_f64(wanted)?).max(1e-3))
 }
 
 /// A value and its gradients, of sum(y * some fixed numbers).
@@ -316,7 +312,7 @@ fn everything() -> Result<Vec<Vec<u32>>> {
 
 #[test]
 fn threads_change_no_bit() -> Result<()> {
-    let _threads = crate::op_checks::lock_threads();
+    let _threads = lock_threads();
     let alone = everything()?;
     for threads in [2, 3, 1] {
         set_threads(threads);

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::op_checks::{check_at, check_reference, check_threads, derive, random};
+use crate::op_checks::{check_at, check_reference, check_threads, derive, distance, largest, random};
 
 /// Batch, tokens, channels, heads, neurons a head.
 type Sizes = (usize, usize, usize, usize, usize);
@@ -161,10 +161,8 @@ fn check_decoder((b, t, d, h, n): Sizes, o: usize) -> Result<()> {
         let whole = |a: &[Tensor]| linear_attention(&a[0], &Tensor::cat(&[&a[1], &a[2]], 0)?, &a[3], spec.clone());
         let parts = |a: &[Tensor]| linear::reference(&neurons(&a[0], &a[1], &a[2], spec.clone())?, &a[3].t()?);
         for (i, (f, w)) in derive(&whole, &vars)?.iter().zip(derive(&parts, &vars)?).enumerate() {
-            let (f, w) = (host::to_f64(f)?, host::to_f64(&w)?);
-            let size = w.iter().fold(1e-3f64, |a, v| a.max(v.abs()));
-            let off = f.iter().zip(&w).fold(0f64, |a, (f, w)| a.max((f - w).abs()));
-            assert!(off / size < 1e-5, "number {i} (0 is the value) is {:e} off", off / size);
+            let off = distance(f, &w)? / largest(host::to_f64(&w)?).max(1e-3);
+            assert!(off < 1e-5, "number {i} (0 is the value) is {off:e} off");
         }
     }
     Ok(())

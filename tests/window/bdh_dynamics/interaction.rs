@@ -295,6 +295,7 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     press(&mut harness, "play");
     (0..300).for_each(|_| harness.step());
     harness.get_by_role_and_label(Role::Button, "play");
+    assert!(!harness.ctx.has_requested_repaint());
 }
 
 /// What is shown is the claim of the answer, not the one that waits for its own.

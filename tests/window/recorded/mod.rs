@@ -25,6 +25,7 @@ pub mod chains;
 mod concepts;
 pub mod flow;
 mod generators;
+pub mod others;
 mod pairs;
 pub mod query_keys;
 mod roles;
