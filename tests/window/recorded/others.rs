@@ -101,11 +101,13 @@ pub fn tell(mirror: &mut Mirror) {
         ("flow.sweep.gradient_error", gradients.clone()),
         ("flow.sweep.gradient_memory", gradients),
     ];
+    let mut events = vec![];
     for (channel, payload) in all {
         let payload = Payload::decode(channel, payload).unwrap_or_else(|e| panic!("{channel}: {e}"));
-        sample(mirror, STEPS, channel, "made up", payload, "", None);
+        sample(&mut events, STEPS, channel, "made up", payload, "", None);
     }
     let maps = attention(STEPS, 0).layers;
     let long = LongAttentionMaps { thumbnails: maps.clone(), layers: maps };
-    measured(mirror, STEPS, "held-out passage 0, 76 tokens", long, SENTENCE);
+    measured(&mut events, STEPS, "held-out passage 0, 76 tokens", long, SENTENCE);
+    events.into_iter().for_each(|event| mirror.apply(event));
 }
