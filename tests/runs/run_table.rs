@@ -309,6 +309,16 @@ fn runs_are_named_deleted_and_taken_back() {
     assert_eq!(json[0]["note"]["name"], "the small one");
     assert_eq!(json[0]["run"]["settings"]["train.lr"], 0.0005);
 
+    let archive = |value: &[&str]| {
+        let out = orrery(&[&["--edit", shown, "--archive"][..], value].concat(), dir.path());
+        assert!(out.status.success(), "{}", told(&out));
+        told(&orrery(&[], dir.path()))
+    };
+    let listed = archive(&[]);
+    assert!(listed.contains("0 of 1 runs") && listed.contains("1 archived"), "{listed}");
+    assert!(told(&orrery(&["is:archived"], dir.path())).contains("* the small one"));
+    assert!(archive(&["false"]).contains("1 of 1 runs"));
+
     let out = orrery(&["--edit", shown, "--delete"], dir.path());
     let place = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());
     assert!(
