@@ -253,6 +253,8 @@ fn stages(set: &[(&str, &str)]) -> Result<(trainer::Plan, Config), Box<dyn std::
         ("run.eval_windows", "2"),
         ("run.threads", "1"),
         ("run.device", "cpu"),
+        ("probe.activity_every", "0"),
+        ("probe.reading_every", "0"),
     ];
     for (key, value) in small.iter().chain(set) {
         config.set_text(&knobs, key, value)?;
@@ -376,7 +378,7 @@ fn a_run_of_stages_stopped_anywhere_goes_on_bit_for_bit() -> Outcome {
     let set = [("merging.after", "3")];
     let straight = losses(&train(stages(&set)?.0, None, whole.path(), None)?);
     assert_eq!(straight.last().map(|(v, s, _)| (*v, *s)), Some((3, 13)));
-    for stop in [4, 6, 8, 11] {
+    for stop in [4, 6, 8, 10, 11] {
         let out = tempfile::tempdir()?;
         let mut measured = losses(&train(stages(&set)?.0, Some(stop), out.path(), None)?);
         let folder = folder_in(out.path())?;

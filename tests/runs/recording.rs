@@ -307,7 +307,9 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
     let waiting = DriveOptions { stay: true, process: runs.process(), ..DriveOptions::default() };
     let waiting = trainer::spawn((lab.plan)(&config).unwrap(), waiting, vec![]).unwrap();
     let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
+    let begun = Instant::now();
     while !recorded() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no step was recorded in a minute");
         std::thread::sleep(Duration::from_millis(5));
     }
     runs.end();
