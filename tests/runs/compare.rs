@@ -26,9 +26,14 @@ fn runs() -> [&'static Path; 4] {
     let (_, runs) = MADE.get_or_init(|| {
         let out = tempfile::tempdir().unwrap();
         let recorded = |lr: &str, seed: &str, text: &str| {
-            let measured = ["attention_maps", "next_tokens", "residual"].map(|name| format!("probe.{name}_every"));
-            let mut set = vec![("train.lr", lr), ("seed", seed), ("corpus.seed", text)];
-            set.extend(measured.iter().map(|key| (key.as_str(), "3")));
+            let set = [
+                ("train.lr", lr),
+                ("seed", seed),
+                ("corpus.seed", text),
+                ("probe.attention_maps_every", "3"),
+                ("probe.next_tokens_every", "3"),
+                ("probe.residual_every", "9"),
+            ];
             let (_, config) = fast_slow(9, &set);
             let writer = Writer::at_once(out.path());
             train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });

@@ -494,7 +494,7 @@ fn the_answer_has_every_part_of_its_contract() {
 }
 
 #[test]
-fn the_field_around_a_token_has_its_shape_and_extent() {
+fn the_field_around_a_token_has_shape_and_extent() {
     let mut on = steered();
     let args = [("u0", Value::Float(-1.0)), ("tau", Value::Float(0.5)), ("cells", Value::Int(5))];
     let of = |on: &mut Trained, prompt: &str, token: i64| {

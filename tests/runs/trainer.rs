@@ -106,7 +106,7 @@ pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
 fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
     let presets = Mutex::new(LABS.iter().flat_map(|lab| lab.presets.iter().map(move |preset| (*lab, preset))));
     let next = || presets.lock().unwrap().next();
-    let told = Mutex::new(BTreeSet::new());
+    let told = Mutex::new(BTreeSet::<(&str, &str)>::new());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..cores {
