@@ -2,6 +2,7 @@
 //! it, and run one at a time: each begins with [`alone`].
 
 mod bombs;
+#[cfg(target_os = "linux")]
 mod corpus;
 mod graph_product;
 #[path = "../shared/logs_of_tools.rs"]

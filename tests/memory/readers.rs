@@ -88,7 +88,9 @@ fn seeds_and_mutations_are_read_or_refused_in_bounded_memory() {
     let variable = |name| std::env::var(name).ok();
     let seconds: Option<u64> = variable("ORRERY_SECONDS").and_then(|n| n.parse().ok());
     let only = variable("ORRERY_READER");
-    let readers = fuzzed::READERS.iter().filter(|r| only.as_deref().is_none_or(|name| name == r.name));
+    let is_wanted = |name: &str| only.as_deref().is_none_or(|wanted| wanted == name);
+    let readers: Vec<_> = fuzzed::READERS.iter().filter(|r| is_wanted(r.name)).collect();
+    assert!(!readers.is_empty(), "there is no reader {only:?}");
     for reader in readers {
         let (name, begun) = (reader.name, Instant::now());
         let (seeds, words) = (seeds(name), words(name));

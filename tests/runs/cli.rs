@@ -79,7 +79,8 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
 #[test]
 fn an_answer_says_of_which_step_its_weights_are() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "--set train.window=16 --set train.batch=1 --set run.eval_windows=1 --set run.threads=1";
+    let small = "--set train.window=16 --set train.batch=1 --set run.eval_windows=1 --set run.threads=1 \
+                 --set model.d_model=16 --set probe.residual_every=0";
     let run = orrery(folder.path(), &format!("run fast_slow --steps 6 --no-figures {small}"));
     assert!(run.status.success(), "{}", said(&run));
     let printed = String::from_utf8(run.stdout).unwrap();

@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command as Process, Output},
+    sync::OnceLock,
 };
 
 use orrery::{
@@ -14,14 +15,35 @@ use orrery::{
     },
     trainer::DriveOptions,
 };
+use tempfile::TempDir;
 
 use crate::trainer::{fast_slow, started, train};
 
-fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
-    let (_, config) = fast_slow(9, more);
-    let writer = Writer::at_once(runs);
-    train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
-    writer.folder().unwrap()
+/// Four runs, made once: the first with a higher learning rate than the second, which the third differs from by its seed
+/// and the fourth by its text.
+fn runs() -> [&'static Path; 4] {
+    static MADE: OnceLock<(TempDir, [PathBuf; 4])> = OnceLock::new();
+    let (_, runs) = MADE.get_or_init(|| {
+        let out = tempfile::tempdir().unwrap();
+        let recorded = |lr: &str, seed: &str, text: &str| {
+            let set = [
+                ("train.lr", lr),
+                ("seed", seed),
+                ("corpus.seed", text),
+                ("probe.attention_maps_every", "3"),
+                ("probe.next_tokens_every", "3"),
+                ("probe.residual_every", "9"),
+            ];
+            let (_, config) = fast_slow(9, &set);
+            let writer = Writer::at_once(out.path());
+            train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
+            writer.folder().unwrap()
+        };
+        let sets = [("0.01", "1", "1"), ("0.001", "1", "1"), ("0.001", "2", "1"), ("0.001", "1", "77")];
+        let runs = sets.map(|(lr, seed, text)| recorded(lr, seed, text));
+        (out, runs)
+    });
+    runs.each_ref().map(PathBuf::as_path)
 }
 
 fn compare(runs: &[&Path], more: &[&str]) -> Output {
@@ -35,11 +57,8 @@ fn told(out: &Output) -> String {
 #[test]
 fn runs_are_set_beside_each_other() {
     let dir = tempfile::tempdir().unwrap();
-    let fast = recorded(dir.path(), &[("train.lr", "0.01"), ("seed", "1")]);
-    let slow = recorded(dir.path(), &[("train.lr", "0.001"), ("seed", "1")]);
-    let again = recorded(dir.path(), &[("train.lr", "0.001"), ("seed", "2")]);
     let to = dir.path().join("compared");
-    let runs = [fast.as_path(), slow.as_path(), again.as_path()];
+    let [runs @ .., _] = runs();
     let out = compare(&runs, &["--out", to.to_str().unwrap()]);
     assert!(out.status.success(), "{}", told(&out));
     let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
@@ -74,16 +93,13 @@ fn last_sample<M: Measurement>(run: &Path) -> Sample {
     found.unwrap()
 }
 
-const MEASURED: [(&str, &str); 2] = [("probe.attention_maps_every", "3"), ("probe.next_tokens_every", "3")];
-
 #[test]
 fn views_stand_side_by_side_and_two_runs_are_subtracted() {
     let dir = tempfile::tempdir().unwrap();
-    let with = |lr: &'static str| [MEASURED[0], MEASURED[1], ("train.lr", lr)];
-    let [a, b] = ["0.001", "0.03"].map(|lr| recorded(dir.path(), &with(lr)));
+    let [b, a, ..] = runs();
     let to = dir.path().join("compared");
     let views = ["--view", "attention", "--view", "next_tokens", "--view", "losses", "--out", to.to_str().unwrap()];
-    let out = compare(&[&a, &b], &views);
+    let out = compare(&[a, b], &views);
     assert!(out.status.success(), "{}", told(&out));
     assert!(!to.join("losses-step-9-difference.csv").exists(), "curves lie over each other already");
     if !told(&out).contains("as SVG alone") {
@@ -94,13 +110,13 @@ fn views_stand_side_by_side_and_two_runs_are_subtracted() {
         }
     }
 
-    let [first, second] = [&a, &b].map(|run| last_sample::<AttentionMaps>(run));
+    let [first, second] = [a, b].map(last_sample::<AttentionMaps>);
     assert_eq!(first.tokens, second.tokens, "the same held-out text");
     let layers = [&first, &second].map(|s| &s.measurement::<AttentionMaps>().unwrap().layers[0]);
     let maps = layers.map(|l| l.weights.matrix(0).unwrap());
     let csv = fs::read_to_string(to.join("attention-step-9-difference.csv")).unwrap();
     let mut rows = csv.lines();
-    assert_eq!(rows.next().unwrap(), "query,key,lr 0.001,lr 0.03,difference");
+    assert_eq!(rows.next().unwrap(), "query,key,lr 0.001,lr 0.01,difference");
     let mut seen = 0;
     for row in rows {
         let fields: Vec<f64> = row.split(',').map(|f| f.parse().unwrap_or(0.0)).collect();
@@ -112,7 +128,7 @@ fn views_stand_side_by_side_and_two_runs_are_subtracted() {
     let open = (0..maps[0].data.len()).filter(|i| maps[0].data[*i] != 0.0 || maps[1].data[*i] != 0.0).count();
     assert_eq!(seen, open, "every weight that is not masked");
 
-    let likely = [&a, &b].map(|run| last_sample::<NextTokens>(run));
+    let likely = [a, b].map(last_sample::<NextTokens>);
     let lists = likely.each_ref().map(|s| &s.measurement::<NextTokens>().unwrap().likely);
     let mut csv = csv::Reader::from_path(to.join("next_tokens-step-9-difference.csv")).unwrap();
     let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
@@ -128,18 +144,17 @@ fn views_stand_side_by_side_and_two_runs_are_subtracted() {
 #[test]
 fn what_cannot_be_subtracted_or_shown_says_why() {
     let dir = tempfile::tempdir().unwrap();
-    let with = |key, value| [MEASURED[0], MEASURED[1], (key, value)];
-    let [a, b] = [("seed", "1"), ("corpus.seed", "77")].map(|(key, value)| recorded(dir.path(), &with(key, value)));
+    let [_, a, _, b] = runs();
     let to = dir.path().join("compared");
     let to = to.to_str().unwrap();
-    let out = compare(&[&a, &b], &["--view", "attention", "--out", to]);
+    let out = compare(&[a, b], &["--view", "attention", "--out", to]);
     assert!(out.status.success() && told(&out).contains("are of different texts"), "{}", told(&out));
     for (more, words) in [
         (vec!["--view", "nothing", "--out", to], "there is no view `nothing`"),
         (vec!["--view", "attention", "--step", "10", "--out", to], "no run has a step 10: the last one of any is 9"),
         (vec!["--view", "neuron_graph", "--out", to], "has nothing to show of these runs at step 9"),
     ] {
-        let out = compare(&[&a, &b], &more);
+        let out = compare(&[a, b], &more);
         assert!(out.status.code() == Some(2) && told(&out).contains(words), "{}", told(&out));
     }
 }
@@ -147,11 +162,11 @@ fn what_cannot_be_subtracted_or_shown_says_why() {
 #[test]
 fn what_cannot_be_compared_is_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
-    let run = recorded(dir.path(), &[]);
+    let [run, ..] = runs();
     for (runs, more, words) in [
-        (vec![run.as_path()], vec![], "1 run given: two to 30"),
-        (vec![run.as_path(), dir.path()], vec![], "is not a run folder"),
-        (vec![run.as_path(), run.as_path()], vec!["--out", run.to_str().unwrap()], "is an input"),
+        (vec![run], vec![], "1 run given: two to 30"),
+        (vec![run, dir.path()], vec![], "is not a run folder"),
+        (vec![run, run], vec!["--out", run.to_str().unwrap()], "is an input"),
     ] {
         let out = compare(&runs, &more);
         assert!(out.status.code() == Some(2) && told(&out).contains(words), "{}", told(&out));

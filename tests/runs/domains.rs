@@ -151,7 +151,8 @@ fn a_run_goes_on_with_the_same_folder_and_with_no_other() {
     fs::create_dir(&texts).unwrap();
     [("a.txt", 'a'), ("b.txt", 'b')].iter().for_each(|(name, letter)| write(&texts, name, *letter, 20));
     let small = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
-                 --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=2";
+                 --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=2 \
+                 --set probe.residual_every=0";
     let orrery = |words: &str| -> Output {
         let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
         p.current_dir(here.path()).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");

@@ -83,6 +83,6 @@ fn a_bad_tokenizer_is_the_files_fault() {
         ("pieces.json", format!("{{\"version\":\"1.0\",\"model\":{pieces}}}")),
     ] {
         fs::write(here.join(name), content).unwrap();
-        refused(here, WAYS[5].0, name, &[]);
+        refused(here, WAYS[5].0, name, &[name]);
     }
 }

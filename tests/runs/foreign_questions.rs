@@ -160,15 +160,7 @@ fn what_is_no_answer_is_said_and_not_shown() {
         assert!(code == Some(2) && said.contains(part), "{part}: {said}");
     };
     refused("is no answer to this question", |path| fs::write(path, b"\xff\x00 garbage").unwrap());
-    refused("it answers `another`", |path| {
-        fs::write(path, r#"{"id":"another","state":"answered","words":"secret"}"#).unwrap();
-    });
-    refused("is longer than 67.1 MB", |path| File::create(path).unwrap().set_len((64 << 20) + 1).unwrap());
     refused("it is a folder", |path| fs::create_dir(path).unwrap());
-    refused("version 9", |path| {
-        let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        fs::write(&path, json!({"protocol": 9, "id": id, "state": "answered"}).to_string()).unwrap();
-    });
 }
 
 #[cfg(unix)]

@@ -106,7 +106,7 @@ fn headline_info(config: orrery::config::Config) -> RunInfo {
 }
 
 fn recorded(folder: &Path) -> (std::path::PathBuf, HeadlineValues) {
-    let (lab, config) = fast_slow(5, &[("probe.staircase_every", "2")]);
+    let (lab, config) = fast_slow(5, &[("probe.staircase_every", "2"), ("probe.residual_every", "5")]);
     let writer = Writer::at_once(folder);
     let (_, record) = train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
     (writer.folder().unwrap(), of_events(lab, &record.events()))

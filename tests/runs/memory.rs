@@ -66,10 +66,9 @@ fn a_run_too_large_is_refused_before_its_folder_is_made() {
 fn a_run_says_what_it_will_hold() {
     let out = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args(["run", "fast_slow", "--set", "train.steps=1", "--set", "train.batch=1", "--set", "train.window=32"])
-        .arg("--out")
+        .args(["run", "fast_slow", "--no-figures", "--set", "model.d_model=16", "--set", "train.steps=1"])
+        .args(["--set", "train.batch=1", "--set", "train.window=32", "--out"])
         .arg(out.path())
-        .arg("--no-figures")
         .output()
         .unwrap();
     let words = String::from_utf8_lossy(&output.stderr);

@@ -253,6 +253,8 @@ fn stages(set: &[(&str, &str)]) -> Result<(trainer::Plan, Config), Box<dyn std::
         ("run.eval_windows", "2"),
         ("run.threads", "1"),
         ("run.device", "cpu"),
+        ("probe.activity_every", "0"),
+        ("probe.reading_every", "0"),
     ];
     for (key, value) in small.iter().chain(set) {
         config.set_text(&knobs, key, value)?;

@@ -1,25 +1,41 @@
 //! The results of commands: a disk that is full is their failure, and what is not whole is said. The real binary.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::Path,
     process::{Command, Stdio},
+    sync::OnceLock,
 };
 
-use crate::command::orrery;
+use candle_core::{Device, Tensor};
+use orrery::{
+    nn::host,
+    store::{checkpoint, tensors},
+};
+use tempfile::TempDir;
 
-/// Two short runs, as `a` and `b`.
-fn with_runs() -> tempfile::TempDir {
+use crate::{command::orrery, folders::copy};
+
+/// A copy of two short runs, which are made once, as `a` and `b`.
+fn with_runs() -> TempDir {
+    static MADE: OnceLock<TempDir> = OnceLock::new();
+    let make = || {
+        let here = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            let words = "run fast_slow --steps 4 --out made --no-figures --set model.d_model=16 --set train.window=32 \
+                         --set train.batch=2 --set run.eval_every=2 --set probe.attention_maps_every=2 \
+                         --set probe.residual_every=0 --set run.checkpoint_every=2 --set run.device=cpu";
+            let (code, said) = orrery(here.path(), words);
+            assert_eq!(code, Some(0), "{said}");
+            let run = fs::read_dir(here.path().join("made")).unwrap().next().unwrap().unwrap().path();
+            fs::create_dir_all(here.path().join("runs")).unwrap();
+            fs::rename(run, here.path().join("runs").join(name)).unwrap();
+        }
+        here
+    };
     let here = tempfile::tempdir().unwrap();
-    for name in ["a", "b"] {
-        let words = "run fast_slow --steps 4 --out made --no-figures --set model.d_model=16 --set train.window=32 \
-                     --set train.batch=2 --set run.eval_every=2 --set probe.attention_maps_every=2 --set run.device=cpu";
-        let (code, said) = orrery(here.path(), words);
-        assert_eq!(code, Some(0), "{said}");
-        let run = fs::read_dir(here.path().join("made")).unwrap().next().unwrap().unwrap().path();
-        fs::create_dir_all(here.path().join("runs")).unwrap();
-        fs::rename(run, here.path().join("runs").join(name)).unwrap();
-    }
+    copy(MADE.get_or_init(make).path(), here.path());
     here
 }
 
@@ -60,8 +76,8 @@ fn a_full_disk_is_the_failure_of_every_command() {
         let sentences = said.lines().filter(|line| line.contains("could not be written whole")).count();
         assert_eq!(sentences, 1, "{words}: {said}");
         assert!(!said.contains("panicked"), "{words}: {said}");
-        assert_eq!(onto("/dev/null", here.path(), words).0, Some(0), "{words}");
     }
+    assert_eq!(onto("/dev/null", here.path(), "runs --out runs").0, Some(0), "it is the disk");
     // a device is no file to write into
     let (code, said) = orrery(here.path(), "export runs/a --csv /dev/full");
     assert_eq!(code, Some(1), "{said}");
@@ -149,10 +165,28 @@ fn measurements_that_cannot_be_read_are_said() {
 }
 
 #[test]
+fn exported_weights_are_those_of_the_newest_checkpoint() {
+    let here = with_runs();
+    let (code, said) = orrery(here.path(), "export runs/a --safetensors out.safetensors --variant coupled");
+    assert_eq!(code, Some(0), "{said}");
+    let values = |weights: &[(String, Tensor)]| -> BTreeMap<String, Vec<f32>> {
+        weights.iter().map(|(name, tensor)| (name.clone(), host::to_f32(tensor).unwrap())).collect()
+    };
+    let written = tensors::read(&here.path().join("out.safetensors"), &Device::Cpu).unwrap();
+    let kept = checkpoint::all(&here.path().join("runs/a"));
+    let coupled = [kept.first(), kept.last()].map(|path| {
+        let variants = checkpoint::load_at(path.unwrap(), &Device::Cpu).unwrap().variants;
+        values(&variants.iter().find(|v| v.id == "coupled").unwrap().weights)
+    });
+    assert_ne!(coupled[0], coupled[1]);
+    assert_eq!(values(&written), coupled[1]);
+}
+
+#[test]
 fn a_sweep_says_which_of_its_runs_is_damaged() {
     let here = tempfile::tempdir().unwrap();
     let spec = "base = \"fast_slow\"\nseeds = [7]\n\n[set]\n\"model.d_model\" = 16\n\"train.steps\" = 4\n\"train.window\" = 32\n\
-                \"train.batch\" = 2\n\"run.eval_every\" = 2\n\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n";
+                \"train.batch\" = 2\n\"run.eval_every\" = 2\n\"probe.residual_every\" = 0\n\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n";
     fs::write(here.path().join("rates.toml"), spec).unwrap();
     let (code, said) = orrery(here.path(), "sweep rates.toml");
     assert_eq!(code, Some(0), "{said}");

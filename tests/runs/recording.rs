@@ -23,7 +23,8 @@ use super::folders::contents;
 
 /// A model so small that a step takes some milliseconds.
 const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
-                     --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=10";
+                     --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=10 \
+                     --set probe.residual_every=0";
 
 fn orrery(here: &Path) -> Command {
     let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
@@ -109,7 +110,7 @@ fn a_folder_that_is_moved_deleted_or_replaced_ends_the_run() {
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_a_run_with_a_checkpoint_of_its_last_step() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         let here = tempfile::tempdir().unwrap();
         let (child, folder) = under_way(here.path());
         let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
@@ -306,7 +307,9 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
     let waiting = DriveOptions { stay: true, process: runs.process(), ..DriveOptions::default() };
     let waiting = trainer::spawn((lab.plan)(&config).unwrap(), waiting, vec![]).unwrap();
     let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
+    let begun = Instant::now();
     while !recorded() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no step was recorded in a minute");
         std::thread::sleep(Duration::from_millis(5));
     }
     runs.end();

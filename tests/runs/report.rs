@@ -13,7 +13,7 @@ fn with_run() -> tempfile::TempDir {
     fs::create_dir(&text).unwrap();
     fs::write(text.join("tale.txt"), "once upon a time there was a <b>tale</b> & no end. ".repeat(400)).unwrap();
     let words = "run fast_slow --steps 6 --out out --no-figures --text secret-place/tale.txt --set model.d_model=16 \
-                 --set train.window=32 --set run.eval_every=3 --set probe.attention_maps_every=2";
+                 --set train.window=32 --set run.eval_every=3 --set probe.attention_maps_every=2 --set probe.residual_every=0";
     let (code, said) = orrery(here.path(), words);
     assert_eq!(code, Some(0), "{said}");
     let run = fs::read_dir(here.path().join("out")).unwrap().next().unwrap().unwrap().path();

@@ -121,7 +121,10 @@ fn a_long_answer_can_be_cancelled_and_training_goes_on_meanwhile() {
     let lab = labs::find("synapses").unwrap();
     let knobs = (lab.knobs)();
     let mut config = lab.config(None).unwrap();
-    for (key, value) in [("train.steps", "100000"), ("run.threads", "1"), ("run.eval_windows", "1")] {
+    // the search is long, training is not
+    let small = [("train.batch", "1"), ("train.window", "32"), ("train.steps", "100000"), ("run.eval_windows", "1")];
+    let unasked = ["probe.activity_every", "probe.reading_every", "probe.texts_every"].map(|key| (key, "0"));
+    for (key, value) in small.into_iter().chain(unasked).chain([("run.threads", "1")]) {
         config.set_text(&knobs, key, value).unwrap();
     }
     let (commands, record) = spawn(&config);

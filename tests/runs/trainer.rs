@@ -13,7 +13,7 @@ use crossbeam::channel::{Sender, bounded};
 use orrery::{
     config::{Config, Value},
     labs::{
-        self, LABS, Lab,
+        self, LABS, Lab, Preset,
         coupled_qk::settings::FinetuneSettings,
         grammar_roles::settings::{GrammarSettings, NetworkSettings},
         merging::MergingSettings,
@@ -65,6 +65,8 @@ const SMALL: &[(&str, &str)] = &[
     ("run.eval_windows", "2"),
     ("run.threads", "1"),
     ("run.device", "cpu"),
+    // it takes most of the time of a run this small
+    ("probe.residual_every", "0"),
 ];
 
 pub fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
@@ -99,88 +101,95 @@ pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
     (handle.commands, record)
 }
 
-/// It takes minutes, so the labs share the cores.
+/// It takes minutes, so the presets share the cores.
 #[test]
 fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
-    let labs = Mutex::new(LABS.iter());
-    let next = || labs.lock().unwrap().next();
+    let presets = Mutex::new(LABS.iter().flat_map(|lab| lab.presets.iter().map(move |preset| (*lab, preset))));
+    let next = || presets.lock().unwrap().next();
+    let told = Mutex::new(BTreeSet::<(&str, &str)>::new());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..cores {
             scope.spawn(|| {
-                while let Some(lab) = next() {
-                    every_preset_runs(lab);
+                while let Some((lab, preset)) = next() {
+                    let ids = runs_and_tells(lab, preset);
+                    told.lock().unwrap().extend(ids.into_iter().map(|id| (lab.id, id)));
                 }
             });
         }
     });
+    let told = told.into_inner().unwrap();
+    for lab in LABS {
+        let is_told = |id: &&str| headlines::ASKED_FOR.contains(id) || told.contains(&(lab.id, *id));
+        let never: Vec<&str> = lab.headlines.iter().map(|h| h.id).filter(|id| !is_told(id)).collect();
+        assert!(never.is_empty(), "no preset of {} tells {never:?}", lab.id);
+    }
 }
 
-fn every_preset_runs(lab: &Lab) {
-    let mut told = BTreeSet::from(headlines::ASKED_FOR);
-    for preset in lab.presets {
-        let knobs = (lab.knobs)();
-        let mut config = lab.config(Some(preset.id)).unwrap();
-        // a batch that steers has a row for each direction
-        let batch = if lab.id == "ode_flow" { "3" } else { "1" };
-        for (key, value) in
-            [("train.steps", "2"), ("run.eval_windows", "1"), ("train.batch", batch), ("run.threads", "1")]
-        {
-            config.set_text(&knobs, key, value).unwrap();
-        }
-        // a window of the paper's size takes minutes here
-        if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
-            config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
-        }
-        // and so do the probes of a deep model of the paper's width
-        if config.get("model.layers").and_then(Value::as_f64).is_some_and(|layers| layers >= 8.0) {
-            config.set_text(&knobs, "model.layers", "1").unwrap();
-        }
-        // and each of its tokens, where the state has so many neurons
-        if config.get("model.neurons").and_then(Value::as_f64).is_some_and(|neurons| neurons > 8192.0) {
-            config.set_text(&knobs, "model.neurons", "1024").unwrap();
-        }
-        // bytes use no more ids of a padded vocabulary
-        if config.get("corpus.vocab").and_then(Value::as_f64).is_some_and(|vocab| vocab > 8192.0) {
-            config.set_text(&knobs, "corpus.vocab", "512").unwrap();
-        }
-        // one seed says whether a preset runs, and so does one window
-        for knob in knobs.iter().filter(|k| k.key.ends_with(".seeds") || k.key == "probe.attention_windows") {
-            config.set_text(&knobs, knob.key, "1").unwrap();
-        }
-        // probes of roles read every sentence, and as many features as there are units
-        for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
-            if config.get(key).is_some() {
-                config.set_text(&knobs, key, "20").unwrap();
-            }
-        }
-        // children of a merging are other stages, as short
-        if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
-            config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
-        }
-        if config.value(FinetuneSettings::steps).is_ok_and(|updates| updates > 0) {
-            config.set_text(&knobs, FinetuneSettings::steps.name, "2").unwrap();
-        }
-        // how a text goes on takes a pass for each token: the lab's first preset is enough
-        let next_tokens = "probe.next_tokens_every";
-        if preset.id != lab.presets[0].id && config.get(next_tokens).is_some() {
-            config.set_text(&knobs, next_tokens, "0").unwrap();
-        }
-        let begun = Instant::now();
-        let (outcome, record) = train(&config, started());
-        println!("{}: {:.1?}", preset.id, begun.elapsed());
-        assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);
-        let losses = record
-            .steps()
-            .iter()
-            .flat_map(|s| s.scalars.clone())
-            .filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
-            .count();
-        assert!(losses >= 2, "{} told {losses} losses", preset.id);
-        told.extend(headlines::check(lab, preset.id, &record.events()));
+/// The headline numbers that a short run of the preset has.
+fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
+    let knobs = (lab.knobs)();
+    let mut config = lab.config(Some(preset.id)).unwrap();
+    // a batch that steers has a row for each direction
+    let batch = if lab.id == "ode_flow" { "3" } else { "1" };
+    for (key, value) in [("train.steps", "2"), ("run.eval_windows", "1"), ("train.batch", batch), ("run.threads", "1")]
+    {
+        config.set_text(&knobs, key, value).unwrap();
     }
-    let never: Vec<&str> = lab.headlines.iter().map(|h| h.id).filter(|id| !told.contains(id)).collect();
-    assert!(never.is_empty(), "no preset of {} tells {never:?}", lab.id);
+    // a window of the paper's size takes minutes here
+    if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
+        config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
+    }
+    // and so do the probes of a deep model, and each token where the state has many neurons; bytes use no more ids of a
+    // padded vocabulary
+    let number = |config: &Config, key: &str| config.get(key).and_then(Value::as_f64);
+    for (key, above, less) in
+        [("model.layers", 7.0, "1"), ("model.neurons", 512.0, "512"), ("corpus.vocab", 8192.0, "512")]
+    {
+        if number(&config, key).is_some_and(|value| value > above) {
+            config.set_text(&knobs, key, less).unwrap();
+        }
+    }
+    // heads of eight channels say as much about a preset as wide ones
+    if let (Some(heads), Some(width)) = (number(&config, "model.heads"), number(&config, "model.d_model"))
+        && width > 8.0 * heads
+    {
+        config.set_text(&knobs, "model.d_model", &(8.0 * heads).to_string()).unwrap();
+    }
+    // one seed says whether a preset runs, and so does one window
+    for knob in knobs.iter().filter(|k| k.key.ends_with(".seeds") || k.key == "probe.attention_windows") {
+        config.set_text(&knobs, knob.key, "1").unwrap();
+    }
+    // probes of roles read every sentence, and as many features as there are units
+    for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
+        if config.get(key).is_some() {
+            config.set_text(&knobs, key, "20").unwrap();
+        }
+    }
+    // children of a merging are other stages, as short
+    if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
+        config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
+    }
+    if config.value(FinetuneSettings::steps).is_ok_and(|updates| updates > 0) {
+        config.set_text(&knobs, FinetuneSettings::steps.name, "2").unwrap();
+    }
+    // how a text goes on takes a pass for each token: the lab's first preset is enough
+    let next_tokens = "probe.next_tokens_every";
+    if preset.id != lab.presets[0].id && config.get(next_tokens).is_some() {
+        config.set_text(&knobs, next_tokens, "0").unwrap();
+    }
+    let begun = Instant::now();
+    let (outcome, record) = train(&config, started());
+    println!("{}: {:.1?}", preset.id, begun.elapsed());
+    assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);
+    let losses = record
+        .steps()
+        .iter()
+        .flat_map(|s| s.scalars.clone())
+        .filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
+        .count();
+    assert!(losses >= 2, "{} told {losses} losses", preset.id);
+    headlines::check(lab, preset.id, &record.events())
 }
 
 #[test]
@@ -298,20 +307,15 @@ fn dropping_the_handle_ends_the_run() {
 
 #[test]
 fn a_run_that_cannot_begin_says_why() {
-    for (key, value, word) in [
-        ("corpus.file", "/nowhere/to/be/found.txt", "found.txt"),
-        ("run.device", "abacus", "abacus"),
-        ("train.window", "8192", "window"),
+    let short = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(short.path(), "Too short a story.").unwrap();
+    let short = short.path().to_str().unwrap();
+    for (set, word) in [
+        (&[("corpus.file", "/nowhere/to/be/found.txt")][..], "found.txt"),
+        (&[("run.device", "abacus")], "abacus"),
+        (&[("train.window", "8192"), ("corpus.file", short)], "one window needs 8193"),
     ] {
-        let (lab, mut config) = fast_slow(3, &[(key, value)]);
-        if key == "train.window" {
-            let short = tempfile::NamedTempFile::new().unwrap();
-            std::fs::write(short.path(), "Too short a story.").unwrap();
-            config.set_text(&(lab.knobs)(), "corpus.file", &short.path().to_string_lossy()).unwrap();
-            let (outcome, _) = train(&config, started());
-            assert!(matches!(&outcome.state, RunState::Failed { message } if message.len() > 20), "{outcome:?}");
-            continue;
-        }
+        let (_, config) = fast_slow(3, set);
         let (outcome, _) = train(&config, started());
         assert!(matches!(&outcome.state, RunState::Failed { message } if message.contains(word)), "{outcome:?}");
     }
@@ -348,7 +352,13 @@ fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
 /// Of a text, losses and gradients of two batches of two are those of one batch of four, to rounding.
 #[test]
 fn accumulated_batches_train_as_one_large_batch() {
-    for id in ["fast_slow", "coupled_qk", "synapses", "ode_flow"] {
+    let width = ("model.d_model", "16");
+    for (id, small) in [
+        ("fast_slow", &[width][..]),
+        ("coupled_qk", &[width, ("model.hidden", "24")]),
+        ("synapses", &[("model.neurons", "64"), ("model.d_model", "8")]),
+        ("ode_flow", &[width]),
+    ] {
         let lab = labs::find(id).unwrap();
         let losses = |batch: &str, accumulate: &str| {
             let mut config = lab.config(Some(if id == "ode_flow" { "ode_flow_train" } else { id })).unwrap();
@@ -357,10 +367,15 @@ fn accumulated_batches_train_as_one_large_batch() {
                 ("train.accumulate", accumulate),
                 ("train.window", "24"),
                 ("train.steps", "3"),
+                ("run.eval_windows", "2"),
+                ("run.threads", "1"),
                 ("run.device", "cpu"),
             ];
-            for (key, value) in sizes {
-                config.set_text(&(lab.knobs)(), key, value).unwrap();
+            let knobs = (lab.knobs)();
+            let is_schedule = |key: &str| key.starts_with("probe.") && key.ends_with("_every");
+            let unasked = knobs.iter().map(|k| (k.key, "0")).filter(|(key, _)| is_schedule(key));
+            for (key, value) in sizes.into_iter().chain(small.iter().copied()).chain(unasked) {
+                config.set_text(&knobs, key, value).unwrap();
             }
             let (outcome, record) = train(&config, started());
             assert!(matches!(outcome.state, RunState::Finished), "{id}: {outcome:?}");

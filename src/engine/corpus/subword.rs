@@ -30,6 +30,8 @@ const PIECE: usize = 4 << 10;
 pub(super) struct Subword {
     inner: tokenizers::Tokenizer,
     kind: &'static str,
+    /// What it is called in messages: its file, or its kind.
+    name: String,
     vocab: usize,
     /// The byte each character of a byte-level token stands for; none where tokens are plain text.
     bytes: Option<HashMap<char, u8>>,
@@ -71,7 +73,7 @@ impl Subword {
     /// Builds a tokeniser from the text of a tokenizer.json that is called `name` in messages.
     pub(super) fn from_bytes(json: &[u8], name: &str) -> Result<Self, CorpusError> {
         let checked = bounds::check(json).and_then(|()| guarded(|| Self::from_json(json, "tokenizer.json")));
-        checked.map_err(|e| {
+        checked.map(|made| Self { name: name.to_owned(), ..made }).map_err(|e| {
             let words =
                 format!("{name} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.");
             CorpusError::with_source(words, e)
@@ -86,7 +88,7 @@ impl Subword {
         let tokens = inner.get_vocab(true);
         let vocab = bounds::vocabulary(tokens.len(), tokens.into_values().max())?;
         let byte_level = matches!(inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)));
-        Ok(Self { inner, kind, vocab, bytes: byte_level.then(byte_of_char) })
+        Ok(Self { inner, kind, name: kind.to_owned(), vocab, bytes: byte_level.then(byte_of_char) })
     }
 
     pub(super) fn kind(&self) -> &'static str {
@@ -100,7 +102,8 @@ impl Subword {
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         let encoding = guarded(|| self.inner.encode_fast(text, false)).map_err(|e| {
             CorpusError::new(format!(
-                "The tokeniser cannot encode part of this text ({e}): choose bytes or byte pairs."
+                "The tokeniser ({}) cannot encode part of this text ({e}): choose bytes or byte pairs.",
+                self.name
             ))
         })?;
         Ok(encoding.get_ids().to_vec())

@@ -190,16 +190,16 @@ mod tests {
         assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
     }
 
-    /// Writes the file of a step as another program does, whose values have this CRC-32.
-    fn write_plain(run: &Path, step: u64, crc32: Option<u32>) -> PathBuf {
-        let values: Vec<u8> = [1f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let described = format!(r#"{{\"model\":{{\"step\":{step},\"runtime_params\":[]}}}}"#);
+    /// Writes the file of step 40 as another program does, three values of this type that have this CRC-32.
+    fn write_plain(run: &Path, (dtype, values): (&str, &[u8]), crc32: Option<u32>) -> PathBuf {
+        let described = r#"{\"model\":{\"step\":40,\"runtime_params\":[]}}"#;
+        let length = values.len();
         let sum = crc32.map_or(String::new(), |sum| format!(r#","orrery.crc32":"{sum:08x}""#));
         let header = format!(
-            r#"{{"__metadata__":{{"orrery.variants":"{described}"{sum}}},"model/w":{{"dtype":"F32","shape":[3],"data_offsets":[0,12]}}}}"#
+            r#"{{"__metadata__":{{"orrery.variants":"{described}"{sum}}},"model/w":{{"dtype":"{dtype}","shape":[3],"data_offsets":[0,{length}]}}}}"#
         );
-        let path = run.join(SNAPSHOTS).join(format!("step-{step:08}.safetensors"));
-        fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &values].concat()).unwrap();
+        let path = run.join(SNAPSHOTS).join("step-00000040.safetensors");
+        fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), values].concat()).unwrap();
         path
     }
 
@@ -207,15 +207,28 @@ mod tests {
     fn a_file_of_another_program_has_its_checksum_inside() {
         let run = tempfile::tempdir().unwrap();
         make_folder(run.path(), SNAPSHOTS).unwrap();
-        let values: Vec<u8> = [1f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let sum = crc32fast::hash(&values);
-        let path = write_plain(run.path(), 40, Some(sum));
-        assert_eq!(list(run.path()), BTreeMap::from([(40, path.clone())]));
-        let back = read(run.path(), &path, &Device::Cpu).unwrap();
-        assert_eq!((back[0].variant.as_str(), back[0].step, back[0].tensors[0].0.as_str()), ("model", 40, "w"));
-        assert_eq!(host::to_f32(&back[0].tensors[0].1).unwrap(), [1.0, 2.0, 3.0]);
+        // every type that docs/protocol.md allows
+        let types = [
+            ("F64", [1.0f64, 2.0, 3.0].map(f64::to_le_bytes).concat()),
+            ("F16", [0x3c00u16, 0x4000, 0x4200].map(u16::to_le_bytes).concat()),
+            ("BF16", [0x3f80u16, 0x4000, 0x4040].map(u16::to_le_bytes).concat()),
+            ("I64", [1i64, 2, 3].map(i64::to_le_bytes).concat()),
+            ("I32", [1i32, 2, 3].map(i32::to_le_bytes).concat()),
+            ("U8", vec![1, 2, 3]),
+            ("F32", [1.0f32, 2.0, 3.0].map(f32::to_le_bytes).concat()),
+        ];
+        for (dtype, values) in &types {
+            let path = write_plain(run.path(), (dtype, values), Some(crc32fast::hash(values)));
+            assert_eq!(list(run.path()), BTreeMap::from([(40, path.clone())]));
+            let back = read(run.path(), &path, &Device::Cpu).unwrap();
+            assert_eq!((back[0].variant.as_str(), back[0].step, back[0].tensors[0].0.as_str()), ("model", 40, "w"));
+            assert_eq!(host::to_f32(&back[0].tensors[0].1).unwrap(), [1.0, 2.0, 3.0], "{dtype}");
+        }
+        let plain = ("F32", types[6].1.as_slice());
+        let sum = crc32fast::hash(plain.1);
+        let path = write_plain(run.path(), plain, Some(sum));
         for (told, words) in [(Some(sum ^ 1), "its checksum differs"), (None, "holds no checksum")] {
-            let path = write_plain(run.path(), 40, told);
+            let path = write_plain(run.path(), plain, told);
             let said = read(run.path(), &path, &Device::Cpu).unwrap_err().to_string();
             assert!(said.contains(words), "{said}");
         }

@@ -21,7 +21,7 @@ use serde_json::Value;
 /// Of the calls of a command, as many are tried where not all of them are asked for.
 const SAMPLE: usize = 16;
 
-const SETTINGS: [&str; 20] = [
+const SETTINGS: [&str; 24] = [
     "--no-figures",
     "--steps",
     "4",
@@ -41,6 +41,10 @@ const SETTINGS: [&str; 20] = [
     "run.eval_windows=2",
     "--set",
     "model.kv_heads=4",
+    "--set",
+    "probe.residual_every=0",
+    "--set",
+    "probe.generator_distance_every=0",
     "--device=cpu",
 ];
 

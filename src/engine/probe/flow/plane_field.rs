@@ -93,3 +93,48 @@ fn velocities(
     let velocity = rhs(tau, &all)?.narrow(1, input.token, 1)?;
     host::rows_f64(&velocity)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        models::{
+            capabilities::{FlowControl, LanguageFlow},
+            ode_flow::{OdeFlow, OdeFlowSpec},
+        },
+        probe::flow::{FlowTarget, embedded},
+    };
+
+    #[test]
+    fn velocities_are_the_fields_and_leave_the_future_out() -> Result<()> {
+        let spec = OdeFlowSpec { d_model: 8, heads: 2, pre: 1, post: 1, ..OdeFlowSpec::default() };
+        let model = OdeFlow::new(&spec, 11, 3, &Device::Cpu)?;
+        for (_, var) in model.params().iter() {
+            var.set(&(var.as_tensor() * 3.0)?.detach())?;
+        }
+        let flow: &dyn LanguageFlow = &model;
+        let start = embedded(flow, &[3, 1, 4, 1, 5], &Device::Cpu)?; // (1, 5, 8)
+        let (target, token, tau) = (FlowTarget::Language(flow), 2, 0.25);
+        let (ids, tokens, prompt) = (vec![], vec![], String::new());
+        let input = FlowInput { target, start: start.clone(), ids, tokens, prompt, token };
+        let rhs = input.rhs(FlowControl { u: [1.0, 0.0, 0.0, 0.0], ..FlowControl::default() })?;
+        let offsets = [vec![0.0; 8], (0..8).map(|i| 0.1 * f64::from(i)).collect()];
+        let found = velocities(&input, &rhs, tau, &start, &offsets)?;
+        assert_ne!(found[0], found[1]);
+        let part = |from, len, times: f64| -> Result<Tensor> { start.narrow(1, from, len)? * times };
+        for (offset, found) in offsets.iter().zip(&found) {
+            let moved = Tensor::new(offset.as_slice(), &Device::Cpu)?.to_dtype(start.dtype())?;
+            let own = part(token, 1, 1.0)?.broadcast_add(&moved)?;
+            let whole = Tensor::cat(&[part(0, token, 1.0)?, own, part(token + 1, 2, 1.0)?], 1)?;
+            let expected = host::rows_f64(&rhs(tau, &whole)?)?.swap_remove(token);
+            let size = expected.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+            let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-4 * size, "{found:?} {expected:?}");
+        }
+        let future = Tensor::cat(&[part(0, token + 1, 1.0)?, part(token + 1, 2, 3.0)?], 1)?;
+        assert_eq!(velocities(&input, &rhs, tau, &future, &offsets)?, found);
+        let past = Tensor::cat(&[part(0, token, 3.0)?, part(token, 3, 1.0)?], 1)?;
+        assert_ne!(velocities(&input, &rhs, tau, &past, &offsets)?, found);
+        Ok(())
+    }
+}

@@ -373,8 +373,6 @@ mod tests {
             "model.betas=[0.9,0.99]",
             "model.layers=2",
         ];
-        assert_eq!(all[0], expected[0]);
-        assert_eq!(all[2..], expected[2..]);
-        assert!(all[1].starts_with("config.big=1844674407370955"), "{}", all[1]);
+        assert_eq!(all, expected);
     }
 }
