@@ -25,7 +25,7 @@ pub fn to_u32(t: &Tensor) -> Result<Vec<u32>> {
 
 /// The sum of all values. A graphics card sums to one number with one block of its threads, so there each row is summed first.
 pub fn total(t: &Tensor) -> Result<Tensor> {
-    if t.device().is_cpu() || t.rank() < 2 { t.flatten_all()?.sum_all() } else { t.sum(D::Minus1)?.sum_all() }
+    if t.device().is_cpu() || t.rank() < 2 { t.sum_all() } else { t.sum(D::Minus1)?.sum_all() }
 }
 
 /// The value of a one-element tensor.

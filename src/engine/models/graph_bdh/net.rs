@@ -42,9 +42,11 @@ impl Edges {
 
     /// The matrix G `(n, n)`, at least 0: G(i, j) is the weight of the edge from j to i.
     fn matrix(&self) -> Result<Tensor> {
-        let n = self.weight.dim(0)?;
-        let none = Tensor::zeros((n, n), self.weight.dtype(), self.weight.device())?;
-        none.scatter_add(&self.sources()?, &self.weight.abs()?, 1)
+        let (n, device) = (self.weight.dim(0)?, self.weight.device());
+        let first = Tensor::arange_step(0u32, (n * n) as u32, n as u32, device)?.unsqueeze(1)?; // start of each row
+        let places = self.sources()?.broadcast_add(&first)?.flatten_all()?;
+        let zeros = Tensor::zeros(n * n, self.weight.dtype(), device)?;
+        zeros.index_add(&places, &self.weight.abs()?.flatten_all()?, 0)?.reshape((n, n))
     }
 }
 
