@@ -1,12 +1,13 @@
-//! Every word of every lab's page is whole and lies on no other word: small models that train for a few steps, laid out
-//! at the sizes that count. Needs no graphics adapter. It knows no view.
+//! Every word is whole and lies on no other word: on every lab's page, with small models that train for a few steps, in the
+//! gallery and on the sheets, and wherever other tests ask, laid out at the sizes that count. Needs no graphics adapter. It
+//! knows no view.
 
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},
 };
 
-use eframe::egui::{Color32, Key, Rect, Shape, accesskit::Role, pos2};
+use eframe::egui::{Color32, Key, Modifiers, Rect, Shape, accesskit::Role, epaint::RectShape, pos2};
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
@@ -18,11 +19,14 @@ use orrery::{
     labs::{LABS, Lab, TrainSettings},
     telemetry::{QuestionState, RunState},
     ui::{
+        action::ExportFormat,
         app::{App, Opening, Start},
         mirror::Mirror,
-        views,
+        views::{self, VIEWS},
     },
 };
+
+use crate::ui::{Worker, open_labs};
 
 /// A page's size in points, its pixels a point, and whether it is presented.
 struct Sheet {
@@ -132,22 +136,6 @@ impl Desk {
         }
     }
 
-    fn lay_out(&mut self, sheet: &Sheet, presents: &mut bool) {
-        if sheet.presents != *presents {
-            self.harness.key_press(Key::P);
-            self.harness.step();
-            *presents = sheet.presents;
-        }
-        if !sheet.presents {
-            self.harness.set_pixels_per_point(sheet.scale);
-            // The frame that takes over a scale has no size of its own.
-            self.harness.step();
-        }
-        self.harness.set_size(sheet.size.into());
-        // What appears with the new size comes to rest; the name of the pressed key goes.
-        self.harness.run_steps(if sheet.presents { 30 } else { 12 });
-    }
-
     /// Brings each of the lab's views to the front in turn, in its own tile or as a new tab from the list of the rest.
     fn each_view(&mut self, mut visit: impl FnMut(&mut Self, &str)) {
         let lab = self.harness.state().page().unwrap().lab;
@@ -202,6 +190,8 @@ struct Frame {
     fields: Vec<Rect>,
     /// Where tiles stand; each scrolls by itself.
     tiles: Vec<Rect>,
+    /// A sheet lies over the page, whose words are then those of the sheet.
+    is_sheet: bool,
 }
 
 impl Frame {
@@ -210,10 +200,12 @@ impl Frame {
         for (order, clipped) in harness.output().shapes.iter().enumerate() {
             frame.take(order, clipped.clip_rect, &clipped.shape);
         }
-        frame.bars = harness.query_all_by_role(Role::ScrollBar).map(|node| node.rect()).collect();
+        // an axis that is brushed has the role too, and a name
+        let bars = harness.query_all_by_role(Role::ScrollBar).filter(|node| node.accesskit_node().label().is_none());
+        frame.bars = bars.map(|node| node.rect()).collect();
         frame.fields = harness.query_all_by_role(Role::TextInput).map(|node| node.rect()).collect();
-        // a page that is no lab's has no tiles
-        let Some(page) = harness.state().page() else { return frame };
+        // a page that is no lab's has no tiles, and neither has a sheet
+        let Some(page) = harness.state().page().filter(|_| !frame.is_sheet) else { return frame };
         let tiles = &page.tiling.tree.tiles;
         let shown = page.tiling.tree.active_tiles();
         frame.tiles = tiles.tile_ids().filter(|id| shown.contains(id)).filter_map(|id| tiles.rect(id)).collect();
@@ -230,6 +222,9 @@ impl Frame {
     fn take(&mut self, order: usize, clip: Rect, shape: &Shape) {
         match shape {
             Shape::Vec(all) => all.iter().for_each(|s| self.take(order, clip, s)),
+            Shape::Rect(r) if self.is_backdrop(r) => {
+                (self.is_sheet, self.words, self.grounds) = (true, vec![], vec![]);
+            }
             Shape::Rect(r) if r.fill.a() > 160 => self.grounds.push((order, r.rect.intersect(clip))),
             Shape::Text(text) if text.opacity_factor > 0.0 => {
                 for row in &text.galley.rows {
@@ -246,7 +241,14 @@ impl Frame {
         }
     }
 
-    /// Whether the cut words can be scrolled to: their tile, or the panel that they are in, has a bar along the cut side.
+    /// What darkens the whole page under a sheet.
+    fn is_backdrop(&self, shape: &RectShape) -> bool {
+        let is_clear = (1..255).contains(&shape.fill.a());
+        is_clear && self.screen.is_some_and(|screen| shape.rect.contains_rect(screen))
+    }
+
+    /// Whether the cut words can be scrolled to: their tile, or the panel that they are in, has a bar along the cut side; or
+    /// on a page without tiles, where one area that scrolls may hold another, a bar ends where they are cut.
     fn is_scrolled(&self, w: &Words) -> bool {
         let middle = pos2(w.clip.center().x, w.clip.top().min(w.clip.bottom()) + 1.0);
         if self.fields.iter().any(|field| field.expand(4.0).contains(middle)) {
@@ -257,8 +259,13 @@ impl Frame {
         let across = w.ink.left() < w.clip.left() - 1.0 || w.ink.right() > w.clip.right() + 1.0;
         let along = w.ink.top() < w.clip.top() - 1.0 || w.ink.bottom() > w.clip.bottom() + 1.0;
         let has = |upright: bool| {
-            let of_tile = |bar: &&Rect| area.contains(bar.center()) && (bar.height() > bar.width()) == upright;
-            self.bars.iter().any(|bar| of_tile(&bar))
+            let ends = |rect: &Rect| if upright { rect.y_range() } else { rect.x_range() };
+            let of_area = |bar: &Rect| {
+                let (bar, cut) = (ends(bar), ends(&w.clip));
+                self.tiles.is_empty() && ((bar.min - cut.min).abs() < 6.0 || (bar.max - cut.max).abs() < 6.0)
+            };
+            let mut bars = self.bars.iter().filter(|bar| (bar.height() > bar.width()) == upright);
+            bars.any(|bar| area.contains(bar.center()) || of_area(bar))
         };
         (!across || has(false)) && (!along || has(true))
     }
@@ -305,6 +312,101 @@ pub fn faults_of(harness: &Harness<'_, App>) -> Vec<String> {
 /// So many points of a glyph's box hold no ink.
 const SLACK: f32 = 2.0;
 
+/// Draws frames for so many seconds of the window's own time.
+fn rest(harness: &mut Harness<'static, App>, seconds: f64) {
+    let now = |harness: &Harness<'static, App>| harness.ctx.input(|i| i.time);
+    let until = now(harness) + seconds;
+    while now(harness) < until {
+        harness.step();
+    }
+}
+
+fn lay_out(harness: &mut Harness<'static, App>, sheet: &Sheet, presents: &mut bool) {
+    if sheet.presents != *presents {
+        harness.key_press(Key::P);
+        harness.step();
+        *presents = sheet.presents;
+    }
+    if !sheet.presents {
+        harness.set_pixels_per_point(sheet.scale);
+        // The frame that takes over a scale has no size of its own.
+        harness.step();
+    }
+    harness.set_size(sheet.size.into());
+    // What appears with the new size comes to rest; the name of the pressed key goes.
+    rest(harness, if sheet.presents { 1.5 } else { 0.6 });
+    let width = harness.ctx.content_rect().width();
+    assert!((width - sheet.size[0]).abs() < 2.0, "{} is {width} wide", sheet.name);
+}
+
+/// Opens a sheet over the page.
+type OpenSheet<'a> = &'a dyn Fn(&mut Harness<'static, App>);
+
+/// The words that are cut or covered, in an ordinary and a small window and in front of a class; of a sheet where one is
+/// opened. Ends in the ordinary window.
+pub fn faults_at_every_size(
+    harness: &mut Harness<'static, App>,
+    what: &str,
+    open: Option<OpenSheet<'_>>,
+) -> Vec<String> {
+    let (mut faults, mut presents) = (vec![], false);
+    for sheet in SHEETS.iter().filter(|sheet| sheet.scale < 2.0) {
+        lay_out(harness, sheet, &mut presents);
+        if let Some(open) = open {
+            open(harness);
+        }
+        // a tooltip would lie on words, and the name of a pressed key does for a while
+        harness.remove_cursor();
+        rest(harness, if presents && open.is_some() { 1.5 } else { 0.3 });
+        let frame = Frame::of(harness);
+        assert_eq!(frame.is_sheet, open.is_some(), "{what}, {}", sheet.name);
+        assert!(frame.words.len() > 3, "{what}, {}: hardly a word", sheet.name);
+        faults.extend(frame.faults().into_iter().map(|fault| format!("{what}, {}: {fault}", sheet.name)));
+        if open.is_some() {
+            harness.key_press(Key::Escape);
+            harness.run_steps(4);
+        }
+    }
+    lay_out(harness, &SHEETS[0], &mut presents);
+    faults
+}
+
+#[test]
+fn words_of_the_gallery_and_of_sheets_are_whole() {
+    let mut gallery = open_labs(None::<Opening>, Worker::Steps, VIEWS, SHEETS[0].size);
+    gallery.steps(3);
+    let mut faults = faults_at_every_size(&mut gallery.harness, "gallery", None);
+    let cards = gallery.harness.query_all_by_label_contains("Open ");
+    let cards: Vec<Rect> =
+        cards.filter(|node| node.accesskit_node().role() == Role::Button).map(|node| node.rect()).collect();
+    assert_eq!(cards.len(), LABS.len());
+    for w in Frame::of(&gallery.harness).words {
+        let card = cards.iter().find(|card| card.contains(w.ink.left_center()));
+        if card.is_some_and(|card| card.right() < w.ink.right() + SLACK) {
+            faults.push(format!("`{}` leaves its card", w.text));
+        }
+    }
+    let mut d = open_labs(Opening::Lab("fast_slow".into()), Worker::Steps, VIEWS, SHEETS[0].size);
+    d.until("ready", |d| d.state() == "ready");
+    d.press(Key::ArrowRight);
+    d.until("a step", |d| d.page().newest() == 1);
+    let help = |harness: &mut Harness<'static, App>| harness.key_press(Key::Questionmark);
+    let palette = |harness: &mut Harness<'static, App>| harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+    let picture = |harness: &mut Harness<'static, App>| {
+        let front = harness.state().page().unwrap().tiling.in_front();
+        let title = views::find(&front[0]).unwrap().title;
+        for entry in [format!("Menu of {title}"), format!("Save the {}\u{2026}", ExportFormat::Png.label())] {
+            harness.get_by_label(&entry).click();
+            harness.run_steps(4);
+        }
+    };
+    let sheets: [(&str, OpenSheet<'_>); 3] = [("help", &help), ("palette", &palette), ("picture sheet", &picture)];
+    for (what, open) in sheets {
+        faults.extend(faults_at_every_size(&mut d.harness, what, Some(open)));
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
 #[test]
 fn no_word_is_cut_or_covered() {
     let only = std::env::var("LAB").ok();
@@ -314,7 +416,7 @@ fn no_word_is_cut_or_covered() {
         let mut desk = Desk::new(lab, None);
         let mut presents = false;
         for sheet in &SHEETS {
-            desk.lay_out(sheet, &mut presents);
+            lay_out(&mut desk.harness, sheet, &mut presents);
             let mut seen = BTreeSet::new();
             desk.each_view(|desk, view| {
                 for fault in Frame::of(&desk.harness).faults().into_iter().filter(|f| seen.insert(f.clone())) {
@@ -333,7 +435,7 @@ fn values_under_the_pointer_are_whole_at_every_edge() {
     let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();
     let mut desk = Desk::new(lab, None);
     let mut faults = vec![];
-    desk.lay_out(&SHEETS[1], &mut false);
+    lay_out(&mut desk.harness, &SHEETS[1], &mut false);
     desk.each_view(|desk, view| {
         let charts: Vec<Rect> = desk.harness.query_all_by_role(Role::Canvas).map(|node| node.rect()).collect();
         for chart in charts {

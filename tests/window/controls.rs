@@ -1,8 +1,16 @@
 //! The control panel: the essential settings at first sight, all others a click away, what was changed, and what a link
 //! locks, hides and keeps back. Needs no graphics adapter.
 
-use eframe::egui::{self, Key, Modifiers, OutputCommand, accesskit::Role};
-use egui_kittest::kittest::{NodeT, Queryable};
+use std::collections::BTreeSet;
+
+use eframe::egui::{
+    self, Key, Modifiers, OutputCommand,
+    accesskit::{Role, Toggled},
+};
+use egui_kittest::{
+    Node,
+    kittest::{NodeT, Queryable},
+};
 use orrery::{
     config::{Applies, Value},
     experiments::permalink::{Link, Permalink},
@@ -15,7 +23,7 @@ use orrery::{
     },
 };
 
-use crate::ui::{Desktop, Worker, open_labs};
+use crate::ui::{CONTROLS as ROLES, Desktop, Worker, open_labs};
 
 const SIZE: [f32; 2] = [1280.0, 800.0];
 
@@ -76,6 +84,103 @@ fn a_lab_opens_with_its_essential_settings_in_sight() {
             assert_eq!(in_panel(&d, head).len(), usize::from(is_wanted), "{}: {head}", lab.id);
         }
     }
+}
+
+/// Role, name, value and state of a control.
+type Shown = (Role, String, Option<f64>, Option<Toggled>);
+
+fn shown(node: &Node<'_>) -> Shown {
+    let node = node.accesskit_node();
+    (node.role(), node.label().unwrap_or_default(), node.numeric_value(), node.toggled())
+}
+
+/// The control that has the keyboard.
+fn focused(d: &Desktop) -> Option<Shown> {
+    d.harness.query_all_by(|node| node.is_focused() && ROLES.contains(&node.role())).next().map(|node| shown(&node))
+}
+
+/// Tab leads through every control of a page; an arrow moves a slider, what is typed goes into a field, Space turns a switch.
+#[test]
+fn every_control_is_reached_and_changed_by_the_keyboard() {
+    let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
+    d.until("ready", |d| d.state() == "ready");
+    d.unfold_settings();
+    let controls = d.harness.query_all_by(|node| ROLES.contains(&node.role()) && !node.is_disabled());
+    let named = |(role, name, ..): &Shown| format!("{role:?} {name}");
+    let mut missed: BTreeSet<String> = controls.map(|node| named(&shown(&node))).collect();
+    assert!(missed.len() > 60, "{missed:?}");
+    let mut changed = [0; 3];
+    for _ in 0..500 {
+        d.press(Key::Tab);
+        let Some(before) = focused(&d) else { continue };
+        if !missed.remove(&named(&before)) {
+            continue;
+        }
+        match before.0 {
+            Role::Slider => {
+                let is_moved =
+                    [[Key::ArrowRight, Key::ArrowLeft], [Key::ArrowLeft, Key::ArrowRight]].iter().any(|keys| {
+                        d.press(keys[0]);
+                        let is_moved = focused(&d).is_some_and(|now| now.1 == before.1 && now.2 != before.2);
+                        if is_moved {
+                            d.press(keys[1]);
+                        }
+                        is_moved
+                    });
+                assert!(is_moved, "no arrow moves {before:?}");
+                changed[0] += 1;
+            }
+            Role::Switch => {
+                for is_turned in [true, false] {
+                    d.press(Key::Space);
+                    assert_eq!(focused(&d).is_some_and(|now| now.3 != before.3), is_turned, "{before:?}");
+                }
+                changed[1] += 1;
+            }
+            Role::TextInput => {
+                let text = |d: &Desktop| {
+                    let field = d.harness.query_all_by(|node| node.is_focused()).next();
+                    field.and_then(|node| node.accesskit_node().value()).unwrap_or_default()
+                };
+                let as_before = text(&d);
+                d.harness.event(egui::Event::Text("q".into()));
+                d.steps(2);
+                assert_ne!(text(&d), as_before, "{before:?}");
+                d.press(Key::Backspace);
+                changed[2] += 1;
+            }
+            _ => {}
+        }
+        if missed.is_empty() {
+            break;
+        }
+    }
+    assert!(missed.is_empty(), "Tab does not lead to {missed:?}");
+    assert!(changed.iter().all(|number| *number > 0), "{changed:?}");
+}
+
+#[test]
+fn a_number_is_typed_without_a_pointer_and_one_that_is_passed_stays() {
+    let mut d = lab_page("fast_slow");
+    // of more digits than are shown
+    let rate = 0.001_234_56;
+    set(&mut d, "Learning rate", rate);
+    let reach = |d: &mut Desktop| {
+        let is_there = |control: Shown| control.0 == Role::SpinButton && control.1 == "Learning rate";
+        let found = (0..200).any(|_| {
+            d.press(Key::Tab);
+            focused(d).is_some_and(is_there)
+        });
+        assert!(found, "Tab leads to the field");
+    };
+    reach(&mut d);
+    d.press(Key::Tab);
+    assert_eq!(number(&d, "train.lr"), rate);
+    reach(&mut d);
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    d.harness.event(egui::Event::Text("0.002".into()));
+    d.press(Key::Tab);
+    assert_eq!(number(&d, "train.lr"), 0.002);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use orrery::{
     },
 };
 
-use crate::tiles::painted;
+use crate::{clipping::faults_at_every_size, tiles::painted};
 
 /// What the page asked of the host.
 #[derive(Default)]
@@ -439,6 +439,23 @@ fn any_two_numbers_are_set_against_each_other() {
     d.click("held-out loss (nats)");
     assert_eq!(chosen(&d, "x"), "held-out loss (nats)");
     assert!(d.shows("A click selects a run"));
+}
+
+#[test]
+fn words_of_runs_and_of_a_comparison_are_whole() {
+    let mut d = desk(rows(), false);
+    let mut faults = faults_at_every_size(&mut d.harness, "runs", None);
+    for name in ["Wide gate, fast_slow, finished", "of-a-later-version, , cannot be read"] {
+        d.select(name);
+        faults.extend(faults_at_every_size(&mut d.harness, name, None));
+    }
+    let mut d = comparison();
+    faults.extend(faults_at_every_size(&mut d.harness, "Curves", None));
+    for part in ["Numbers", "Scatter"] {
+        show(&mut d, part);
+        faults.extend(faults_at_every_size(&mut d.harness, part, None));
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ use orrery::{
 
 use super::adapter;
 
-use crate::{copy_folder::copy_folder, ui::config_with};
+use crate::{clipping::faults_at_every_size, copy_folder::copy_folder, ui::config_with};
 
 /// Two rates, two sizes, two seeds; small models and short runs.
 const SPEC: &str = r#"
@@ -416,11 +416,12 @@ impl Host for Shown {
     }
 }
 
-/// The page as drawn, with an axis brushed and a point selected.
-pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
+/// The page of a sweep in the middle of its making, with an axis brushed and a point selected.
+fn made_up_page(size: [f32; 2], is_drawn: bool) -> Desk {
     let host = Box::new(Shown { arrived: vec![] });
     let start = Start { opening: Some(Opening::Sweep("sweeps/rates".into())), ..Start::default() };
-    let builder = Harness::builder().with_size(size).with_step_dt(1.0 / 30.0).wgpu();
+    let builder = Harness::builder().with_size(size).with_step_dt(1.0 / 30.0);
+    let builder = if is_drawn { builder.wgpu() } else { builder };
     let here = tempfile::tempdir().unwrap();
     let mut d = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
     d.steps(4);
@@ -433,6 +434,21 @@ pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
         d.steps(3);
         d.harness.key_press(Key::Escape);
     }
+    d
+}
+
+#[test]
+fn words_of_a_sweep_are_whole() {
+    let mut d = made_up_page([1280.0, 800.0], false);
+    d.steps(3);
+    assert!(d.shows("selected: point 3") && d.shows("Clear the brush"));
+    let faults = faults_at_every_size(&mut d.harness, "sweep", None);
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// The page as drawn.
+pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
+    let mut d = made_up_page(size, true);
     if !dark {
         d.harness.key_press(Key::D);
     }

@@ -2,7 +2,7 @@
 //! pretends.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::PathBuf,
     sync::{
         Arc, Mutex,
@@ -12,11 +12,15 @@ use std::{
 };
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
-use eframe::egui::{self, Key, Modifiers, accesskit::Role};
+use eframe::egui::{
+    self, Key, Modifiers,
+    accesskit::{Action as Asks, Role},
+};
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
 };
+use egui_tiles::TileId;
 use orrery::{
     config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
     labs::{self, LABS, Lab, Pane, Preset, drawing::Drawing},
@@ -374,9 +378,14 @@ pub fn config_with(lab: &str, preset: Option<&str>, settings: &[(&str, &str)]) -
     config
 }
 
-/// The application at a pretended host, with the real labs and these views.
-pub fn open_labs(opening: Opening, worker: Worker, views: &'static [ViewEntry], size: [f32; 2]) -> Desktop {
-    open_sized(worker, Lists { labs: LABS, views }, Some(opening), size)
+/// The application at a pretended host, with the real labs and these views; the gallery where nothing is opened.
+pub fn open_labs(
+    opening: impl Into<Option<Opening>>,
+    worker: Worker,
+    views: &'static [ViewEntry],
+    size: [f32; 2],
+) -> Desktop {
+    open_sized(worker, Lists { labs: LABS, views }, opening.into(), size)
 }
 
 fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desktop {
@@ -446,6 +455,18 @@ impl Desktop {
 
     pub fn command(&mut self, key: Key) {
         self.harness.key_press_modifiers(Modifiers::COMMAND, key);
+        self.steps(3);
+    }
+
+    fn drag(&mut self, from: egui::Pos2, to: egui::Pos2) {
+        self.harness.hover_at(from);
+        self.harness.drag_at(from);
+        self.harness.step();
+        for share in [0.1, 0.4, 0.8, 1.0] {
+            self.harness.hover_at(from + share * (to - from));
+            self.steps(2);
+        }
+        self.harness.drop_at(to);
         self.steps(3);
     }
 
@@ -642,6 +663,55 @@ fn a_layout_that_a_hand_changed_is_undone() {
     d.command(Key::Z);
     assert!(d.shows("Undid: resized tiles"));
     assert!(d.page().tiling.tree == before, "a slow drag is one step");
+}
+
+/// As the tour says of tiles; each drag is one step of undo.
+#[test]
+fn tiles_are_dragged_split_and_stacked_by_their_titles() {
+    let mut d = desk(Worker::Steps);
+    let before = d.page().tiling.tree.clone();
+    let [teller, other] = [0, 1].map(|i| d.page().tiling.in_order()[i].0);
+    let place = |d: &Desktop, tile: TileId| d.page().tiling.tree.tiles.rect(tile).expect("the tile is in sight");
+    let take = |d: &mut Desktop, to: egui::Pos2| {
+        let title = d.harness.get_by_label("Tile 1: Teller").rect();
+        d.drag(title.left_center() + egui::vec2(60.0, 0.0), to);
+        assert_eq!(d.page().history.next_undo(), Some("moved tile Teller"));
+    };
+    let undo = |d: &mut Desktop| {
+        d.command(Key::Z);
+        assert!(d.page().tiling.tree == before, "one step takes the tile back");
+    };
+    let onto = place(&d, other);
+    assert!(place(&d, teller).right() <= onto.left());
+
+    // over the right half of the other: the tiles change places
+    take(&mut d, onto.lerp_inside(egui::vec2(0.75, 0.5)));
+    assert!(place(&d, teller).left() >= place(&d, other).right());
+    undo(&mut d);
+
+    // over its lower half: below it
+    take(&mut d, onto.lerp_inside(egui::vec2(0.5, 0.75)));
+    assert!(place(&d, teller).top() >= place(&d, other).bottom());
+    undo(&mut d);
+
+    // over the middle of what is below a bar of tabs: they are stacked, the one that was dragged in front
+    let below_bar = onto.with_min_y(onto.top() + 28.0);
+    take(&mut d, below_bar.center());
+    let tiling = &d.page().tiling;
+    assert_eq!((tiling.tabbed(), tiling.in_front()), (HashSet::from([teller, other]), vec!["teller".to_owned()]));
+    undo(&mut d);
+
+    // out of the stack again: it splits the place of both
+    d.harness.key_press_modifiers(Modifiers { shift: true, ..Modifiers::COMMAND }, Key::Z);
+    d.steps(3);
+    assert!(d.page().tiling.tabbed().contains(&teller), "redone");
+    let stack = d.page().tiling.tree.root.expect("a stack");
+    let stack = place(&d, stack);
+    take(&mut d, stack.lerp_inside(egui::vec2(0.75, 0.5)));
+    assert!(d.page().tiling.tabbed().is_empty());
+    assert!(place(&d, teller).left() >= place(&d, other).right());
+    d.command(Key::Z);
+    assert!(d.page().tiling.tabbed().contains(&teller) && d.shows("Undid: moved tile Teller"));
 }
 
 #[test]
@@ -1465,15 +1535,36 @@ fn messages_of_a_run_become_notes_and_errors_stay() {
     assert!(!d.shows("the disk is full"));
 }
 
-/// The controls that a screen reader has no name for.
-fn unnamed(d: &Desktop) -> Vec<String> {
-    let controls = [Role::Button, Role::Slider, Role::ComboBox, Role::TextInput];
-    let is_unnamed = move |name: Option<String>| name.is_none_or(|name| name.trim().is_empty());
-    let nodes = d.harness.query_all_by(move |node| controls.contains(&node.role()) && is_unnamed(node.label()));
-    nodes.map(|node| format!("{:?} at {:?}", node.accesskit_node().role(), node.rect())).collect()
+/// The roles of what a hand changes.
+pub const CONTROLS: [Role; 8] = [
+    Role::Button,
+    Role::Link,
+    Role::Slider,
+    Role::SpinButton,
+    Role::ComboBox,
+    Role::TextInput,
+    Role::Switch,
+    Role::CheckBox,
+];
+
+/// The controls that a screen reader has no name for, or that a keyboard does not reach.
+fn out_of_reach(d: &Desktop) -> Vec<String> {
+    let controls = d.harness.query_all_by(|node| CONTROLS.contains(&node.role()));
+    let is_lost = |node: &egui_kittest::Node<'_>| {
+        let node = node.accesskit_node();
+        let can_focus = node.is_disabled() || node.data().supports_action(Asks::Focus);
+        !can_focus || node.label().is_none_or(|name| name.trim().is_empty())
+    };
+    let words = |node: egui_kittest::Node<'_>| {
+        let at = node.rect();
+        let node = node.accesskit_node();
+        format!("{:?} {:?} at {at:?}", node.role(), node.label())
+    };
+    controls.filter(is_lost).map(words).collect()
 }
 
-/// Every real lab opens, with its real views, and runs against a pretended worker; each of its controls has a name.
+/// Every real lab opens, with its real views, and runs against a pretended worker; each of its controls has a name and can
+/// have the keyboard.
 #[test]
 fn every_lab_opens_and_draws() {
     for lab in LABS {
@@ -1486,7 +1577,7 @@ fn every_lab_opens_and_draws() {
             all.click();
         }
         d.steps(20);
-        assert!(unnamed(&d).is_empty(), "{}: {:?}", lab.id, unnamed(&d));
+        assert!(out_of_reach(&d).is_empty(), "{}: {:?}", lab.id, out_of_reach(&d));
     }
 }
 

@@ -20,6 +20,20 @@ pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: 
     around.into_iter().find(|value| is_legal(*value)).unwrap_or(wanted)
 }
 
+/// The value to which a key moves an integer setting from `value` towards `wanted`: the nearest one; where that is the value
+/// itself, the next one on the way, and the value where none is near.
+pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wanted]: [i64; 2]) -> i64 {
+    let near = nearest(lab, config, knobs, knob, wanted);
+    if near != value {
+        return near;
+    }
+    let (mut tried, way) = (config.clone(), (wanted - value).signum());
+    let mut on_the_way = (0..SEARCH_RADIUS).map(|by| wanted + way * by);
+    let mut is_legal =
+        |value: &i64| tried.set(knobs, knob.key, Value::Int(*value)).is_ok() && (lab.plan)(&tried).is_ok();
+    on_the_way.find(|value| is_legal(value)).unwrap_or(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +51,11 @@ mod tests {
         assert_eq!([126, 128, 131, 133, 1024].map(|v| at("model.d_model", v)), [128, 128, 128, 136, 1024]);
         assert_eq!([3, 4].map(|v| at("model.kv_heads", v)), [2, 4]);
         assert_eq!(at("model.heads", 7), 8);
+        let width = knobs.iter().find(|k| k.key == "model.d_model").unwrap();
+        let value = config.get(width.key).and_then(Value::as_f64).unwrap() as i64;
+        for way in [-1, 1] {
+            let by_key = next(lab, &config, &knobs, width, [value, value + way]);
+            assert!((by_key - value) * way > 0, "a key does not leave it at {value}: {by_key}");
+        }
     }
 }

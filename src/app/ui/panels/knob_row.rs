@@ -203,8 +203,13 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, curr
         slim(ui);
         let log = max as f64 - min as f64 > 400.0;
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log);
-        if ui.add(slider).labelled_by(name.id).changed() {
-            value = legal::nearest(page.lab, &page.config, &page.knobs, knob, value);
+        let slider = ui.add(slider).labelled_by(name.id);
+        if slider.changed() {
+            // a key moves it by one, which may be less than the way to the next legal value
+            value = match slider.interact_pointer_pos() {
+                Some(_) => legal::nearest(page.lab, &page.config, &page.knobs, knob, value),
+                None => legal::next(page.lab, &page.config, &page.knobs, knob, [v, value]),
+            };
             changed = true;
         }
     }
@@ -224,7 +229,11 @@ fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, cu
             .range(min..=max)
             .speed(speed)
             .custom_formatter(|v, _| number::short(v))
-            .custom_parser(|text| text.trim().replace(',', ".").parse().ok())
+            // what is shown may have fewer digits: a field that is only passed through keeps its value
+            .custom_parser(move |text| match text.trim() {
+                shown if shown == number::short(v) => Some(v),
+                typed => typed.replace(',', ".").parse().ok(),
+            })
             .update_while_editing(false);
         changed |= ui.add(field).labelled_by(name.id).changed();
     });

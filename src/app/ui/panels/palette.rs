@@ -101,9 +101,12 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, 
         ui.set_min_width(56.0);
         note_ui(ui, theme, entry.kind);
     });
-    row.add(egui::Label::new(RichText::new(&entry.words).color(theme.text)).truncate());
+    // the key first: long words are cut before it
     row.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.label(RichText::new(entry.key).font(theme::numbers()).color(theme.secondary));
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.add(egui::Label::new(RichText::new(&entry.words).color(theme.text)).truncate());
+        });
     });
     response.clicked()
 }

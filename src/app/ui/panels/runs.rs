@@ -207,34 +207,51 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     );
 }
 
+/// Width from which the filter and what stands beside it share a line, points.
+const ONE_LINE: f32 = 920.0;
+
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
-    ui.horizontal(|ui| {
-        let tip = "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
-             headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.";
-        page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
-        let label = note_ui(ui, shell.theme, "sort by");
-        let shown = key_label(&page.order.key);
-        let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
-        let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
-        let words = if page.order.falling { "falling" } else { "rising" };
-        if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
-            (page.order.falling, page.is_stale) = (!page.order.falling, true);
-        }
-        if let Some(key) = chosen {
-            page.order = Order { falling: key == "began", key };
-            page.is_stale = true;
-        }
-        compare_button_ui(ui, shell, page);
-        if ui.button("Look again").on_hover_text("Reads what has changed on the disk.").clicked() {
-            shell.act(OpenAction::Runs);
-        }
-    });
+    if ui.available_width() < ONE_LINE {
+        ui.horizontal(|ui| find_ui(ui, shell.theme, page));
+        ui.horizontal(|ui| order_ui(ui, shell, page));
+    } else {
+        ui.horizontal(|ui| {
+            find_ui(ui, shell.theme, page);
+            order_ui(ui, shell, page);
+        });
+    }
     let (words, colour) = match &page.complaint {
         Some(words) => (words.clone(), shell.theme.error),
         None => (count_message(page), shell.theme.secondary),
     };
     ui.label(small_text(words, colour));
     sweeps_ui(ui, shell, page);
+}
+
+fn find_ui(ui: &mut Ui, theme: &Theme, page: &mut RunsPage) {
+    let tip = "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
+               headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.";
+    page.is_stale |= filter_ui(ui, theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
+}
+
+/// The order of the rows, and what is done with all of them.
+fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
+    let label = note_ui(ui, shell.theme, "sort by");
+    let shown = key_label(&page.order.key);
+    let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
+    let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
+    let words = if page.order.falling { "falling" } else { "rising" };
+    if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
+        (page.order.falling, page.is_stale) = (!page.order.falling, true);
+    }
+    if let Some(key) = chosen {
+        page.order = Order { falling: key == "began", key };
+        page.is_stale = true;
+    }
+    compare_button_ui(ui, shell, page);
+    if ui.button("Look again").on_hover_text("Reads what has changed on the disk.").clicked() {
+        shell.act(OpenAction::Runs);
+    }
 }
 
 /// The sweeps beside the runs; a click opens one's page.

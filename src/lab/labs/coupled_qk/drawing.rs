@@ -25,7 +25,7 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.path(points, ink.thinned(0.8), 1.5);
     }
     drawing.node(at([1.0, 0.0]), 3.5, Ink::Panel);
-    drawing.caption = format!("q' = k, k' = \u{2212}q in steps of {dt:.2}: Euler leaves the circle, leapfrog stays");
+    drawing.caption = format!("q' = k, k' = \u{2212}q, \u{394}t = {dt:.2}: Euler leaves the circle, leapfrog stays");
     drawing
 }
 

@@ -132,8 +132,8 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
             };
             save_ui(ui, shell.actions, "scatter", &saved);
         }
-        selected_ui(ui, shell, &results, page.points.selected);
     });
+    ui.horizontal(|ui| selected_ui(ui, shell, &results, page.points.selected));
     scrubber_ui(ui, shell, page);
     if let (Some(x), Some(y)) = (state.x.clone(), state.y.clone()) {
         let (chart, points) = chart(&results, [&x, &y], step, page.points.selected, shell.theme);
