@@ -176,7 +176,7 @@ class Measurements:
             return
         given = [arrays.flatten(arrays.copy(end, "graph")).data for end in (source, target)]
         if not all(v.is_integer() for values in given for v in values):
-            raise Refused("graph number", "the ends of edges are whole numbers: a graph has others and is left out")
+            raise Refused("graph fraction", "the ends of edges are whole numbers: a graph has others and is left out")
         ends = [[int(v) for v in values] for values in given]
         count = len(ends[0])
         weights = arrays.copy([1.0] * count if weight is None else weight, "graph")
