@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from .folder import PROTOCOL, VERSION
 from .notices import Notices
-from .runs import Run
-from .runs import open_runs as _runs
+from .runs import Run, open_runs
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec
@@ -57,6 +56,7 @@ __all__ = [
 
 #: The run that the functions of this module write; None before `init` and after `finish`.
 run: Run | None = None
+_runs = open_runs
 _notices = Notices()
 #: Why the program seems to end, by run, with the run's last step by then: one that logs on has not ended by it.
 _errors: weakref.WeakKeyDictionary[Run, tuple[str, int | None]] = weakref.WeakKeyDictionary()
