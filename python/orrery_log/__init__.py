@@ -17,15 +17,17 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from .folder import PROTOCOL, VERSION
 from .notices import Notices
-from .runs import Run
+from .runs import Run, open_runs
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec
@@ -54,31 +56,35 @@ __all__ = [
 
 #: The run that the functions of this module write; None before `init` and after `finish`.
 run: Run | None = None
-_runs: weakref.WeakSet[Run] = weakref.WeakSet()
+_runs = open_runs
 _notices = Notices()
-_error: str | None = None
+#: Why the program seems to end, by run, with the run's last step by then: one that logs on has not ended by it.
+_errors: weakref.WeakKeyDictionary[Run, tuple[str, int | None]] = weakref.WeakKeyDictionary()
 
 
-def _begins(kind: Callable[P, Run]) -> Callable[P, Run]:
-    """`init`, with the signature of `Run`, which is so written once."""
+def _make_init(kind: Callable[P, Run]) -> Callable[P, Run]:
+    """`init`: makes `kind` (which is `Run`) the run of this module. It has the signature of `kind`."""
+    known = inspect.signature(kind).parameters
 
     @functools.wraps(kind, assigned=(), updated=())
     def init(*args: P.args, **options: P.kwargs) -> Run:
         global run
         if run is not None:
             run.finish()
+        for name in [name for name in options if name not in known]:
+            _notices.once(f"init {name}", f"init() has no option `{name}`: it is left out")
+            del options[name]
         run = kind(*args, **options)
-        _runs.add(run)
         return run
 
     init.__doc__ = kind.__init__.__doc__
     return init
 
 
-init = _begins(Run)
+init = _make_init(Run)
 
 
-def _call(function: str, *args: Any, **options: Any) -> Any:
+def _call(function: str, /, *args: Any, **options: Any) -> Any:
     """Calls the method of the run with this name; without a run says so once and gives None."""
     if run is None:
         _notices.once("no run", f"{function}() without a run: call init() first; nothing is recorded")
@@ -121,9 +127,9 @@ def curves(name: str, curves: Mapping[str, tuple[Any, Any]], step: int | None = 
     _call("curves", name, curves, step, **options)
 
 
-def log_weights(model: Any, step: int | None = None, **options: Any) -> None:
-    """A snapshot of weights, within a budget; see `Run.log_weights`."""
-    _call("log_weights", model, step, **options)
+def log_weights(model: Any, step: int | None = None, **options: Any) -> bool:
+    """A snapshot of weights, within a budget; False if it is left out; see `Run.log_weights`."""
+    return bool(_call("log_weights", model, step, **options))
 
 
 def update(config: Any = None, **known: Any) -> None:
@@ -163,13 +169,26 @@ def finish(error: str | None = None) -> None:
 
 def _at_exit() -> None:
     for one in list(_runs):
-        one.finish(_error)
+        error, step = _errors.get(one, (None, None))
+        one.finish(error if step == one.last_step else None)
 
 
-def _remember_error(kind: Any, value: Any, trace: Any) -> None:
-    global _error
-    _error = f"{kind.__name__}: {value}"
+def _remember_error(text: str) -> None:
+    for one in list(_runs):
+        _errors[one] = (text, one.last_step)
+
+
+def _excepthook(kind: Any, value: Any, trace: Any) -> None:
+    _remember_error(f"{kind.__name__}: {value}")
     _previous_hook(kind, value, trace)
+
+
+def _exit(status: Any = None, /) -> NoReturn:
+    """`sys.exit`, of which no hook tells: a status that says failure is the run's end."""
+    is_success = status is None or (isinstance(status, int) and status == 0)
+    if not is_success and threading.current_thread() is threading.main_thread():
+        _remember_error(f"SystemExit: {status}")
+    _previous_exit(status)
 
 
 def _in_child() -> None:
@@ -180,8 +199,8 @@ def _in_child() -> None:
         one.abandon()
 
 
-_previous_hook = sys.excepthook
-sys.excepthook = _remember_error
+_previous_hook, _previous_exit = sys.excepthook, sys.exit
+sys.excepthook, sys.exit = _excepthook, _exit
 atexit.register(_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import base64
+import collections
 import ctypes
 import importlib
 import math
@@ -18,7 +19,9 @@ from .numbers import Number, number
 
 #: Arrays of at most this many values are written as nested lists.
 LONGEST_LIST = 64
-#: The smallest magnitude of half precision; what is not zero does not become zero.
+#: What is read as a list.
+LISTS = (list, tuple, range, collections.deque)
+#: The smallest magnitude of half precision. Smaller ones that are not zero are written as it, not as zero.
 SMALLEST_HALF = 2.0**-24
 LARGEST_HALF = 65504.0
 
@@ -48,7 +51,7 @@ def is_tensor(value: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """True for whatever `copy` takes."""
-    return is_tensor(value) or hasattr(value, "__array__") or isinstance(value, (list, tuple, array.array, memoryview))
+    return is_tensor(value) or hasattr(value, "__array__") or isinstance(value, (*LISTS, array.array, memoryview))
 
 
 def shape(value: Any) -> tuple[int, ...]:
@@ -84,7 +87,7 @@ def copy(value: Any, name: str = "array") -> Copy:
         return numpy.array(values, dtype=None if values.dtype.kind in "biuf" else numpy.float32)
     if isinstance(value, (array.array, memoryview)):
         value = value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, LISTS):
         return from_lists(value, name)
     raise Refused(name, f"`{name}` is no array but {type(value).__name__}")
 
@@ -107,12 +110,14 @@ def from_lists(value: Any, name: str = "array") -> Flat:
             flat = flatten(copy(item, name))
             data.extend(flat.data)
             return flat.shape
-        if isinstance(item, (list, tuple)):
+        if isinstance(item, LISTS):
             shapes = [walk(i) for i in item]
             if any(s != shapes[0] for s in shapes):
                 raise Refused(name, f"`{name}` is ragged: rows of {shapes[0]} and of other lengths")
             return (len(item), *(shapes[0] if shapes else ()))
         try:
+            if isinstance(item, (str, bytes, bytearray)):
+                raise TypeError
             data.append(float(item))
         except (TypeError, ValueError, OverflowError):
             raise Refused(name, f"`{name}` holds {type(item).__name__}, which is no number") from None
@@ -184,9 +189,14 @@ def clamp(value: float) -> float:
 
 
 def encode(value: Copy, half: bool = False) -> Any:
-    """A copy as JSON: nested lists where it is small, else base64 with its shape. `half`: in half precision."""
+    """A copy as JSON: one number without axes, nested lists where it is small, else base64 with its shape.
+
+    `half`: in half precision.
+    """
     sides = shape(value)
-    if math.prod(sides) <= LONGEST_LIST and 0 not in sides and sides:
+    if not sides:
+        return number(flatten(value).data[0])
+    if math.prod(sides) <= LONGEST_LIST and 0 not in sides:
         return nested(flatten(value))
     name, data = float_bytes(value, half)
     return {name: base64.b64encode(data).decode("ascii"), "shape": list(sides)}
@@ -198,6 +208,11 @@ def nested(flat: Flat) -> Any:
     for length in reversed(flat.shape[1:]):
         values = [values[i : i + length] for i in range(0, len(values), length)]
     return values
+
+
+def collapse(values: Any) -> bool:
+    """True where numbers that differ become the same in single precision, which is that of readers."""
+    return len(set(array.array("f", map(clamp, values)))) < len(set(values))
 
 
 def byte_size(value: Copy) -> int:

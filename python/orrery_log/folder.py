@@ -9,9 +9,10 @@ import os
 import platform
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from .notices import Refused
 from .numbers import plain, to_json
 
 #: Version of the protocol (docs/protocol.md) and of the folder's format.
@@ -19,9 +20,17 @@ PROTOCOL = 1
 FORMAT = 2
 #: The id of the one variant that a run of this package has.
 VARIANT = "model"
-#: The settings of a run: more, or longer texts, are cut.
+#: The settings of a run: longer texts are cut; more settings, longer keys, and what makes config.toml longer than a
+#: reader takes (256 KiB) are left out.
 MAX_SETTINGS = 1000
 MAX_TEXT = 2000
+MAX_KEY = 200
+MAX_SETTINGS_BYTES = 200 << 10
+#: Names that config.toml has outside of its tables.
+TOP_LEVEL = ("lab", "preset", "seed")
+#: What is known of a run beside its settings.
+COUNTS = ("params", "total_steps", "vocab", "tokens_per_step")
+TEXTS = ("device", "corpus")
 #: Bytes of run.json, and of the end of metrics.jsonl, that are read where a run goes on.
 MAX_DESCRIPTION = 4 << 20
 MAX_TAIL = 1 << 20
@@ -78,39 +87,87 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def settings(config: Any) -> dict[str, Any]:
-    """Settings by dotted key, from nested dicts, dataclasses, argparse's namespaces or anything with attributes."""
+def settings(config: Any, earlier: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Settings by dotted key, added to `earlier` ones, and sentences about what is left out.
+
+    `config` is a nested dict, a dataclass, argparse's namespace, or an object or class with attributes.
+    """
     flat: dict[str, Any] = {}
+    sentences: list[str] = []
 
     def walk(prefix: str, value: Any, depth: int) -> None:
-        inner = fields_of(value) if depth < 8 else None
+        inner = fields(value, depth) if depth < 8 else None
         if inner is not None:
             for key, item in inner.items():
                 walk(f"{prefix}.{key}" if prefix else str(key), item, depth + 1)
-        elif len(flat) < MAX_SETTINGS:
-            key = prefix if "." in prefix else f"config.{prefix}"
+            return
+        if depth == 0:
+            sentences.append(f"the settings are {type(value).__name__}: a dict is needed; they are left out")
+            return
+        group, dot, _ = prefix.partition(".")
+        key = prefix if dot and group not in TOP_LEVEL else f"config.{prefix}"
+        if key in flat:
+            sentences.append(f"setting `{key[:MAX_KEY]}` is given twice: the first value is kept")
+        else:
             flat[key] = setting(value)
 
     walk("", {} if config is None else config, 0)
-    return flat
+    kept: dict[str, Any] = {}
+    left_out: list[str] = []
+    size = 0
+    for key, value in {**(earlier or {}), **flat}.items():
+        # the rest is what a line of config.toml, or the head of a table, has beside them
+        length = len((toml_value(key) + toml_value(value)).encode()) + 16
+        if len(key) > MAX_KEY or len(kept) >= MAX_SETTINGS or size + length > MAX_SETTINGS_BYTES:
+            left_out.append(key)
+            continue
+        kept[key] = value
+        size += length
+    if left_out:
+        text = f"{len(left_out):,} settings are left out, `{left_out[0][:80]}` first: a run has at most"
+        sentences.append(
+            f"{text} {MAX_SETTINGS:,}, of {MAX_SETTINGS_BYTES >> 10} KiB, with keys of {MAX_KEY} characters"
+        )
+    return kept, sentences
 
 
-def fields_of(value: Any) -> dict[Any, Any] | None:
+def fields(value: Any, depth: int) -> dict[Any, Any] | None:
+    """The named parts of a value; None where it is one setting. At depth 0 the attributes of any object are parts."""
     if isinstance(value, dict):
         return value
     if hasattr(value, "keys") and hasattr(value, "__getitem__") and not isinstance(value, type):
         return {k: value[k] for k in value}
-    if isinstance(value, (str, bytes, int, float, bool, list, tuple, set, type)) or value is None or callable(value):
-        return None
-    if hasattr(value, "__dataclass_fields__"):
+    if not isinstance(value, type) and hasattr(value, "__dataclass_fields__"):
         return {name: getattr(value, name) for name in value.__dataclass_fields__}
     if type(value).__name__ in ("Namespace", "SimpleNamespace"):
         return dict(vars(value))
+    if depth == 0 and hasattr(value, "__dict__"):
+        # methods and properties are descriptors, and no settings
+        return {k: v for k, v in vars(value).items() if not k.startswith("_") and not hasattr(v, "__get__")}
     return None
+
+
+def facts(known: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a run, as run.json holds it.
+
+    Raises Refused for names that are not in `COUNTS` or `TEXTS`, TypeError or ValueError for what is no count.
+    """
+    made: dict[str, Any] = {}
+    for key, value in known.items():
+        if key in COUNTS:
+            made[key] = min(max(int(value), 0), 2**63 - 1)
+        elif key in TEXTS:
+            made[key] = str(value)[:MAX_TEXT]
+        else:
+            names = ", ".join(COUNTS + TEXTS)
+            raise Refused(f"fact {key}", f"`{key}` is no fact of a run ({names}): update({{..}}) adds settings")
+    return made
 
 
 def setting(value: Any) -> Any:
     """A switch, a whole number of 64 bits, a finite number, or a text."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()  # one number of NumPy or PyTorch
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:
@@ -122,30 +179,69 @@ def setting(value: Any) -> Any:
     return text[:MAX_TEXT]
 
 
-class Earlier(NamedTuple):
-    """What a folder tells of a run that is gone on with; empty where it tells nothing."""
+class PreviousRun(NamedTuple):
+    """What a folder tells of a run that is gone on with; empty or None where it tells nothing."""
 
+    name: str | None
+    seed: int | None
     settings: dict[str, Any]
+    known: dict[str, Any]
     started_at: str
     last_step: int | None
     wall_secs: float
 
 
-def earlier(path: str) -> Earlier:
-    """Reads run.json, and the last whole line of metrics.jsonl."""
-    settings: dict[str, Any] = {}
-    started_at, last_step, wall_secs = "", None, 0.0
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        with open(os.path.join(path, "run.json"), "rb") as file:
-            record = json.loads(file.read(MAX_DESCRIPTION))
-        started_at = str(record["started_at"])
-        settings = {str(k): setting(v) for k, v in record["run"]["config"]["values"].items()}
+def read_previous_run(path: str) -> PreviousRun:
+    """Reads run.json, and the last whole line of metrics.jsonl. What is damaged or missing is empty.
+
+    Raises Refused where the run is one that this package cannot write.
+    """
+    record: Any = None
+    suppressed = contextlib.suppress(OSError, ValueError, RecursionError)
+    with suppressed, open(os.path.join(path, "run.json"), "rb") as file:
+        record = json.loads(file.read(MAX_DESCRIPTION))
+    record = as_dict(record)
+    run = as_dict(record.get("run"))
+    variants = run.get("variants")
+    variants = [as_dict(v) for v in variants] if isinstance(variants, list) and variants else [{"id": VARIANT}]
+    check_own(record, run, [v.get("id") for v in variants])
+    config = as_dict(run.get("config"))
+    name, seed = config.get("preset"), config.get("seed")
+    known = {"params": variants[0].get("params"), **run}
+    known = {k: v for k, v in known.items() if (k in COUNTS and type(v) is int) or (k in TEXTS and isinstance(v, str))}
+    last_step, wall_secs = None, 0.0
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         with open(os.path.join(path, "metrics.jsonl"), "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - MAX_TAIL, 0))
             line = json.loads(file.read(MAX_TAIL).split(b"\n")[-2])
         last_step, wall_secs = int(line["step"]), float(line["wall_secs"])
-    return Earlier(settings, started_at, last_step, wall_secs)
+    return PreviousRun(
+        name if isinstance(name, str) else None,
+        seed if type(seed) is int and seed >= 0 else None,
+        {str(k): setting(v) for k, v in as_dict(config.get("values")).items()},
+        facts(known),
+        str(record.get("started_at", "")),
+        last_step,
+        wall_secs,
+    )
+
+
+def check_own(record: dict[str, Any], run: dict[str, Any], variants: list[Any]) -> None:
+    """Raises Refused for a run of another lab, version or variants, whose run.json would be replaced."""
+    lab = run.get("lab", "foreign")
+    if lab != "foreign":
+        raise Refused("resume", f"it is a run of the lab `{lab}`")
+    if variants != [VARIANT]:
+        raise Refused("resume", f"its variants are {variants[:5]}, where this package writes `{VARIANT}` alone")
+    for key, newest in (("format", FORMAT), ("protocol", PROTOCOL)):
+        version = record.get(key, newest)
+        if not isinstance(version, int) or version > newest:
+            raise Refused("resume", f"its {key} is {version!r}, and this package writes {newest}")
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """A dict as it is, and an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def description(name: str, seed: int, values: dict[str, Any], started_at: str, asks: list[str], **known: Any) -> bytes:
@@ -191,7 +287,6 @@ def toml(name: str, seed: int, values: dict[str, Any]) -> bytes:
         group, _, rest = key.partition(".")
         groups.setdefault(group, []).append(f"{toml_value(rest)} = {toml_value(value)}")
     for group, entries in groups.items():
-        # a setting of this name would be lost among the run's own
         lines += ["", f"[{toml_value(group)}]", *entries]
     return "\n".join(lines).encode("utf-8", "replace") + b"\n"
 

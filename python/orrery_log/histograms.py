@@ -34,8 +34,9 @@ def histogram(values: arrays.Copy, bins: int) -> dict[str, Any]:
 
 
 def span(low: float, high: float) -> tuple[float, float]:
-    """A span that is not empty."""
-    return (low, high) if high > low else (low - 0.5, low + 0.5)
+    """A span that is not empty, so wide that the edges of its bins differ in single precision."""
+    margin = max(0.5, abs(low) * 1e-3)
+    return (low, high) if high > low else (low - margin, low + margin)
 
 
 def payload(low: float, high: float, counts: list[int]) -> dict[str, Any]:

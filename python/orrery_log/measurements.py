@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
 from . import arrays, folder
-from .attention_maps import AttentionBuffer, Layer, StepMaps
+from .attention_maps import AttentionBuffer, Layer, StepMaps, reshaped
 from .attention_maps import payload as attention_payload
 from .histograms import histogram
 from .notices import Notices, Refused, never_raises
-from .numbers import line, plain
+from .numbers import line, number
+from .scalars import MAX_NAME
 from .writer import SAMPLES, Writer
 
-#: Characters of a text that are kept.
+#: Characters of a text that are kept; Orrery shows its first 64 KiB.
 MAX_TEXT = 100_000
+#: Different names of measurements of one run. With its scalars they stay below the 16,384 channels that a reader takes.
+MAX_CHANNELS = 6000
 MAX_EDGES = 400_000
 
 
@@ -25,6 +28,7 @@ class Measurements:
     def __init__(self, notices: Notices) -> None:
         self.notices = notices
         self._attention = AttentionBuffer(self._write_attention)
+        self._channels: set[str] = set()
 
     @property
     def active(self) -> Writer | None:
@@ -47,6 +51,12 @@ class Measurements:
         writer = self.active
         if writer is None:
             return
+        if channel not in self._channels:
+            if len(channel) > MAX_NAME or len(self._channels) >= MAX_CHANNELS:
+                text = f"a run has at most {MAX_CHANNELS:,} names of measurements, of {MAX_NAME} characters"
+                self.notices.once("channels", f"{text}: `{channel[:60]}` and others are left out")
+                return
+            self._channels.add(channel)
         writer.step = max(writer.step, step)
 
         def entry() -> bytes:
@@ -87,13 +97,18 @@ class Measurements:
         self._attention.flush()
 
     def _write_attention(self, maps: StepMaps) -> None:
+        tokens = maps.tokens
+        if tokens and any(layer.positions != len(tokens) for layer in maps.layers):
+            tokens = None
+            text = "layers of one step have different numbers of positions: the names of the tokens are left out"
+            self.notices.once("tokens", text)
         self.sample(
             "attention.maps",
             lambda: attention_payload(maps.layers),
             maps.step,
             maps.byte_size(),
             about=maps.about,
-            tokens=maps.tokens,
+            tokens=tokens,
         )
 
     def _names(self, given: Iterable[Any] | None, length: int, what: str) -> list[str] | None:
@@ -119,7 +134,7 @@ class Measurements:
     ) -> None:
         """A matrix `(rows, columns)`, or several `(slices, rows, columns)`, drawn as a heat map.
 
-        `rows` and `columns` name the places, `row_axis` and `column_axis` what they are.
+        One axis makes one row. `rows` and `columns` name the places, `row_axis` and `column_axis` what they are.
         """
         if self.active is None:
             return
@@ -127,8 +142,11 @@ class Measurements:
         sides = arrays.shape(copied)
         if len(sides) not in (1, 2, 3) or 0 in sides:
             raise Refused(f"matrix {name}", f"matrix `{name}` has shape {sides}: two or three axes are needed")
+        if len(sides) == 1:
+            sides = (1, *sides)
+            copied = reshaped(copied, sides)
         payload: dict[str, Any] = {"kind": "matrix"}
-        for key, given, length in (("rows", rows, sides[-2] if len(sides) > 1 else 1), ("columns", columns, sides[-1])):
+        for key, given, length in (("rows", rows, sides[-2]), ("columns", columns, sides[-1])):
             listed = self._names(given, length, f"{key} of {name}")
             if listed is not None:
                 payload[key] = listed
@@ -156,7 +174,10 @@ class Measurements:
         """
         if self.active is None:
             return
-        ends = [[int(v) for v in arrays.flatten(arrays.copy(e, "graph")).data] for e in (source, target)]
+        given = [arrays.flatten(arrays.copy(end, "graph")).data for end in (source, target)]
+        if not all(v.is_integer() for values in given for v in values):
+            raise Refused("graph fraction", "the ends of edges are whole numbers: a graph has others and is left out")
+        ends = [[int(v) for v in values] for values in given]
         count = len(ends[0])
         weights = arrays.copy([1.0] * count if weight is None else weight, "graph")
         if len(ends[1]) != count or math.prod(arrays.shape(weights)) != count:
@@ -203,13 +224,22 @@ class Measurements:
 
     @never_raises
     def histogram(self, name: str, values: Any, step: int | None = None, *, bins: int = 64, about: str = "") -> None:
-        """The distribution of many values in `bins` bins of one width; what is not finite is left out."""
+        """The distribution of many values in `bins` bins of one width; what is not finite is left out.
+
+        Its edges are read in single precision, as are the x of curves: subtract what large values have in common.
+        """
         if self.active is None:
             return
         copied = arrays.copy(values, name)
+
+        def payload() -> Any:
+            made = histogram(copied, bins)
+            self._check_precision(f"the edges of histogram `{name}`", made["edges"])
+            return made
+
         self.sample(
             f"histogram/{name}",
-            lambda: histogram(copied, bins),
+            payload,
             self._step(step),
             arrays.byte_size(copied),
             about=about,
@@ -231,10 +261,16 @@ class Measurements:
             return
         made = []
         for label, (x, y) in curves.items():
-            xs, ys = (plain(list(arrays.flatten(arrays.copy(v, name)).data)) for v in (x, y))
+            xs, ys = (arrays.flatten(arrays.copy(v, name)).data for v in (x, y))
             if len(xs) != len(ys):
                 raise Refused(f"curves {name}", f"curve `{label}` has {len(xs)} x and {len(ys)} y: left out")
-            made.append({"name": str(label), "x": xs, "y": ys})
+            self._check_precision(f"the x of curve `{label}` of `{name}`", xs)
+            made.append({"name": str(label), "x": [number(v) for v in xs], "y": [number(v) for v in ys]})
         payload = {"kind": "curves", "x_axis": x_axis, "y_axis": y_axis, "curves": made}
         size = sum(32 * len(c["x"]) for c in made)
         self.sample(f"curves/{name}", lambda: payload, self._step(step), size, about=about)
+
+    def _check_precision(self, what: str, values: Any) -> None:
+        if arrays.collapse(values):
+            text = f"{what} lie closer together than single precision tells apart: subtract the first, such as a time"
+            self.notices.once(f"precision {what}", text)

@@ -8,8 +8,11 @@ import sys
 import threading
 from typing import Any, Callable, TypeVar
 
-#: No more different sentences than this are said in one run.
+#: No more different sentences than this are said in one run, except for those about what is lost.
 MAX_SENTENCES = 100
+ALWAYS_SAID = ("disk", "dropped", "shared", "timeout", "writer")
+#: Characters of one sentence; it may hold names that a script made.
+MAX_SENTENCE = 2000
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,9 +27,14 @@ class Notices:
 
     def once(self, key: str, text: str, level: str = "warning") -> None:
         with self._lock:
-            if key in self._said or len(self._said) >= MAX_SENTENCES:
+            full = len(self._said) >= MAX_SENTENCES and key not in ALWAYS_SAID
+            if full or key in self._said:
                 return
             self._said.add(key)
+            is_last = len(self._said) == MAX_SENTENCES
+        text = text[:MAX_SENTENCE]
+        if is_last:
+            text += f" (the last of {MAX_SENTENCES} sentences: further ones are not shown)"
         # standard error may be closed, full or absent
         with contextlib.suppress(OSError, ValueError, AttributeError):
             print(f"orrery-log: {text}", file=sys.stderr, flush=True)

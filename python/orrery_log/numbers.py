@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 Number = Union[int, float, str]
 
 
 def number(value: float) -> Number:
-    """A float for JSON: NaN and the infinities as `"NaN"`, `"Infinity"`, `"-Infinity"`."""
-    if isinstance(value, int) or math.isfinite(value):
-        return value
-    if math.isnan(value):
-        return "NaN"
+    """A number for JSON: NaN and the infinities as `"NaN"`, `"Infinity"`, `"-Infinity"`."""
+    try:
+        if math.isfinite(value):
+            return value
+        if math.isnan(value):
+            return "NaN"
+    except OverflowError:
+        pass  # a whole number beyond every float, which readers of JSON refuse
     return "Infinity" if value > 0 else "-Infinity"
 
 
-def plain(value: Any) -> Any:
-    """A value of nested lists and dicts with every number written as `number` writes it."""
+def plain(value: Any, convert: Callable[[Any], Any] = str) -> Any:
+    """A value of nested lists and dicts: numbers as `number` writes them, what JSON does not know as `convert` does."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, (int, float)):
         return number(value)
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): plain(v, convert) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    return str(value)
+        return [plain(v, convert) for v in value]
+    return convert(value)
 
 
 def line(fields: dict[str, Any]) -> bytes:

@@ -218,7 +218,8 @@ class Questions:
             return Answer(str(said) if isinstance(said, str) else "saved by the script's own function")
         if self.run.model is None:
             raise Refused("ask", "there is nothing to save: init(on_save=..) takes a function, watch() a model")
-        self.run.log_weights(self.run.model, step)
+        if not self.run._take_snapshot(self.run.model, step):
+            raise Refused("ask", f"the weights of step {step} are left out: those before are still being written")
         return Answer(f"the weights of step {step} go to snapshots/")
 
     def _scale_lr(self, step: int, factor: Any) -> Answer:
@@ -260,9 +261,9 @@ class Questions:
         if said is None or isinstance(said, str):
             return Answer("done" if said is None else said[:10_000])
         if isinstance(said, dict) and set(said) == {"channel", "payload"}:
-            return Answer("", self._sample(str(said["channel"]), plain(said["payload"]), step, text))
+            return Answer("", self._sample(str(said["channel"]), plain(said["payload"], encoded), step, text))
         is_plain = isinstance(said, (dict, list, tuple, int, float))
-        payload = plain(said) if is_plain else arrays.encode(arrays.copy(said, ask))
+        payload = plain(said, encoded) if is_plain else arrays.encode(arrays.copy(said, ask))
         return Answer("", self._sample(f"answer/{ask}", payload, step, text))
 
     def _silence(self, function: Callable[..., Any], args: dict[str, Any], step: int) -> Answer:
@@ -275,3 +276,8 @@ class Questions:
     @staticmethod
     def _sample(channel: str, payload: Any, step: int, about: str) -> dict[str, Any]:
         return {"step": step, "variant": VARIANT, "channel": channel, "about": about[:200], "payload": payload}
+
+
+def encoded(value: Any) -> Any:
+    """What is no list, dict, text or number, in an answer: an array as arrays are written, anything else as text."""
+    return arrays.encode(arrays.copy(value)) if arrays.is_array(value) else str(value)

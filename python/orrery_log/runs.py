@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import os
+import sys
 import time
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
@@ -44,13 +48,20 @@ class Run(Measurements):
         allow: names of what may be asked of the running program: "pause", "save", "scale_lr", and names in `answers`.
         answers: the script's functions for questions, such as {"attention": lambda text: ({"h.0": weights}, tokens)}.
         on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
-        resume: a run folder to go on with, in place of a new one.
-        all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own.
+        resume: a run folder to go on with, in place of a new one. Its name, seed, settings and what else it tells stay
+            where they are not given anew. Where it cannot be gone on with, that is said and a new one is made.
+        all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own. The rank is
+            that of RANK, of torch.distributed (call `init_process_group` before), of Slurm or of Open MPI.
         enabled: with False nothing is written.
         max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
         """
         super().__init__(Notices(self._notice))
-        self.name = str(name)
+        self._writer: Writer | None = None
+        #: Levels and sentences from before there is a writer.
+        self._early_notices: list[tuple[str, str]] = []
+        self._pid = os.getpid()
+        self._finished = False
+        self.name = str(name)[: folder.MAX_KEY]
         self.folder: str | None = None
         self.allow: list[str] = []
         #: Functions that add scalars: called with the step at each `log`, of which a step may have several.
@@ -61,21 +72,19 @@ class Run(Measurements):
         #: What `save` and `scale_lr` act on: set by `watch`, or by the script.
         self.model: Any = None
         self.optimizer: Any = None
-        self._seed = seed if isinstance(seed, int) and 0 <= seed < 2**63 else 0
+        self._seed = self._checked_seed(seed)
         self._settings: dict[str, Any] = {}
         self._known: dict[str, Any] = {}
         self._scalars = ScalarChannels(self.notices)
-        self._pid = os.getpid()
         self._began = time.monotonic()
         self._started_at = folder.now()
-        self._writer: Writer | None = None
-        self._finished = False
         self._describing = False
         self._snapshots: Any = None
         self._questions: Any = None
         try:
-            self._settings = folder.settings(config)
-            self._known["total_steps"] = max(int(total_steps or 0), 0)
+            self._add_settings(config)
+            if total_steps:
+                self._known.update(folder.facts({"total_steps": total_steps}))
             self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
         except Exception as e:
             self.notices.error("settings", "settings of the run are left out", e)
@@ -88,49 +97,86 @@ class Run(Measurements):
                 self._questions = Questions(self, on_save, dict(answers or {}))
         except Exception as e:
             self.notices.error("init", "init", e)
+        open_runs.add(self)
+
+    def _checked_seed(self, seed: Any) -> int:
+        with contextlib.suppress(TypeError):
+            index = operator.index(seed)
+            if not isinstance(seed, bool) and 0 <= index < 2**63:
+                return index
+        self.notices.once("seed", f"a seed is a whole number from 0, not {seed!r}: 0 is written")
+        return 0
+
+    def _add_settings(self, config: Any) -> None:
+        self._settings, sentences = folder.settings(config, self._settings)
+        for text in sentences:
+            self.notices.once(text, text)
 
     def _is_written(self, all_ranks: bool) -> bool:
         """True where this process of a distributed training writes."""
-        rank = os.environ.get("RANK", "0")
-        if not rank.isdigit() or int(rank) == 0:
+        rank, source = process_rank()
+        if rank == 0:
             return True
         if all_ranks:
             self.name += f"-rank{rank}"
+        elif source not in ("RANK", "torch.distributed"):
+            # such a job may also be several trainings that know nothing of each other
+            self.notices.once("rank", f"rank {rank} ({source}) writes no run: rank 0 does; all_ranks=True: each does")
         return all_ranks
 
     def _open(self, dir: str, resume: str | None, max_bytes: int) -> None:
         try:
-            self._writer = self._writer_in(os.fspath(dir), resume and os.fspath(resume), max_bytes)
+            # absolute, as the script may change its working directory
+            parent = os.path.abspath(os.fspath(dir))
+            self._writer = self._writer_in(parent, resume and os.path.abspath(os.fspath(resume)), max_bytes)
         except OSError as e:
             why = e.strerror or str(e)
             self.notices.once("folder", f"no run is recorded: cannot make a folder in `{dir}`: {why}; training goes on")
             return
         self._writer.on_idle = self._attention.flush_old
         self._writer.event(state="running")
+        for level, text in self._early_notices:
+            self._notice(level, text)
 
     def _writer_in(self, parent: str, resume: str | None, max_bytes: int) -> Writer:
-        if resume is not None:
+        if resume:
             try:
-                writer = Writer(resume, self.notices, max_bytes)
-                self.folder = resume
-                self._go_on(folder.earlier(resume))
-                self._describe()
-                return writer
+                return self._resumed(resume, max_bytes)
             except BlockingIOError:
                 text = f"`{resume}` is being written by another process: this one writes a folder beside it"
                 self.notices.once("busy", text)
-                parent = os.path.dirname(os.path.abspath(resume))
+                parent = os.path.dirname(resume)
+            except (OSError, Refused) as e:
+                why = (e.strerror or str(e)) if isinstance(e, OSError) else str(e)
+                text = f"`{resume}` cannot be gone on with: {why}; a new folder in `{parent}` is written"
+                self.notices.once("resume", text)
         path = folder.create(parent, self.name, self._seed)
         self.folder = path
         self._describe()
         return Writer(path, self.notices, max_bytes)
 
-    def _go_on(self, earlier: folder.Earlier) -> None:
+    def _resumed(self, path: str, max_bytes: int) -> Writer:
+        folder.read_previous_run(path)  # refuses before any file is made there
+        writer = Writer(path, self.notices, max_bytes)
+        self.folder = path
+        self._restore(folder.read_previous_run(path))
+        try:
+            self._describe()
+        except OSError as e:
+            self.notices.error("describe", f"run.json in `{path}` stays as it was", e)
+        return writer
+
+    def _restore(self, previous: folder.PreviousRun) -> None:
         """Keeps what the folder tells of the run so far."""
-        self._settings = {**earlier.settings, **self._settings}
-        self._started_at = earlier.started_at or self._started_at
-        self._began -= earlier.wall_secs
-        self.last_step = earlier.last_step
+        if self.name == "run":
+            self.name = previous.name or self.name
+        self._seed = self._seed or previous.seed or 0
+        self._settings = {**previous.settings, **self._settings}
+        self._add_settings(None)
+        self._known = {**previous.known, **self._known}
+        self._started_at = previous.started_at or self._started_at
+        self._began -= previous.wall_secs
+        self.last_step = previous.last_step
 
     def _describe(self) -> None:
         """Writes run.json and config.toml as far as they are known."""
@@ -146,7 +192,10 @@ class Run(Measurements):
     @property
     def active(self) -> Writer | None:
         """The writer, where this process writes; said once in a forked child, which does not."""
-        if self._writer is None or self._finished:
+        if self._writer is None:
+            return None
+        if self._finished:
+            self.notices.once("finished", "the run has ended: what is logged after finish() is left out")
             return None
         if os.getpid() != self._pid:
             self.notices.once("fork", "a forked process does not write its parent's run: call init() there")
@@ -160,7 +209,9 @@ class Run(Measurements):
 
     def _notice(self, level: str, text: str) -> None:
         writer = self._writer
-        if writer is not None and not self._finished and os.getpid() == self._pid:
+        if writer is None:
+            self._early_notices.append((level, text))
+        elif not self._finished and os.getpid() == self._pid:
             writer.event(notice={"level": level, "text": text})
 
     def _step(self, step: Any) -> int:
@@ -198,21 +249,21 @@ class Run(Measurements):
         writer.step = max(writer.step, step)
         wall = time.monotonic() - self._began
         if scalars:
-            writer.put(METRICS, lambda: metrics_line(step, wall, scalars))
+            size = sum(64 + len(name) for name in scalars)
+            writer.put(METRICS, lambda: metrics_line(step, wall, scalars), size)
         self._attention.flush_before(step)
         for listener in list(self.listeners):
-            self._tell(listener, listener.logged, step)
+            self._notify_listener(listener, listener.logged, step)
         if self._questions is not None:
             self._questions.look(step)
 
-    def _tell(self, listener: Any, method: Callable[..., Any], *args: int) -> None:
+    def _notify_listener(self, listener: Any, method: Callable[..., Any], *args: int) -> None:
         """A listener that fails leaves out its own part, and neither the other listeners nor the end of the run."""
         try:
             method(*args)
         except Exception as e:
             self.notices.error(f"listener {type(listener).__name__}", "a measurement was left out", e)
 
-    @never_raises
     def log_weights(
         self,
         model: Any,
@@ -220,26 +271,34 @@ class Run(Measurements):
         *,
         budget: int = 1 << 30,
         names: Iterable[str] | None = None,
-    ) -> None:
-        """A snapshot of a model's weights (a module, or a dict of arrays by name).
+    ) -> bool:
+        """A snapshot of a model's weights (a module, or a dict of arrays by name); False if it is left out.
 
         All snapshots together stay within `budget` bytes: those that lie closest in time are removed, the first and the
         last stay. `names` are patterns such as `*.attn.*`.
         """
+        try:
+            return self._take_snapshot(model, self._step(step), budget, None if names is None else list(names))
+        except Exception as e:
+            self.notices.error("error log_weights", "log_weights", e)
+            return False
+
+    def _take_snapshot(self, model: Any, step: int, budget: int = 1 << 30, names: list[str] | None = None) -> bool:
         if self.active is None:
-            return
+            return False
         if self._snapshots is None:
             from .weights import Snapshots
 
             self._snapshots = Snapshots(self)
-        self._snapshots.take(model, self._step(step), budget, None if names is None else list(names))
+        return bool(self._snapshots.take(model, step, budget, names))
 
     @never_raises
     def changed(self, key: str, value: Any, step: int | None = None) -> None:
         """A setting that was changed while the model trains."""
         writer = self.active
         if writer is not None:
-            writer.event(changed={"step": self._step(step), "key": str(key), "value": folder.setting(value)})
+            made = {"step": self._step(step), "key": str(key)[: folder.MAX_KEY], "value": folder.setting(value)}
+            writer.event(folder.MAX_TEXT, changed=made)
 
     @never_raises
     def update(self, config: Any = None, **known: Any) -> None:
@@ -247,8 +306,12 @@ class Run(Measurements):
         writer = self.active
         if writer is None:
             return
-        self._settings.update(folder.settings(config))
-        self._known.update(known)
+        self._add_settings(config)
+        for key, value in known.items():
+            try:
+                self._known.update(folder.facts({key: value}))
+            except Exception as e:
+                self.notices.error(f"fact {key}", f"`{key}` is left out", e)
         if self._describing:
             return
         self._describing = True
@@ -274,14 +337,14 @@ class Run(Measurements):
     @never_raises
     def finish(self, error: str | None = None, timeout: float = 30.0) -> None:
         """Writes what waits (for `timeout` seconds at most) and ends the run; `error` says why it failed."""
-        if os.getpid() != self._pid:
+        if self._finished or os.getpid() != self._pid:
             return  # a forked child ends, and its parent's run does not
         writer = self.active
         if writer is None:
             return
         self._attention.flush()
         for listener in list(self.listeners):
-            self._tell(listener, listener.finish)
+            self._notify_listener(listener, listener.finish)
         interrupted = error is not None and error.startswith("KeyboardInterrupt")
         failed = {"failed": {"message": str(error)[: folder.MAX_TEXT]}}
         writer.event(state="finished" if error is None else "stopped" if interrupted else failed)
@@ -301,14 +364,33 @@ class Run(Measurements):
         """For a forked child, which does not write its parent's run. Locks that other threads held are made anew."""
         self.notices.forked()
         self._attention.forked()
-        if self._writer is not None:
+        if self._writer is not None and not self._finished:  # the files of one that has ended are closed already
             self._writer.abandon()
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        self.finish(None if kind is None else f"{kind.__name__}: {value}")
+        ended_well = kind is None or (issubclass(kind, SystemExit) and not value.code)
+        self.finish(None if ended_well else f"{kind.__name__}: {value}")
+
+
+#: The runs of this process, which end with it.
+open_runs: weakref.WeakSet[Run] = weakref.WeakSet()
+
+
+def process_rank() -> tuple[int, str]:
+    """The rank of this process in a distributed training, 0 where there is none, and what tells it."""
+    if os.environ.get("RANK", "").isdigit():
+        return int(os.environ["RANK"]), "RANK"
+    with contextlib.suppress(Exception):
+        distributed = sys.modules["torch"].distributed
+        if distributed.is_available() and distributed.is_initialized():
+            return int(distributed.get_rank()), "torch.distributed"
+    for name in ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name]), name
+    return 0, ""
 
 
 def metrics_line(step: int, wall: float, scalars: Mapping[str, arrays.Scalar]) -> bytes:

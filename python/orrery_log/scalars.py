@@ -27,8 +27,9 @@ ALIASES = {
 }
 #: Columns of metrics.jsonl that are no scalars.
 COLUMNS = ("step", "variant", "wall_secs")
-#: Different scalars of one run.
+#: Different scalars of one run, and characters of the name of one.
 MAX_SCALARS = 10_000
+MAX_NAME = 200
 #: Nested dicts are joined by `/` down to this depth.
 MAX_DEPTH = 8
 
@@ -65,9 +66,12 @@ class ScalarChannels:
         if len(self._by_name) >= MAX_SCALARS:
             text = f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out"
             raise Refused("scalars", text)
+        if len(name) > MAX_NAME:
+            text = f"a scalar's name has at most {MAX_NAME} characters: `{name[:60]}..` and others are left out"
+            raise Refused("long name", text)
         channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name, name)
         if channel in self._taken:
-            if name in self._taken:
+            if name in self._taken or name in COLUMNS:
                 text = f"`{name}` has the same name as another scalar (`{channel}`): it is left out"
                 raise Refused(f"name {name}", text)
             channel = name

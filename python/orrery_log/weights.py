@@ -65,15 +65,16 @@ class Snapshots:
                 self.kept[int(found[1])] = os.path.getsize(os.path.join(self.folder, name))
         self._busy = False
 
-    def take(self, model: Any, step: int, budget: int, patterns: list[str] | None) -> None:
+    def take(self, model: Any, step: int, budget: int, patterns: list[str] | None) -> bool:
+        """True if a snapshot will be written."""
         writer = self.run.active
         if writer is None:
-            return
+            return False
         if self._busy:
             writer.dropped["snapshots"] += 1
             text = f"the weights of step {step} are left out: those before are being written; events.jsonl counts them"
             self.run.notices.once("snapshot busy", text)
-            return
+            return False
         tensors = list(self._copies(model, patterns))
         size = sum(t.size for t in tensors)
         if not tensors:
@@ -96,8 +97,10 @@ class Snapshots:
             finally:
                 self._busy = False
 
-        if not writer.put(METRICS, write, 0):
-            self._busy = False
+        if writer.put(METRICS, write, 0):
+            return True
+        self._busy = False
+        return False
 
     def _path(self, step: int) -> str:
         return os.path.join(self.folder, f"step-{step:08}.safetensors")

@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, NamedTuple
 
 from .folder import now, write_all
-from .notices import Notices
+from .notices import Notices, Refused
 from .numbers import line
 
 try:
@@ -20,16 +20,18 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 METRICS, SAMPLES, EVENTS = "metrics.jsonl", "samples.jsonl", "events.jsonl"
-#: Lines that wait at most, and bytes of arrays among them.
+#: Bytes of a line; readers pass over longer ones.
+MAX_LINE = {METRICS: 4 << 20, SAMPLES: 512 << 20, EVENTS: 4 << 20}
+#: Lines that wait at most, and bytes of arrays and scalars among them.
 MAX_WAITING = 100_000
 MAX_WAITING_BYTES = 256 << 20
 #: Lines are gathered for so many seconds, then written together.
 GATHER_SECS = 0.1
 #: After a failed write the disk is tried again after so many seconds.
 RETRY_SECS = 2.0
-#: The thread looks about so often where nothing comes, and tells of drops at most so often.
+#: The thread looks so often where nothing comes, and reports drops at most so often.
 IDLE_SECS = 0.5
-TELL_SECS = 10.0
+REPORT_SECS = 10.0
 
 
 class Job(NamedTuple):
@@ -89,9 +91,15 @@ class Writer:
         self.max_bytes = max_bytes
         self.step = 0
         self.dropped: collections.Counter[str] = collections.Counter()
-        self._told = 0
+        self._reported = 0
         self._lock_fd = lock(folder)
-        self._logs = {name: Log(folder, name) for name in (METRICS, SAMPLES, EVENTS)}
+        self._logs: dict[str, Log] = {}
+        try:
+            for name in (METRICS, SAMPLES, EVENTS):
+                self._logs[name] = Log(folder, name)
+        except BaseException:
+            self.abandon()
+            raise
         self._queue: collections.deque[Job] = collections.deque()
         self._waiting_bytes = 0
         self._condition = threading.Condition()
@@ -99,17 +107,17 @@ class Writer:
         self._urgent = False
         self._busy = False
         self._retry_at = 0.0
-        self._tell_at = 0.0
+        self._report_at = 0.0
         #: Called on the writer's thread about twice a second.
         self.on_idle: Callable[[], None] | None = None
         self._thread = threading.Thread(target=self._run, name="orrery-log", daemon=True)
         self._thread.start()
 
     def put(self, log: str, make: Callable[[], bytes | None], size: int = 0) -> bool:
-        """Takes a job unless the queue is full; False if it was dropped."""
+        """Takes a job unless the queue is full; False if it was dropped. Events of no size are always taken."""
         with self._condition:
             full = len(self._queue) >= MAX_WAITING or (size > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES)
-            if self._closing or (full and log != EVENTS):
+            if self._closing or (full and (log != EVENTS or size > 0)):
                 self.dropped[log] += 1
                 first = sum(self.dropped.values()) == 1 and not self._closing
             else:
@@ -124,10 +132,10 @@ class Writer:
             self.notices.once("dropped", text)
         return False
 
-    def event(self, **fields: Any) -> None:
+    def event(self, size: int = 0, **fields: Any) -> None:
         """A line of events.jsonl, with the newest step and the time."""
         entry = {"step": self.step, "at": now(), **fields}
-        self.put(EVENTS, lambda: line(entry))
+        self.put(EVENTS, lambda: line(entry), size)
 
     def flush(self, timeout: float) -> bool:
         """Waits until everything is written; False if that takes longer than `timeout` seconds."""
@@ -145,7 +153,7 @@ class Writer:
     def close(self, timeout: float) -> bool:
         """Writes what waits, at most for `timeout` seconds, and ends the thread."""
         done = self.flush(timeout)
-        self._tell_drops()
+        self._report_drops()
         done = self.flush(min(timeout, 5.0)) and done
         with self._condition:
             self._closing = True
@@ -160,17 +168,17 @@ class Writer:
         return done
 
     def abandon(self) -> None:
-        """For a forked child: closes the files, which stay the parent's, and writes nothing."""
+        """Closes the files and writes nothing: for a forked child, whose parent has them open."""
         for log in self._logs.values():
             log.close()
         if self._lock_fd is not None:
             with contextlib.suppress(OSError):
                 os.close(self._lock_fd)
 
-    def _tell_drops(self) -> None:
+    def _report_drops(self) -> None:
         total = sum(self.dropped.values())
-        if total > self._told:
-            self._told = total
+        if total > self._reported:
+            self._reported = total
             parts = ", ".join(f"{n} of {log}" for log, n in sorted(self.dropped.items()))
             self.event(notice={"level": "warning", "text": f"{total} lines were dropped ({parts})"})
 
@@ -189,9 +197,9 @@ class Writer:
                 self._busy = True
             try:
                 self._write(jobs)
-                if time.monotonic() > self._tell_at:
-                    self._tell_at = time.monotonic() + TELL_SECS
-                    self._tell_drops()
+                if time.monotonic() > self._report_at:
+                    self._report_at = time.monotonic() + REPORT_SECS
+                    self._report_drops()
                 if self.on_idle is not None:
                     self.on_idle()
             except Exception as e:  # a thread that dies would lose all that follows
@@ -207,13 +215,16 @@ class Writer:
         for job in jobs:
             try:
                 made = job.make()
+                if made is None:
+                    continue
+                if len(made) > MAX_LINE[job.log]:
+                    text = f"a line of {job.log} is left out: it has {len(made):,} bytes"
+                    raise Refused(f"long {job.log}", f"{text}, and readers take {MAX_LINE[job.log]:,}")
             except OSError as e:
                 self._failed(e, job.log, 1)
                 continue
             except Exception as e:
-                self.notices.once(f"make {job.log}", f"a line of {job.log} was left out: {type(e).__name__}: {e}")
-                continue
-            if made is None:
+                self.notices.error(f"make {job.log}", f"a line of {job.log} was left out", e)
                 continue
             lines.setdefault(job.log, []).append(made)
             if len(made) > 1 << 20:

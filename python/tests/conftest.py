@@ -14,7 +14,8 @@ def no_run_is_left(monkeypatch):
     """Every test begins without a run, as rank 0."""
     import orrery_log
 
-    monkeypatch.delenv("RANK", raising=False)
+    for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"):
+        monkeypatch.delenv(name, raising=False)
     yield
     orrery_log.finish()
 

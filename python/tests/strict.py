@@ -13,6 +13,8 @@ from typing import Any
 METRICS, SAMPLES, EVENTS = "metrics.jsonl", "samples.jsonl", "events.jsonl"
 TYPED = {"attention.maps", "graph.neurons", "text.next_tokens", "synapses.activity"}
 OWN = {"matrix", "text", "histogram", "curves"}
+#: Rule 8 of the protocol.
+MAX_BYTES = {"run.json": 4 << 20, "config.toml": 256 << 10, METRICS: 4 << 20, SAMPLES: 512 << 20, EVENTS: 4 << 20}
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1}
 
 
@@ -53,6 +55,8 @@ class Folder:
     def __init__(self, path: Any) -> None:
         self.path = Path(path)
         self.run = parse((self.path / "run.json").read_bytes())
+        for name in ("run.json", "config.toml"):
+            assert (self.path / name).stat().st_size <= MAX_BYTES[name], name
         assert self.run["format"] == 2 and self.run["protocol"] == 1 and self.run["run"]["lab"] == "foreign"
         self.variants = {v["id"] for v in self.run["run"]["variants"]}
         for key, setting in self.run["run"]["config"]["values"].items():
@@ -77,6 +81,7 @@ class Folder:
         path = self.path / name
         *whole, last = path.read_bytes().split(b"\n") if path.exists() else [b""]
         self.torn += last != b""
+        assert all(len(line) < MAX_BYTES[name] for line in whole), f"a line of {name} is too long"
         return [parse(line) for line in whole]
 
     def check_sample(self, line: dict[str, Any]) -> None:
@@ -96,6 +101,11 @@ class Folder:
         elif channel not in TYPED:
             kind, _, name = channel.partition("/")
             assert kind in OWN and name and payload["kind"] == kind
+            if kind == "matrix":
+                sides, _ = array(payload["values"])
+                assert len(sides) in (2, 3) and 0 not in sides, sides
+                for axis, length in (("rows", sides[-2]), ("columns", sides[-1])):
+                    assert axis not in payload or len(payload[axis]) == length
 
     def scalar(self, name: str) -> list[tuple[int, float]]:
         return [(line["step"], value(line[name])) for line in self.metrics if name in line]

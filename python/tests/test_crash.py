@@ -98,10 +98,39 @@ def test_the_end_of_a_program_is_recorded(tmp_path):
         ("", "finished"),
         ("raise RuntimeError('it broke')", {"failed": {"message": "RuntimeError: it broke"}}),
         ("raise KeyboardInterrupt", "stopped"),
+        ("sys.exit()", "finished"),
+        ("sys.exit(0)", "finished"),
+        ("sys.exit('wrong settings')", {"failed": {"message": "SystemExit: wrong settings"}}),
+        ("sys.exit(2)", {"failed": {"message": "SystemExit: 2"}}),
+        ("import threading; t = threading.Thread(target=sys.exit, args=(2,)); t.start(); t.join()", "finished"),
+        ("with run: sys.exit(0)", "finished"),
+        ("with run: sys.exit(2)", {"failed": {"message": "SystemExit: 2"}}),
     ):
         _, out, _ = run_python(end + code, tmp_path)
         read = Folder(out.strip())
         assert read.state() == state and len(read.metrics) == 1
+
+
+def test_an_error_that_the_program_survives_is_not_its_end(tmp_path):
+    start = (
+        "import sys, orrery_log\nrun = orrery_log.init('e', dir=sys.argv[1])\nprint(run.folder)\nrun.log({'a': 1})\n"
+    )
+    # as in a console, which calls the hook and goes on
+    console = "try:\n    nothing\nexcept NameError:\n    sys.excepthook(*sys.exc_info())\n"
+    caught = "try:\n    sys.exit(2)\nexcept SystemExit:\n    pass\n"
+    for error in (console, caught):
+        _, out, _ = run_python(start + error + "run.log({'a': 2})", tmp_path)
+        assert Folder(out.strip()).state() == "finished"
+        code = start + error + "print(orrery_log.init('n', dir=sys.argv[1]).folder)"
+        _, out, _ = run_python(code, tmp_path)
+        assert Folder(out.split()[1]).state() == "finished", "a run that began after the error"
+
+
+def test_a_run_that_init_did_not_make_ends_with_the_program(tmp_path):
+    code = "import sys, orrery_log\nrun = orrery_log.Run('r', dir=sys.argv[1])\nprint(run.folder)\nrun.log({'a': 1})\n"
+    _, out, _ = run_python(code, tmp_path)
+    read = Folder(out.strip())
+    assert read.state() == "finished" and read.scalar("a") == [(0, 1)]
 
 
 def test_a_run_in_a_torn_folder_goes_on_after_the_torn_line(begin, tmp_path):
@@ -146,6 +175,25 @@ def test_a_forked_child_writes_nothing_of_its_parent(begin):
     assert [v for _, v in read.scalar("a")] == list(range(51)) and not read.scalar("child")
     (other,) = [p for p in read.path.parent.iterdir() if "-own-" in p.name]
     assert Folder(other).scalar("child") == [(0, 1)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_closes_no_file_of_others_in_place_of_those_of_an_ended_run(begin):
+    run = begin()
+    numbers = [log.fd for log in run.active._logs.values()]
+    run.finish()
+    reader, other = os.pipe()
+    assert {reader, other} & set(numbers), "the system gives free numbers again"
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(other, b"open")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(other)
+    assert os.read(reader, 10) == b"open"
+    os.close(reader)
 
 
 def test_two_processes_that_resume_one_folder_get_two(begin, tmp_path):
@@ -210,12 +258,12 @@ def test_a_disk_that_is_really_full_stops_nothing(begin, capfd):
     run = begin()
     log = run.active._logs[METRICS]
     os.close(log.fd)
-    log.fd = os.open("/dev/full", os.O_WRONLY)
+    log.fd, log.path = os.open("/dev/full", os.O_WRONLY), "/dev/full"
     for step in range(3):
         run.log({"a": step}, step=step)
         run.flush()
     run.finish()
-    assert "training goes on" in capfd.readouterr().err
+    assert "the disk is full; training goes on" in capfd.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_said_and_training_goes_on(begin, tmp_path, capfd):

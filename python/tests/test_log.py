@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import array
+import collections
 import dataclasses
 import inspect
 import json
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import orrery_log
 import pytest
-from orrery_log import arrays, writer
+from orrery_log import arrays, measurements, writer
+from orrery_log.notices import Notices
 from strict import Folder, value
 from strict import array as read_array
 
@@ -75,6 +77,53 @@ def test_names_that_clash_are_refused_once(begin, capfd):
     assert folder.scalar("loss/train") == [(0, 1.0), (1, 1.0)]
     assert folder.scalar("train_loss") == [(0, 2.0), (1, 2.0)]
     assert capfd.readouterr().err.count("given twice") == 1
+
+
+def test_a_column_is_never_a_scalar(begin):
+    run = begin()
+    run.log({"scalar/step": 1, "step": 5, "scalar/variant": 1, "variant": 9, "scalar/wall_secs": 2, "wall_secs": 3})
+    (line,) = run.read().metrics
+    assert (line["step"], line["variant"], line["scalar/step"]) == (0, "model", 1)
+    assert line["scalar/wall_secs"] == 2 and line["wall_secs"] != 3
+
+
+def test_names_and_lines_stay_within_what_a_reader_takes(begin, monkeypatch, capfd):
+    run = begin()
+    run.log({"long" * 100: 1, "a": 1}, step=0)
+    monkeypatch.setitem(writer.MAX_LINE, writer.METRICS, 10_000)
+    run.log({f"name {n}": n for n in range(1000)}, step=1)
+    run.log({"a": 2}, step=2)
+    monkeypatch.setattr(measurements, "MAX_CHANNELS", 3)
+    for n in range(5):
+        run.text(f"t{n}", "words", step=2)
+    run.text("t0", "more words", step=2)
+    run.text("long" * 100, "words", step=2)
+    read = run.read()
+    assert read.scalar("a") == [(0, 1), (2, 2)] and set(read.metrics[0]) == {"step", "variant", "wall_secs", "a"}
+    assert [line["channel"] for line in read.samples] == ["text/t0", "text/t1", "text/t2", "text/t0"]
+    said = capfd.readouterr().err
+    assert said.count("a scalar's name has at most 200 characters") == 1
+    assert said.count("a line of metrics.jsonl is left out") == 1 and said.count("at most 3 names of measurements") == 1
+
+
+def test_what_is_lost_is_said_after_the_last_sentence(capfd):
+    notices = Notices()
+    for n in range(150):
+        notices.once(f"key {n}", f"sentence {n}." + "x" * 5000)
+    notices.once("disk", "the disk is full")
+    notices.once("disk", "the disk is full")
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 101 and "(the last of 100 sentences" in said[99] and "further" not in said[98]
+    assert said[100] == "orrery-log: the disk is full" and len(said[99]) < 2200
+
+
+def test_options_that_no_call_has_are_said(begin, tmp_path, capfd):
+    run = orrery_log.init("r", dir=tmp_path, bogus=1)
+    assert run.folder is not None
+    orrery_log.update(function="x")
+    orrery_log.finish()
+    said = capfd.readouterr().err
+    assert said.count("init() has no option `bogus`") == 1 and said.count("`function` is no fact") == 1
 
 
 def test_settings_of_every_kind_are_valid_toml(begin):
@@ -153,6 +202,7 @@ def test_matrices_graphs_texts_histograms_and_curves(begin):
     run.histogram("h", [1.0, 2.0, 2.0, math.nan], step=4, bins=2)
     run.curves("c", {"t": ([1, 2], [0.0, math.inf])}, step=4, x_axis="x")
     folder = run.read()
+    assert folder.channel("matrix/buffer")[0]["payload"]["values"] == [[1.0, 2.0]]
     matrix = folder.channel("matrix/m")[0]
     assert matrix["step"] == 4 and matrix["about"] == "test" and matrix["payload"]["rows"] == [str(i) for i in range(9)]
     assert read_array(matrix["payload"]["values"]) == ([9, 10], [v for row in big for v in row])
@@ -162,6 +212,43 @@ def test_matrices_graphs_texts_histograms_and_curves(begin):
     assert folder.channel("text/written")[0]["payload"]["text"] == "a \u2028 line\nand more"
     assert folder.channel("histogram/h")[0]["payload"]["counts"] == [1, 2]
     assert value(folder.channel("curves/c")[0]["payload"]["curves"][0]["y"][1]) == math.inf
+
+
+def test_lists_of_other_kinds_and_texts_that_look_like_numbers(begin, capfd):
+    run = begin()
+    run.curves("c", {"a": (range(3), collections.deque([1.0, 2.0, 4.0]))})
+    run.matrix("texts", [["1", "2"]])
+    run.graph([0.9], [1.7])
+    run.graph([0.0], [math.nan])
+    run.graph([0.0], [1.0])
+    run.histogram("h", [1e20, 1e20])
+    read = run.read()
+    assert read.channel("curves/c")[0]["payload"]["curves"][0] == {"name": "a", "x": [0, 1, 2], "y": [1, 2, 4]}
+    assert not read.channel("matrix/texts") and len(read.channel("graph.neurons")) == 1
+    made = read.channel("histogram/h")[0]["payload"]
+    assert sum(made["counts"]) == 2 and made["edges"] == sorted(set(made["edges"]))
+    assert len(set(array.array("f", made["edges"]))) == len(made["edges"])
+    said = capfd.readouterr().err
+    assert "`texts` holds str, which is no number" in said and said.count("ends of edges are whole numbers") == 1
+
+
+def test_what_single_precision_does_not_tell_apart_is_said(begin, capfd):
+    run = begin()
+    run.curves("time", {"loss": ([1.7e9, 1.7e9 + 1], [1, 2])})
+    run.curves("steps", {"loss": ([0, 1, 1], [1, 2, 3])})
+    run.histogram("times", [1.7e9, 1.7e9 + 1])
+    run.read()
+    said = capfd.readouterr().err
+    assert said.count("single precision") == 2 and "curve `loss` of `time`" in said and "histogram `times`" in said
+
+
+def test_tokens_that_do_not_fit_every_layer_are_left_out(begin, capfd):
+    run = begin()
+    run.attention("h.0", [[1.0]], step=1, tokens=["a"])
+    run.attention("h.1", [[1.0, 0.0], [0.5, 0.5]], step=1)
+    (line,) = run.read().channel("attention.maps")
+    assert "tokens" not in line and len(line["payload"]["layers"]) == 2
+    assert capfd.readouterr().err.count("the names of the tokens are left out") == 1
 
 
 def test_half_precision_keeps_what_is_not_zero_and_what_is_large():
@@ -259,6 +346,24 @@ def test_a_full_queue_drops_and_counts_and_never_waits(begin, monkeypatch, capfd
     assert 0 < written < 1000
     assert f"{1000 - written} lines were dropped" in folder.notices()
     assert capfd.readouterr().err.count("more is logged than can be written") == 1
+
+
+def test_what_waits_is_bounded_in_bytes_and_states_are_kept(begin, monkeypatch):
+    run = begin()
+    monkeypatch.setattr(writer, "MAX_WAITING_BYTES", 50_000)
+    taken, held = threading.Event(), threading.Event()
+    run.active.put(writer.METRICS, lambda: taken.set() or (held.wait(60) and None))
+    assert taken.wait(60)
+    for step in range(1000):
+        run.log({"a" * 150: step}, step=step)
+        run.changed("train.lr", step, step)
+    run.notices.once("late", "still said")
+    waiting = len(run.active._queue)
+    held.set()
+    read = run.read()
+    assert 0 < waiting < 600 and 0 < len(read.metrics) < 300
+    assert 0 < sum("changed" in e for e in read.events) < 300
+    assert "still said" in read.notices() and read.state() == "finished"
 
 
 def test_measurements_end_at_the_limit_and_scalars_go_on(begin):

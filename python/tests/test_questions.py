@@ -183,6 +183,62 @@ def test_save_by_the_scripts_function_or_by_a_snapshot(begin):
     assert (run.read().path / "snapshots" / "step-00000009.safetensors").exists()
 
 
+def test_save_that_is_refused_is_not_said_to_be_done(begin):
+    numpy = pytest.importorskip("numpy")
+    run = begin(allow=["save"])
+    run.model = {"w": numpy.zeros(3, dtype=numpy.complex64)}
+    ask(run, "a", {"ask": "save"})
+    run.log({"a": 1}, step=1)
+    assert answer(run, "a")[:2][0] == "refused" and "there are no weights to keep" in answer(run, "a")[1]
+    run.model = {"w": numpy.zeros(3)}
+    assert run.log_weights(run.model, 2, budget=10) is False and run.log_weights(run.model, 2) is True
+    run._snapshots._busy = True
+    assert run.log_weights(run.model, 3) is False
+    ask(run, "b", {"ask": "save"})
+    run.log({"a": 1}, step=4)
+    assert answer(run, "b")[0] == "refused" and "still being written" in answer(run, "b")[1]
+
+
+def test_answers_hold_arrays_and_any_number(begin):
+    class Unknown:
+        def __str__(self):
+            return "something"
+
+    def arrays():
+        many = numpy.arange(200.0)
+        return {"h.0": numpy.array(1.5), "h.1": numpy.float32(2.5), "few": numpy.ones(2), "many": [many, {"in": many}]}
+
+    norms = {"huge": 10**400, "range": range(3), "other": Unknown(), "texts": ["a"]}
+    run = begin(allow=["norms", "arrays"], answers={"norms": lambda: norms, "arrays": arrays})
+    ask(run, "1", {"ask": "norms"})
+    run.log({"a": 1})
+    made = answer(run, "1")[2]["payload"]
+    assert made == {"huge": "Infinity", "range": [0, 1, 2], "other": "something", "texts": ["a"]}
+    numpy = pytest.importorskip("numpy")
+
+    ask(run, "2", {"ask": "arrays"})
+    run.log({"a": 1})
+    made = answer(run, "2")[2]["payload"]
+    assert (made["h.0"], made["h.1"], made["few"]) == (1.5, 2.5, [1, 1])
+    assert array(made["many"][0]) == array(made["many"][1]["in"]) == ([200], list(range(200)))
+
+
+def test_answers_hold_tensors(begin):
+    torch = pytest.importorskip("torch")
+    weights = torch.ones(3, requires_grad=True)
+    answers = {
+        "norms": lambda: {"h.0": weights.norm(), "all": [weights.norm(), 1.0], "rows": weights.reshape(1, 3) * 2},
+        "loss": lambda: weights.sum(),
+    }
+    run = begin(allow=list(answers), answers=answers)
+    ask(run, "1", {"ask": "norms"})
+    ask(run, "2", {"ask": "loss"})
+    run.log({"a": 1})
+    made = answer(run, "1")[2]["payload"]
+    assert made["h.0"] == pytest.approx(3**0.5) and made["all"][0] == made["h.0"] and made["rows"] == [[2, 2, 2]]
+    assert answer(run, "2")[2]["payload"] == 3.0
+
+
 def test_the_scripts_own_functions_answer(begin):
     answers = {
         "attention": lambda text: ({"h.0": [[1.0, 0.0], [0.5, 0.5]]}, list(text)),
