@@ -213,6 +213,29 @@ def test_snapshots_stay_within_their_budget_and_keep_both_ends(begin):
     assert sum(p.stat().st_size for p in (folder.path / "snapshots").iterdir()) <= 20_000
 
 
+def test_the_headers_of_snapshots_count_and_no_moment_is_above_the_budget(begin, capfd):
+    numpy = pytest.importorskip("numpy")
+    run = begin()
+    weights = {"w": numpy.zeros(1000, dtype=numpy.float32)}
+    run.log_weights(weights, 0, budget=8000)
+    assert "do not fit twice" in capfd.readouterr().err
+    folder = Path(run.folder, "snapshots")
+    highest = []
+
+    class Watching(dict):
+        def __setitem__(self, step, size):
+            highest.append(sum(p.stat().st_size for p in folder.iterdir()))
+            super().__setitem__(step, size)
+
+    run._snapshots.kept = Watching()
+    for step in range(4):
+        run.log_weights(weights, step, budget=9000)
+        assert run.flush()
+    run.read()
+    assert sorted(p.name for p in folder.iterdir()) == ["step-00000000.safetensors", "step-00000003.safetensors"]
+    assert len(highest) == 4 and max(highest) <= 9000
+
+
 def test_weights_that_do_not_fit_are_refused(begin, capfd):
     numpy = pytest.importorskip("numpy")
     run = begin()
