@@ -245,6 +245,8 @@ class Watch:
                 text = "no forward pass of the watched model was seen: is it compiled, or another object?"
                 self.run.notices.once("no pass", text)
         self._passes = 0
+        if [one for one in self.run.listeners if isinstance(one, Watch)][-1:] == [self]:
+            self.run._attention.flush()  # no other model adds to the line of this step
 
     def _send(self, step: int) -> None:
         pending, self._pending = self._pending, None
@@ -260,7 +262,7 @@ class Watch:
             if capture.is_one_head:
                 about += ", one head where batch and heads share an axis"
             layers = [layer._replace(path=f"{self._prefix}{layer.path}") for layer in capture.layers]
-            # held until the next step is logged: the layers of a second model belong into the same line
+            # not written yet: the layers of a second model belong into the same line
             self.run._attention.add(layers, step, tokens, about)
         if capture.activity:
             nothing = {"x": "NaN", "y": "NaN"}

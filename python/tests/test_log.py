@@ -113,7 +113,19 @@ def test_attention_of_a_step_is_one_line_in_the_order_of_the_layers(begin):
     assert lines[0]["tokens"] == ["a", "b"]
 
 
-def test_attention_that_nobody_follows_up_is_written_by_itself(begin):
+def test_layers_of_a_slow_step_are_one_line(begin):
+    run = begin()
+    run.attention("h.0", [[1.0]], step=3)
+    time.sleep(1.3)
+    run.attention("h.1", [[1.0]], step=3)
+    (line,) = run.read().channel("attention.maps")
+    assert [layer["path"] for layer in line["payload"]["layers"]] == ["h.0", "h.1"]
+
+
+def test_attention_that_nobody_follows_up_is_written_by_itself(begin, monkeypatch):
+    from orrery_log import attention_maps
+
+    monkeypatch.setattr(attention_maps, "HOLD_SECS", 0.2)
     run = begin()
     run.attention("h.0", [[1.0]])
     end = time.monotonic() + 60
