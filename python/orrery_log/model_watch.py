@@ -55,7 +55,7 @@ class Watch:
             taken = sum(1 for one in others if one._prefix.startswith(name))
             name += str(taken + 1) if taken else ""
         #: Stands before the names of the layers, which two models may share.
-        self._prefix = f"{name}." if name else same[0]._prefix if name is None and same else ""
+        self._prefix: str = f"{name}." if name else same[0]._prefix if name is None and same else ""
         for one in others:
             sizes.update((id(p), int(p.numel())) for p in one._model.parameters())
         self._batch_first = batch_first
@@ -68,7 +68,7 @@ class Watch:
         self._last_logged = 0
         self._due = 0
         # the thread whose pass is looked at, between its two hooks
-        self._thread: int | None = None
+        self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._capture: Capture | None = None
         self._pending: _Pending | None = None
@@ -130,7 +130,7 @@ class Watch:
                 if self._is_compiled(module):
                     return
                 self._pending = _Pending(self._passes, label, self._tokens(args, kwargs))
-                self._thread = threading.get_ident()
+                self._thread = threading.current_thread()
             if self._attention:
                 self._capture = Capture(module, self.max_tokens, self._failed)
             for name, inner in self._modules:
@@ -139,7 +139,7 @@ class Watch:
             self._failed(e)
 
     def _after(self, *_: Any) -> None:
-        if is_compiling() or self._thread != threading.get_ident():
+        if is_compiling() or self._thread is not threading.current_thread():
             return
         try:
             capture = self._capture
@@ -230,7 +230,8 @@ class Watch:
 
     def logged(self, step: int) -> None:
         """A step was logged: the pass that was looked at belongs to it, or to one of the steps just before it."""
-        if self._thread == threading.get_ident():
+        thread = self._thread
+        if thread is not None and (thread is threading.current_thread() or not thread.is_alive()):
             self._end_capture()  # a pass that was interrupted calls no hook
         pending = self._pending if self._thread is None else None
         if pending is not None:

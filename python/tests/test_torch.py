@@ -630,6 +630,35 @@ def test_a_second_thread_in_a_watched_model_leaves_the_pass_of_the_first_alone(b
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 
+def test_a_thread_that_ends_in_a_pass_leaves_the_next_to_be_looked_at(begin):
+    class Leaving(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = SoftmaxAttention()
+
+        def forward(self, x, leaves=False):
+            if leaves:
+                sys.exit()
+            return self.inner(x)
+
+    run = begin()
+    model = Leaving()
+    run.watch(model, every=1)
+
+    def leave():
+        with pytest.raises(SystemExit):
+            model(torch.zeros(1, 3, 16), True)
+
+    thread = threading.Thread(target=leave)
+    thread.start()
+    thread.join(60)
+    for step in (1, 2):
+        run.log({"a": 1}, step=step)
+        model(torch.zeros(1, 3, 16))
+    folder = run.read()
+    assert [line["step"] for line in folder.channel("attention.maps")] == [2, 3]
+
+
 def test_a_run_that_ends_during_the_pass_of_another_thread_leaves_no_hooks(begin):
     class Ending(nn.Module):
         def __init__(self):
