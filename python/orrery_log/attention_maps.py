@@ -15,16 +15,20 @@ from .numbers import plain
 MAX_LIST_VALUES = 50_000
 #: More positions than this make a map that nobody can look at.
 MAX_POSITIONS = 2048
-#: Layers that come one by one are written together when none has come for so many seconds.
-HOLD_SECS = 0.4
+#: The layers of a step are written when the next step is logged, or when none has come for so many seconds.
+HOLD_SECS = 10.0
 
 
 class Layer(NamedTuple):
-    """A private copy of the weights of one layer, `(heads, T, T)`: head, query, key."""
+    """A private copy of the weights of one layer, `(heads, T, T)`: head, query, key.
+
+    `entropies`: what `tensor_entropies` gives of the same queries and all keys, where `weights` lack some.
+    """
 
     path: str
     weights: arrays.Copy
     differential: bool
+    entropies: arrays.DeviceTensor | None = None
 
     @classmethod
     def checked(cls, path: str, weights: arrays.Copy, differential: bool) -> Layer:
@@ -64,14 +68,22 @@ class StepMaps:
     def __init__(self, step: int, about: str) -> None:
         self.step = step
         self.about = about
-        self.tokens: list[str] | None = None
+        self._tokens: list[str] | None = None
         self.layers: list[Layer] = []
         self.at = time.monotonic()
 
-    def add(self, layers: list[Layer], tokens: list[str] | None) -> None:
+    def add(self, layers: list[Layer], tokens: list[str] | None, about: str) -> None:
         self.layers += layers
-        self.tokens = self.tokens or tokens
+        self._tokens = self._tokens or tokens
+        if about not in self.about:
+            self.about = f"{self.about}; {about}" if self.about else about
         self.at = time.monotonic()
+
+    @property
+    def tokens(self) -> list[str] | None:
+        """Names of the positions, which all layers of a line share; none where they do not fit each layer."""
+        tokens = self._tokens
+        return tokens if tokens and all(layer.positions == len(tokens) for layer in self.layers) else None
 
     def has(self, layers: list[Layer]) -> bool:
         paths = {layer.path for layer in self.layers}
@@ -96,7 +108,7 @@ class AttentionBuffer:
                 self.flush()
             if self._maps is None:
                 self._maps = StepMaps(step, about)
-            self._maps.add(layers, tokens)
+            self._maps.add(layers, tokens, about)
 
     def flush(self) -> None:
         with self._lock:
@@ -130,7 +142,11 @@ def layer_json(layer: Layer) -> dict[str, Any]:
     weights = layer.weights
     if isinstance(weights, arrays.DeviceTensor):
         weights = arrays.DeviceTensor(arrays.host_tensor(weights).float(), None)
-        entropy, uniform = tensor_entropies(weights.tensor, layer.differential)
+        if layer.entropies is None:
+            entropies = tensor_entropies(weights.tensor, layer.differential)
+        else:
+            entropies = arrays.host_tensor(layer.entropies)
+        entropy, uniform = entropies.tolist()
     elif isinstance(weights, arrays.Flat):
         entropy, uniform = list_entropies(weights, layer.differential)
     else:
@@ -145,17 +161,19 @@ def layer_json(layer: Layer) -> dict[str, Any]:
     }
 
 
-def tensor_entropies(weights: Any, differential: bool) -> tuple[list[float], list[float]]:
-    """Mean over queries of -sum w ln w, nats, one a head; the same of weights spread evenly over keys not masked."""
+def tensor_entropies(weights: Any, differential: bool) -> Any:
+    """`(2, heads)`: mean over queries of -sum w ln w, nats; the same of weights spread evenly over keys not masked."""
     size = weights.abs()
     shares = size / size.sum(-1, keepdim=True).clamp_min(1e-30) if differential else size
     entropy = -(shares * shares.clamp_min(1e-38).log()).sum(-1).mean(-1)
-    seen = (weights != 0).any(0).sum(-1).clamp_min(1).float().log().mean()
-    return entropy.tolist(), [float(seen)] * weights.shape[0]
+    found = entropy.new_empty(2, weights.shape[0])
+    found[0] = entropy
+    found[1] = (weights != 0).any(0).sum(-1).clamp_min(1).float().log().mean()
+    return found
 
 
 def array_entropies(weights: Any, differential: bool) -> tuple[list[float], list[float]]:
-    """The same of a NumPy array."""
+    """The two rows of `tensor_entropies`, of a NumPy array."""
     numpy = arrays.numpy_of(weights)
     size = numpy.abs(weights.astype(numpy.float32))
     shares = size / numpy.maximum(size.sum(-1, keepdims=True), 1e-30) if differential else size

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from . import arrays
-from .attention_maps import Layer
+from .attention_maps import Layer, tensor_entropies
 
 
 def torch() -> Any:
@@ -37,18 +37,25 @@ class Capture:
         self._quiet = False
         self._handles: list[Any] = []
         self._mode = function_mode(self)
+        #: True where a layer's batch and heads share an axis, of which one entry was taken.
+        self.is_one_head = False
+        #: Whether sequences stand in rows of the input, as far as `nn.MultiheadAttention` tells.
+        self.batch_first: bool | None = None
         for name, module in model.named_modules():
             self._add(name.removeprefix("module.") if hasattr(name, "removeprefix") else name, module)
         self._mode.__enter__()
 
     def _add(self, name: str, module: Any) -> None:
         def enter(*_: Any) -> None:
-            self._stack.append((name, module))
+            if threading.get_ident() == self._thread:
+                self._stack.append((name, module))
 
         def leave(*_: Any) -> None:
-            if self._stack and self._stack[-1][1] is module:
+            if threading.get_ident() == self._thread and self._stack and self._stack[-1][1] is module:
                 self._stack.pop()
 
+        if "ScriptModule" in type(module).__name__:
+            return  # it takes no hooks
         if name:
             self._handles.append(module.register_forward_pre_hook(enter))
             self._handles.append(forward_hook(module, leave))
@@ -60,11 +67,15 @@ class Capture:
             self._handles.append(module.attn.register_forward_hook(hook, with_kwargs=True))
 
     def close(self) -> None:
-        """Ends the capture; the model is as it was."""
-        self._mode.__exit__(None, None, None)
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
+        """Ends the capture; the model is as it was. A function mode of another thread stays but sees nothing."""
+        thread, self._thread = self._thread, 0
+        try:
+            for handle in self._handles:
+                handle.remove()
+            self._handles.clear()
+        finally:
+            if thread == threading.get_ident():
+                self._mode.__exit__(None, None, None)
 
     def _guarded(self, hook: Callable[..., None]) -> Callable[..., None]:
         def run(*args: Any) -> None:
@@ -104,14 +115,17 @@ class Capture:
     def _keep(self, path: str, weights: Any, differential: bool = False) -> None:
         """Takes weights (heads, T, T) or more queries and keys than are kept."""
         n = min(weights.shape[-1], weights.shape[-2], self.max_tokens)
-        cropped = weights[..., :n, :n].detach()
-        if cropped.dim() == 2:
-            cropped = cropped.unsqueeze(0)
-        if not cropped.is_floating_point() or cropped.dim() != 3:
+        rows = weights[..., :n, :].detach()
+        if rows.dim() == 2:
+            rows = rows.unsqueeze(0)
+        if not rows.is_floating_point() or rows.dim() != 3:
             return
+        cropped = rows[..., :n]
+        # those of a row without its last keys would be others
+        whole = arrays.after_copy(tensor_entropies(rows.float(), differential)) if rows.shape[-1] > n else None
         taken = sum(1 for layer in self.layers if layer.path == path or layer.path.startswith(f"{path} call "))
         name = f"{path} call {taken + 1}" if taken else path
-        self.layers.append(Layer(name, arrays.after_copy(cropped.clone()), differential))
+        self.layers.append(Layer(name, arrays.after_copy(cropped.clone()), differential, whole))
         self.length = max(self.length, weights.shape[-1])
 
     def _softmax(self, args: Any, kwargs: Any, out: Any) -> None:
@@ -121,6 +135,7 @@ class Capture:
         axis = kwargs.get("dim", args[1] if len(args) > 1 else None)
         if out.shape[-1] != out.shape[-2] or out.shape[-1] < 2 or axis not in (-1, out.dim() - 1):
             return
+        self.is_one_head |= out.dim() == 3
         self._keep(path, out[0])
 
     def _dot_product(self, args: Any, kwargs: Any) -> None:
@@ -170,8 +185,9 @@ class Capture:
             mask = given.get("attn_mask")
             if mask is not None and mask.dim() == 3:
                 given["attn_mask"] = mask[: module.num_heads]
-        places = 1 if query.dim() == 3 and module.batch_first else 0
-        if given["query"].shape[places] != given["key"].shape[places]:
+            self.batch_first = bool(module.batch_first)
+        position_axis = 1 if query.dim() == 3 and module.batch_first else 0
+        if given["query"].shape[position_axis] != given["key"].shape[position_axis]:
             return
         given.update(need_weights=True, average_attn_weights=False)
         training = module.training
@@ -190,9 +206,9 @@ class Capture:
         self.activity.append({"x": device_scalar(positive), "y": device_scalar((second > 0).float().mean())})
         length = neurons.shape[-2]
         query = neurons[:1, :, : min(length, self.max_tokens)]
-        places = torch().arange(query.shape[-2], device=query.device, dtype=model.attn.freqs.dtype)
-        turned = model.attn.rope(places.view(1, 1, -1, 1) * model.attn.freqs, query).float()
-        scores = (turned @ turned.transpose(-1, -2)).tril(diagonal=-1)
+        positions = torch().arange(query.shape[-2], device=query.device, dtype=model.attn.freqs.dtype)
+        rotated = model.attn.rope(positions.view(1, 1, -1, 1) * model.attn.freqs, query).float()
+        scores = (rotated @ rotated.transpose(-1, -2)).tril(diagonal=-1)
         # the norm behind them forgets the scale of a row
         shares = scores / scores.abs().sum(-1, keepdim=True).clamp_min(1e-30)
         self._keep(f"{path}.attn" if path else "attn", shares[0], differential=True)
@@ -210,6 +226,24 @@ def without_autocast() -> Iterator[None]:
         for device in ("cpu", "cuda") if torch().cuda.is_available() else ("cpu",):
             stack.enter_context(torch().autocast(device_type=device, enabled=False))
         yield
+
+
+class Hook:
+    """A hook that stays on a module between passes. A copy or a file of the module has one in its place that does
+    nothing and needs no `orrery_log`: what a hook calls may not be copied, and belongs to one run.
+    """
+
+    def __init__(self, call: Callable[..., None]) -> None:
+        self.call = call
+
+    def __call__(self, *args: Any) -> None:
+        self.call(*args)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return contextlib.nullcontext().__exit__  # takes the three arguments of a hook and gives None
+
+    def __reduce__(self) -> Any:
+        return getattr, (contextlib.nullcontext(), "__exit__")
 
 
 def forward_hook(module: Any, hook: Callable[..., None]) -> Any:
@@ -236,11 +270,11 @@ def function_mode(capture: Capture) -> Any:
     """Calls `capture.called` for each function of PyTorch that this thread calls while it is entered."""
     from torch.overrides import TorchFunctionMode
 
-    class Seen(TorchFunctionMode):
+    class AttentionFunctionMode(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             out = function(*args, **kwargs)
             capture.called(function, args, kwargs, out)
             return out
 
-    return Seen()
+    return AttentionFunctionMode()

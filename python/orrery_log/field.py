@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from . import arrays
+from .capture import Hook
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -25,6 +26,7 @@ class Field:
         self._times: list[Any] = []
         self._due = 0
         self._is_due = True
+        self.handle: Any = None
         run.collectors.append(self._scalars)
         run.listeners.append(self)
 
@@ -50,15 +52,17 @@ class Field:
         copies = [arrays.scalar(t, "t") for t in times]
 
         def payload() -> Any:
-            places = list(range(1, len(copies) + 1))
-            curve = {"name": "t", "x": places, "y": [arrays.settled(t) for t in copies]}
+            numbers = list(range(1, len(copies) + 1))
+            curve = {"name": "t", "x": numbers, "y": [arrays.settled(t) for t in copies]}
             return {"kind": "curves", "x_axis": "evaluation of the field", "y_axis": "t", "curves": [curve]}
 
         about = f"{len(copies)} evaluations of the field, forward and backward passes"
         self.run.sample(f"curves/{self.name}", payload, step, 64 * len(copies), about=about)
 
     def finish(self) -> None:
-        pass
+        self._is_due = False
+        if self.handle is not None:
+            self.handle.remove()
 
 
 def watch_field(run: Run, func: Any, every: int = 50, name: str = "ode") -> Any:
@@ -66,7 +70,8 @@ def watch_field(run: Run, func: Any, every: int = 50, name: str = "ode") -> Any:
     try:
         field = Field(run, every, name)
         if hasattr(func, "register_forward_pre_hook"):
-            func.register_forward_pre_hook(lambda module, args: field.evaluated(args[0] if args else None))
+            hook = Hook(lambda module, args: field.evaluated(args[0] if args else None))
+            field.handle = func.register_forward_pre_hook(hook)
             return func
     except Exception as e:
         run.notices.once("ode", f"the field is not watched: {type(e).__name__}: {e}")

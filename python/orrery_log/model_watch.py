@@ -5,11 +5,12 @@ from __future__ import annotations
 import fnmatch
 import math
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from . import arrays
-from .capture import Capture, forward_hook, torch
+from .capture import Capture, Hook, forward_hook, torch
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -36,6 +37,8 @@ class Watch:
         decode: Callable[..., str] | None = None,
         max_tokens: int = 128,
         optimizer: Any = None,
+        name: str | None = None,
+        batch_first: bool | None = None,
     ) -> None:
         self.run = run
         run.model, run.optimizer = model, optimizer or run.optimizer
@@ -44,6 +47,18 @@ class Watch:
         self._decode = decode
         self._attention = attention
         self._model = model
+        others = [one for one in run.listeners if isinstance(one, Watch)]
+        sizes = {id(p): int(p.numel()) for p in model.parameters()}
+        same = [one for one in others if not sizes.keys().isdisjoint(map(id, one._model.parameters()))]
+        if name is None and others and not same:
+            name = type(model).__name__
+            taken = sum(1 for one in others if one._prefix.startswith(name))
+            name += str(taken + 1) if taken else ""
+        #: Stands before the names of the layers, which two models may share.
+        self._prefix: str = f"{name}." if name else same[0]._prefix if name is None and same else ""
+        for one in others:
+            sizes.update((id(p), int(p.numel())) for p in one._model.parameters())
+        self._batch_first = batch_first
         self._gates = chosen_gates(model, gates)
         self._gates_step = -1
         self._modules = chosen_modules(model, activations)
@@ -52,6 +67,9 @@ class Watch:
         self._passes_per_step = 1.0
         self._last_logged = 0
         self._due = 0
+        # the thread whose pass is looked at, between its two hooks
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
         self._capture: Capture | None = None
         self._pending: _Pending | None = None
         self._activations: dict[str, arrays.Scalar] = {}
@@ -59,18 +77,13 @@ class Watch:
         self._temporary: list[Any] = []
         self._steps_without_pass = 0
         self._pid = os.getpid()
-        parameters = sum(int(p.numel()) for p in model.parameters())
         device = next((str(p.device) for p in model.parameters()), "cpu")
-        run.update(params=parameters, device=device)
+        run.update(params=sum(sizes.values()), device=device)
         run.collectors.append(self._scalars)
-        if hasattr(model, "_orig_mod") or "ScriptModule" in type(model).__name__:
-            text = (
-                "a compiled model shows no attention or activations: watch() it before it is compiled, or not compiled"
-            )
-            run.notices.once("compiled", text)
+        if self._is_compiled(model):
             return
-        self._handles.append(model.register_forward_pre_hook(self._before, with_kwargs=True))
-        self._handles.append(forward_hook(model, self._after))
+        self._handles.append(model.register_forward_pre_hook(Hook(self._before), with_kwargs=True))
+        self._handles.append(forward_hook(model, Hook(self._after)))
         run.listeners.append(self)
 
     def remove(self) -> None:
@@ -84,6 +97,16 @@ class Watch:
         if self._scalars in self.run.collectors:
             self.run.collectors.remove(self._scalars)
 
+    def _is_compiled(self, model: Any) -> bool:
+        """True where the model, or a module in it, was compiled: hooks would stop its compilation with an error."""
+        compiled = "ScriptModule" in type(model).__name__ or any(
+            hasattr(m, "_orig_mod") or getattr(m, "_compiled_call_impl", None) is not None for m in model.modules()
+        )
+        if compiled:
+            text = "a compiled model, or one with a compiled module, shows no attention or activations"
+            self.run.notices.once("compiled", f"{text}: leave it uncompiled to see them")
+        return compiled
+
     def _failed(self, e: Exception) -> None:
         self.run.notices.once("watch", f"a measurement of watch() was left out: {type(e).__name__}: {e}")
 
@@ -93,17 +116,21 @@ class Watch:
         try:
             if not module.training or not torch().is_grad_enabled() or os.getpid() != self._pid:
                 return
-            if self._capture is not None:
-                return  # a module that calls itself
+            if self._thread is not None:
+                return  # a module that calls itself, or a second thread in it
             self._passes += 1
             self._steps_without_pass = 0
             label = self.run.next_step + int((self._passes - 1) / self._passes_per_step)
             if self._pending is not None and label >= self._pending.label + self.every:
                 self._send(self._pending.label)  # nobody logs
-            if label < self._due or self._pending is not None or self.run.active is None:
-                return
-            self._due = (label // self.every + 1) * self.every
-            self._pending = _Pending(self._passes, label, self._tokens(args, kwargs))
+            with self._lock:
+                if label < self._due or self._pending is not None or self.run.active is None:
+                    return
+                self._due = (label // self.every + 1) * self.every
+                if self._is_compiled(module):
+                    return
+                self._pending = _Pending(self._passes, label, self._tokens(args, kwargs))
+                self._thread = threading.current_thread()
             if self._attention:
                 self._capture = Capture(module, self.max_tokens, self._failed)
             for name, inner in self._modules:
@@ -112,30 +139,28 @@ class Watch:
             self._failed(e)
 
     def _after(self, *_: Any) -> None:
-        if is_compiling():
+        if is_compiling() or self._thread is not threading.current_thread():
             return
-        if self._capture is not None or self._temporary:
-            try:
-                self._end_capture()
-            except Exception as e:
-                self._failed(e)
+        try:
+            capture = self._capture
+            self._end_capture()
+            if capture is not None and not capture.layers:
+                kind = type(self._model).__name__
+                text = f"no attention was seen in {kind}: attention(layer, weights) takes weights"
+                self.run.notices.once("no attention", f"{text}, watch(.., attention=False)")
+        except Exception as e:
+            self._failed(e)
 
     def _end_capture(self) -> None:
         capture, self._capture = self._capture, None
         for handle in self._temporary:
             handle.remove()
         self._temporary.clear()
-        if capture is None:
-            return
-        capture.close()
-        if self._pending is not None:
-            self._pending.capture = capture
-        if not capture.layers:
-            kind = type(self._model).__name__
-            text = (
-                f"no attention was seen in {kind}: attention(layer, weights) takes weights, watch(.., attention=False)"
-            )
-            self.run.notices.once("no attention", text)
+        if capture is not None:
+            capture.close()
+            if self._pending is not None:
+                self._pending.capture = capture
+        self._thread = None
 
     def _activation(self, name: str) -> Callable[..., None]:
         def hook(module: Any, args: Any, out: Any) -> None:
@@ -150,19 +175,34 @@ class Watch:
                     ("std", values.std(unbiased=False)),
                     ("zero", (values <= 0).float().mean()),
                 ):
-                    self._activations[f"activation/{name}/{key}"] = value
+                    self._activations[f"activation/{self._prefix}{name}/{key}"] = value
             except Exception as e:
                 self._failed(e)
 
         return hook
 
-    def _tokens(self, args: Any, kwargs: Any) -> list[str] | None:
-        """Names of the places, where the model's first input is `(batch, T)` whole numbers."""
+    def _tokens(self, args: Any, kwargs: Any) -> _Tokens | None:
+        """The first sequence of the model's first input, where that is a matrix of whole numbers."""
         inputs = [kwargs[k] for k in ("input_ids", "idx", "tokens", "x") if k in kwargs] + list(args[:1])
         for ids in inputs:
             if arrays.is_tensor(ids) and ids.dim() == 2 and not ids.is_floating_point():
-                return [self._name(i) for i in ids[0, : self.max_tokens].tolist()]
+                row, column = ids[0, : self.max_tokens].tolist(), ids[: self.max_tokens, 0].tolist()
+                return _Tokens(tuple(ids.shape), row, column)
         return None
+
+    def _token_names(self, tokens: _Tokens, capture: Capture, positions: int) -> list[str] | None:
+        """Names of the positions; none where the input could be `(batch, T)` as well as `(T, batch)`."""
+        batch_first = capture.batch_first if self._batch_first is None else self._batch_first
+        if batch_first is None:
+            rows, columns = tokens.shape
+            if rows == columns == capture.length:
+                text = f"a batch of {rows} sequences of {rows} tokens: its maps get no tokens"
+                self.run.notices.once("batch_first", f"{text}; watch(.., batch_first=True) says what a row is")
+                return None
+            batch_first = columns == capture.length
+        if tokens.shape[1 if batch_first else 0] != capture.length:
+            return None
+        return [self._name(i) for i in (tokens.row if batch_first else tokens.column)[:positions]]
 
     def _name(self, token: int) -> str:
         if self._decode is None:
@@ -183,14 +223,17 @@ class Watch:
             return found
         self._gates_step = step
         for gate in self._gates:
-            end = f"/{gate.name}" if len(self._gates) > 1 else ""
+            end = f"/{self._prefix}{gate.name}" if len(self._gates) > 1 or self._prefix else ""
             found[f"gate/tanh{end}"] = gate.opening()
             found[f"gate/grad{end}"] = gate.gradient()
         return found
 
     def logged(self, step: int) -> None:
         """A step was logged: the pass that was looked at belongs to it, or to one of the steps just before it."""
-        pending = self._pending
+        thread = self._thread
+        if thread is not None and (thread is threading.current_thread() or not thread.is_alive()):
+            self._end_capture()  # a pass that was interrupted calls no hook
+        pending = self._pending if self._thread is None else None
         if pending is not None:
             before = int((self._passes - pending.index) / self._passes_per_step)
             self._send(max(step - before, min(pending.label, step), 0))
@@ -203,6 +246,8 @@ class Watch:
                 text = "no forward pass of the watched model was seen: is it compiled, or another object?"
                 self.run.notices.once("no pass", text)
         self._passes = 0
+        if [one for one in self.run.listeners if isinstance(one, Watch)][-1:] == [self]:
+            self.run._attention.flush()  # no other model adds to the line of this step
 
     def _send(self, step: int) -> None:
         pending, self._pending = self._pending, None
@@ -211,11 +256,15 @@ class Watch:
         capture = pending.capture
         if capture.layers:
             positions = max(layer.positions for layer in capture.layers)
-            tokens = pending.tokens if pending.tokens and len(pending.tokens) == positions else None
+            tokens = self._token_names(pending.tokens, capture, positions) if pending.tokens else None
             about = f"batch item 0, {capture.length} tokens"
             if positions < capture.length:
                 about = f"batch item 0, the first {positions} of {capture.length} tokens"
-            self.run.attention_layers(capture.layers, step, tokens, about)
+            if capture.is_one_head:
+                about += ", one head where batch and heads share an axis"
+            layers = [layer._replace(path=f"{self._prefix}{layer.path}") for layer in capture.layers]
+            # not written yet: the layers of a second model belong into the same line
+            self.run._attention.add(layers, step, tokens, about)
         if capture.activity:
             nothing = {"x": "NaN", "y": "NaN"}
 
@@ -229,13 +278,22 @@ class Watch:
     def finish(self) -> None:
         if self._pending is not None:
             self._send(self._pending.label)
+            self.run._attention.flush()
         self.remove()
+
+
+class _Tokens(NamedTuple):
+    """The shape of a model's input, and the first of its rows and of its columns."""
+
+    shape: tuple[int, ...]
+    row: list[int]
+    column: list[int]
 
 
 class _Pending:
     """A pass that was looked at and waits for its step. `index`: which pass since the last logged step, from 1."""
 
-    def __init__(self, index: int, label: int, tokens: list[str] | None) -> None:
+    def __init__(self, index: int, label: int, tokens: _Tokens | None) -> None:
         self.index = index
         self.label = label
         self.tokens = tokens

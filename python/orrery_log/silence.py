@@ -44,7 +44,7 @@ class Silenced(NamedTuple):
 def silence(model: Any, read: Callable[[], Any], module: Any, unit: Any, draws: Any = 8) -> Silenced:
     """Calls `read` once with the module as it is, and once for each unit whose output is held at 0.
 
-    `read` gives a loss. A unit is a place on the last axis of the module's output.
+    `read` gives a loss. A unit is an index on the last axis of the module's output.
     """
     if model is None:
         raise Refused("silence", "no model is watched: watch(model) names it")
@@ -58,13 +58,13 @@ def silence(model: Any, read: Callable[[], Any], module: Any, unit: Any, draws: 
         raise Refused("silence", f"`draws` is {draws}: it goes from 0 to {MAX_DRAWS}")
     seen: list[list[float]] = []
 
-    def look(output: Any) -> Any:
+    def record_activity(output: Any) -> Any:
         size = int(output.shape[-1])
         seen.append([float(v) for v in output.detach().abs().reshape(-1, size).mean(0).tolist()])
         return output
 
-    with hooked(modules[module], look):
-        loss = loss_of(read())
+    with hooked(modules[module], record_activity):
+        loss = loss_value(read())
     if not seen:
         raise Refused("silence", f"the function does not pass through `{module}`")
     activity = [sum(values) / len(seen) for values in zip(*seen)]
@@ -73,17 +73,17 @@ def silence(model: Any, read: Callable[[], Any], module: Any, unit: Any, draws: 
     losses = {}
     for silenced in [unit, *as_active(activity, unit, draws)]:
 
-        def hold(output: Any, silenced: int = silenced) -> Any:
+        def zero_unit(output: Any, silenced: int = silenced) -> Any:
             changed = output.clone()
             changed[..., silenced] = 0
             return changed
 
-        with hooked(modules[module], hold):
-            losses[silenced] = loss_of(read())
+        with hooked(modules[module], zero_unit):
+            losses[silenced] = loss_value(read())
     return Silenced(loss, unit, losses, activity)
 
 
-def loss_of(value: Any) -> float:
+def loss_value(value: Any) -> float:
     """A loss as a number; one of PyTorch may still have its graph, of which PyTorch warns otherwise."""
     return float(value.detach() if is_tensor(value) else value)
 

@@ -16,10 +16,14 @@ _notices = Notices()
 class SummaryWriter:
     """The methods of PyTorch's writer that have a meaning here; the others do nothing, which is said once.
 
-    `log_dir` is a folder's path: its last part is the run's name, the rest is where the folder is made.
+    `log_dir` (tensorboardX: `logdir`) is a folder's path: its last part is the run's name, the rest is where the folder
+    is made.
     """
 
-    def __init__(self, log_dir: Any | None = None, comment: str = "", **_: Any) -> None:
+    def __init__(
+        self, log_dir: Any | None = None, comment: str = "", *_: Any, logdir: Any | None = None, **__: Any
+    ) -> None:
+        log_dir = log_dir or logdir
         path = os.path.normpath(os.fspath(log_dir)) if log_dir else os.path.join("runs", f"run{comment}")
         parent, name = os.path.split(path)
         self._run = Run(name or "run", dir=parent or ".")
@@ -45,10 +49,10 @@ class SummaryWriter:
         self._run.log({tag: scalar_value}, self._step(tag, global_step))
 
     def add_scalars(
-        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None, *_: Any, **__: Any
+        self, main_tag: str, tag_scalar_dict: dict[str, Any] | None, global_step: int | None = None, *_: Any, **__: Any
     ) -> None:
         """Numbers of one group."""
-        values = {f"{main_tag}/{tag}": value for tag, value in tag_scalar_dict.items()}
+        values = {f"{main_tag}/{tag}": value for tag, value in (tag_scalar_dict or {}).items()}
         self._run.log(values, self._step(main_tag, global_step))
 
     def add_text(self, tag: str, text_string: str, global_step: int | None = None, *_: Any, **__: Any) -> None:
@@ -70,6 +74,24 @@ class SummaryWriter:
         """The run's folder."""
         return self.log_dir
 
+    @property
+    def logdir(self) -> str:
+        """The run's folder, by tensorboardX's name."""
+        return self.log_dir
+
+    @property
+    def file_writer(self) -> SummaryWriter:
+        """This writer: there is one file of each kind."""
+        return self
+
+    @property
+    def all_writers(self) -> dict[str, SummaryWriter]:
+        """This writer, by its folder."""
+        return {self.log_dir: self}
+
+    def _get_file_writer(self) -> SummaryWriter:
+        return self
+
     def flush(self) -> None:
         """Everything is written within a second; nothing waits for it."""
 
@@ -84,7 +106,7 @@ class SummaryWriter:
         self._run.finish(None if kind is None else f"{kind.__name__}: {value}")
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("add_"):
+        if not name.startswith(("add_", "export_")):
             raise AttributeError(name)
         _notices.once(name, f"SummaryWriter.{name} has no meaning in a run folder: it does nothing")
         return lambda *_, **__: None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping
-from typing import Any
+import tempfile
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, Callable
 
 import orrery_log
 
 from .notices import Notices
+from .scalars import MAX_DEPTH
 
+#: What scripts compare: the version of wandb of which these calls are.
+__version__ = "0.16.0"
 _notices = Notices()
 
 
@@ -29,19 +34,37 @@ class Html:
         self.text = data.read() if hasattr(data, "read") else str(data)
 
 
-class Config:
+def settings_of(values: Any) -> dict[str, Any]:
+    """Settings as a dict, from a mapping or an object with attributes; none, and that is said once, of a file."""
+    if values is None:
+        return {}
+    if hasattr(values, "keys") and hasattr(values, "__getitem__"):
+        return {str(key): values[key] for key in values.keys()}  # noqa: SIM118
+    if hasattr(values, "__dict__"):
+        return dict(vars(values))
+    _notices.once("config", f"config={str(values)[:80]!r} is not read: a dict or a namespace is recorded")
+    return {}
+
+
+class Config(MutableMapping):  # type: ignore[type-arg]
     """Settings by name, as attributes or items."""
 
     def __init__(self) -> None:
         self.__dict__["_values"] = {}
 
-    def update(self, values: Any = None, allow_val_change: bool = True, **more: Any) -> None:
-        given = vars(values) if hasattr(values, "__dict__") and not isinstance(values, Mapping) else dict(values or {})
-        self._values.update(given, **more)
+    def update(self, values: Any = None, allow_val_change: bool = True, **more: Any) -> None:  # type: ignore[override]
+        given = {**settings_of(values), **more}
+        self._values.update(given)
         if orrery_log.run is not None:
-            orrery_log.run.update({**given, **more})
+            orrery_log.run.update(given)
+
+    def setdefaults(self, values: Any) -> dict[str, Any]:
+        self.update({k: v for k, v in settings_of(values).items() if k not in self._values})
+        return self.as_dict()
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         try:
             return self._values[name]
         except KeyError:
@@ -50,45 +73,71 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         self.update({name: value})
 
-    __getitem__ = __getattr__
-    __setitem__ = __setattr__
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._values
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return self._values.get(name, default)
+    def __delitem__(self, name: str) -> None:
+        del self._values[name]
 
-    def keys(self) -> Any:
-        return self._values.keys()
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
-    def items(self) -> Any:
-        return self._values.items()
+    def __len__(self) -> int:
+        return len(self._values)
 
     def as_dict(self) -> dict[str, Any]:
         return dict(self._values)
 
 
 class Summary(dict):  # type: ignore[type-arg]
-    """The last value of each name."""
+    """The last value of each name. What the script sets itself is logged as `summary/NAME` when the run ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_script: set[str] = set()
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
+
+    def update(self, *values: Any, **more: Any) -> None:
+        given = dict(*values, **more)
+        self.of_script |= given.keys()
+        super().update(given)
+
+    def clear(self) -> None:
+        super().clear()
+        self.of_script.clear()
 
 
 class WandbRun:
     """What `init` returns."""
 
-    def __init__(self, written: orrery_log.Run) -> None:
+    resumed = disabled = False
+    offline = True
+    url = sweep_id = group = job_type = notes = None
+    entity = ""
+    tags: tuple[str, ...] = ()
+
+    def __init__(self, written: orrery_log.Run, project: str) -> None:
         self.written = written
         self.name = self.id = written.name
-        self.dir = written.folder
-        self.url = None
+        self.project = project
         self.config = config
         self.summary = summary
+
+    @functools.cached_property
+    def dir(self) -> str:
+        """The run's folder; a temporary one for a script's own files where nothing is recorded."""
+        return self.written.folder or tempfile.mkdtemp()
 
     @property
     def step(self) -> int:
         return self.written.next_step
 
-    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
+    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, **_: Any) -> None:
         log(data, step, commit)
 
     def watch(self, models: Any, *args: Any, **kwargs: Any) -> None:
@@ -112,6 +161,9 @@ class WandbRun:
 config = Config()
 summary = Summary()
 run: WandbRun | None = None
+Run = WandbRun
+_sweeps: dict[str, dict[str, Any]] = {}
+_sweep: dict[str, Any] = {}
 _uncommitted: dict[str, Any] = {}
 
 
@@ -124,22 +176,25 @@ def init(
     **options: Any,
 ) -> WandbRun:
     """Begins a run folder in `dir` (`runs`), named by `name` or by `project`. `mode="disabled"` writes nothing;
-    other options have no meaning here.
+    other options have no meaning here. WANDB_PROJECT, WANDB_MODE and WANDB_DISABLED are read.
     """
     global run
+    if mode is None and os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes", "on"):
+        mode = "disabled"
     enabled = (mode or os.environ.get("WANDB_MODE")) != "disabled"
     parent = str(dir) if dir else "runs"
-    written = orrery_log.init(name or project or "run", config=config, dir=parent, enabled=enabled)
+    project = project or os.environ.get("WANDB_PROJECT") or ""
+    settings = {**settings_of(config), **_sweep}
+    written = orrery_log.init(name or project or "run", config=settings, dir=parent, enabled=enabled)
     _uncommitted.clear()
     summary.clear()
     globals()["config"]._values.clear()
-    if config:
-        globals()["config"]._values.update(dict(config) if isinstance(config, Mapping) else vars(config))
-    run = WandbRun(written)
+    globals()["config"]._values.update(settings)
+    run = WandbRun(written, project)
     return run
 
 
-def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
+def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, **_: Any) -> None:
     """Scalars of one step; histograms and texts beside them. With `commit=False` they wait for the next call."""
     current = orrery_log.run
     if current is None:
@@ -152,7 +207,7 @@ def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = 
     _uncommitted.clear()
     at = current.next_step if step is None else step
     scalars: dict[str, Any] = {}
-    for key, value in taken.items():
+    for key, value in joined(taken).items():
         if isinstance(value, Histogram):
             if value.np_histogram is not None:
                 counts, edges = value.np_histogram
@@ -169,8 +224,20 @@ def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = 
         else:
             scalars[key] = value
     # a loss that is kept would keep the graph of its step, and with it every activation
-    summary.update({k: v.detach() if hasattr(v, "detach") else v for k, v in scalars.items()})
+    dict.update(summary, {k: v.detach() if hasattr(v, "detach") else v for k, v in scalars.items()})
+    summary.of_script -= scalars.keys()
     current.log(scalars, at)
+
+
+def joined(values: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Nested dicts as one, their names joined by `/`."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping) and depth < MAX_DEPTH:
+            flat.update(joined(value, f"{prefix}{key}/", depth + 1))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
 
 
 def watch(models: Any, criterion: Any = None, log: Any = "gradients", log_freq: int = 50, **_: Any) -> None:
@@ -187,17 +254,53 @@ def finish(exit_code: int | None = None, **_: Any) -> None:
 def _end(error: str | None) -> None:
     """Logs what waits for a commit and ends the run; `error` says why it failed."""
     global run
-    if _uncommitted and orrery_log.run is not None:
-        log({}, commit=True)
+    current = orrery_log.run
+    if current is not None:
+        if _uncommitted:
+            log({}, commit=True)
+        own = {name: summary[name] for name in sorted(summary.of_script & summary.keys())}
+        if own:
+            log({"summary": own}, current.last_step or 0)
     orrery_log.finish(error)
     run = None
 
 
-class _Nothing:
-    """Stands for what has no meaning in a run folder: it can be called, entered and asked for more of the same."""
+def login(*_: Any, **__: Any) -> bool:
+    """True: there is no account."""
+    return True
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+
+def sweep(sweep: Any = None, *_: Any, **__: Any) -> str:
+    """Keeps the first value of each parameter, with which `agent` runs its function; there are no sweeps."""
+    parameters = settings_of(settings_of(sweep).get("parameters"))
+    given = {name: settings_of(one) for name, one in parameters.items()}
+    name = f"sweep-{len(_sweeps) + 1}"
+    _sweeps[name] = {k: v.get("value", next(iter(v.get("values") or ()), v.get("min"))) for k, v in given.items()}
+    return name
+
+
+def agent(sweep_id: Any, function: Callable[[], Any] | None = None, *_: Any, **__: Any) -> None:
+    """Calls the function once."""
+    global _sweep
+    if function is None:
+        _nothing("agent without a function")
+        return
+    _notices.once("agent", "wandb.agent makes no sweep: its function runs once, with the first value of each setting")
+    _sweep = _sweeps.get(str(sweep_id), {})
+    try:
+        function()
+    finally:
+        _sweep = {}
+
+
+class _Nothing:
+    """Stands for what has no meaning in a run folder: it can be called, entered and asked for more of the same.
+
+    It is false, empty, and as text "", which added to anything changes nothing.
+    """
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _nothing(type(self).__name__)
 
     def __call__(self, *_: Any, **__: Any) -> _Nothing:
         return self
@@ -206,6 +309,31 @@ class _Nothing:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
+
+    def __getitem__(self, key: Any) -> _Nothing:
+        return self
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        return None
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __str__(self) -> str:
+        return ""
+
+    __fspath__ = __str__
+
+    def __add__(self, other: Any) -> Any:
+        return other
+
+    __radd__ = __add__
 
     def __enter__(self) -> _Nothing:
         return self
@@ -216,7 +344,45 @@ class _Nothing:
 
 def _nothing(name: str) -> _Nothing:
     _notices.once(name, f"wandb.{name} has no meaning in a run folder: it does nothing")
-    return _Nothing(name)
+    return object.__new__(_Nothing)
+
+
+class Error(Exception):
+    """Every error of wandb; none is raised here."""
+
+
+class _Errors:
+    """`wandb.errors`, whose names stand in `except`."""
+
+    def __getattr__(self, name: str) -> type[Error]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Error
+
+
+errors = _Errors()
+CommError = UsageError = Error
+
+
+# classes, for `isinstance`
+class Image(_Nothing):
+    """A picture."""
+
+
+class Table(_Nothing):
+    """A table."""
+
+
+class Artifact(_Nothing):
+    """A file with versions."""
+
+
+class Video(_Nothing):
+    """A film."""
+
+
+class Audio(_Nothing):
+    """A sound."""
 
 
 def __getattr__(name: str) -> Any:

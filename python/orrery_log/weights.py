@@ -66,7 +66,7 @@ class Snapshots:
         self._busy = False
 
     def take(self, model: Any, step: int, budget: int, patterns: list[str] | None) -> bool:
-        """True if a snapshot will be written."""
+        """True where the snapshot will be written."""
         writer = self.run.active
         if writer is None:
             return False
@@ -76,7 +76,7 @@ class Snapshots:
             self.run.notices.once("snapshot busy", text)
             return False
         tensors = list(self._copies(model, patterns))
-        size = sum(t.size for t in tensors)
+        size = sum(t.size for t in tensors) + len(header(tensors, step, 0))
         if not tensors:
             raise Refused(
                 "weights", "there are no weights to keep: none has a name that matches, or a type that is known"
@@ -91,16 +91,16 @@ class Snapshots:
 
         def write() -> None:
             try:
+                self._make_room(step, size, budget)
                 write_whole(self._path(step), file_parts(tensors, step))
-                self.kept[step] = os.path.getsize(self._path(step))
-                self._thin(budget)
+                self.kept[step] = size
             finally:
                 self._busy = False
 
-        if writer.put(METRICS, write, 0):
-            return True
-        self._busy = False
-        return False
+        if not writer.put(METRICS, write, 0):
+            self._busy = False
+            return False
+        return True
 
     def _path(self, step: int) -> str:
         return os.path.join(self.folder, f"step-{step:08}.safetensors")
@@ -118,42 +118,60 @@ class Snapshots:
                 text = f"weights of type {value.dtype} are not kept (`{name}`)"
                 self.run.notices.once(f"dtype {value.dtype}", text)
                 continue
-            if arrays.is_tensor(value):
-                copied = value.detach().to("cpu", copy=True).contiguous()
-                size = copied.numel() * copied.element_size()
-            else:
-                numpy = arrays.numpy_of(value)
-                copied = numpy.array(value, order="C", copy=True)
-                if dtype == "BF16":
-                    copied = copied.view(numpy.uint16)
-                size = copied.nbytes
+            try:
+                copied, size = copy(value, dtype)
+            except Exception as e:
+                self.run.notices.once(f"weight {name}", f"the weight `{name}` is not kept: {type(e).__name__}: {e}")
+                continue
             yield Tensor(f"{VARIANT}/{name}", dtype, tuple(int(n) for n in value.shape), size, copied)
 
-    def _thin(self, budget: int) -> None:
-        """Removes those that lie closest to their neighbours, never the first or the last."""
-        while sum(self.kept.values()) > budget and len(self.kept) > 2:
-            steps = sorted(self.kept)
-            gaps = {steps[i]: steps[i + 1] - steps[i - 1] for i in range(1, len(steps) - 1)}
-            step = min(gaps, key=lambda s: (gaps[s], s))
+    def _make_room(self, step: int, size: int, budget: int) -> None:
+        """Removes those that lie closest to their neighbours, never the first, the last or that of `step`."""
+        sizes = {**self.kept, step: size}
+        while sum(sizes.values()) > budget:
+            steps = sorted(sizes)
+            gaps = {at: after - before for before, at, after in zip(steps, steps[1:], steps[2:]) if at != step}
+            if not gaps:
+                return
+            closest = min(gaps, key=lambda at: (gaps[at], at))
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._path(step))
-            del self.kept[step]
+                os.unlink(self._path(closest))
+            del sizes[closest], self.kept[closest]
 
 
-def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
-    """The parts of a safetensors file: eight bytes, a header of JSON, the values."""
-    checksum = 0
-    header: dict[str, Any] = {}
+def copy(value: Any, dtype: str) -> tuple[Any, int]:
+    """A private copy on the CPU, row by row, and its bytes."""
+    if arrays.is_tensor(value):
+        copied = value.detach().to("cpu", copy=True).contiguous()
+        copied.data_ptr()  # an error here, not in the writer, for what has no bytes of its own: sparse, meta
+        return copied, copied.numel() * copied.element_size()
+    numpy = arrays.numpy_of(value)
+    copied = numpy.array(value, order="C", copy=True)
+    if dtype == "BF16":
+        copied = copied.view(numpy.uint16)
+    return copied, copied.nbytes
+
+
+def header(tensors: list[Tensor], step: int, checksum: int) -> bytes:
+    """What stands before the values in a safetensors file: eight bytes and JSON, of one length for any checksum."""
+    entries: dict[str, Any] = {}
     offset = 0
     for t in tensors:
-        checksum = zlib.crc32(t.buffer(), checksum)
-        header[t.name] = {"dtype": t.dtype, "shape": list(t.shape), "data_offsets": [offset, offset + t.size]}
+        entries[t.name] = {"dtype": t.dtype, "shape": list(t.shape), "data_offsets": [offset, offset + t.size]}
         offset += t.size
     variants = {VARIANT: {"step": step, "runtime_params": []}}
     metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
-    text = to_json({"__metadata__": metadata, **header})
+    text = to_json({"__metadata__": metadata, **entries})
     text += b" " * (-len(text) % 8)
-    yield len(text).to_bytes(8, "little") + text
+    return len(text).to_bytes(8, "little") + text
+
+
+def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
+    """The parts of a safetensors file: its header, and the values."""
+    checksum = 0
+    for t in tensors:
+        checksum = zlib.crc32(t.buffer(), checksum)
+    yield header(tensors, step, checksum)
     for t in tensors:
         if t.size:
             yield t.buffer()

@@ -162,7 +162,19 @@ def test_attention_of_a_step_is_one_line_in_the_order_of_the_layers(begin):
     assert lines[0]["tokens"] == ["a", "b"]
 
 
-def test_attention_that_nobody_follows_up_is_written_by_itself(begin):
+def test_layers_of_a_slow_step_are_one_line(begin):
+    run = begin()
+    run.attention("h.0", [[1.0]], step=3)
+    time.sleep(1.3)
+    run.attention("h.1", [[1.0]], step=3)
+    (line,) = run.read().channel("attention.maps")
+    assert [layer["path"] for layer in line["payload"]["layers"]] == ["h.0", "h.1"]
+
+
+def test_attention_that_nobody_follows_up_is_written_by_itself(begin, monkeypatch):
+    from orrery_log import attention_maps
+
+    monkeypatch.setattr(attention_maps, "HOLD_SECS", 0.2)
     run = begin()
     run.attention("h.0", [[1.0]])
     end = time.monotonic() + 60
@@ -298,6 +310,29 @@ def test_snapshots_stay_within_their_budget_and_keep_both_ends(begin):
     steps = sorted(int(p.name[5:13]) for p in (folder.path / "snapshots").iterdir())
     assert steps[0] == 0 and steps[-1] == 90 and 3 <= len(steps) <= 4
     assert sum(p.stat().st_size for p in (folder.path / "snapshots").iterdir()) <= 20_000
+
+
+def test_the_headers_of_snapshots_count_and_no_moment_is_above_the_budget(begin, capfd):
+    numpy = pytest.importorskip("numpy")
+    run = begin()
+    weights = {"w": numpy.zeros(1000, dtype=numpy.float32)}
+    run.log_weights(weights, 0, budget=8000)
+    assert "do not fit twice" in capfd.readouterr().err
+    folder = Path(run.folder, "snapshots")
+    highest = []
+
+    class Watching(dict):
+        def __setitem__(self, step, size):
+            highest.append(sum(p.stat().st_size for p in folder.iterdir()))
+            super().__setitem__(step, size)
+
+    run._snapshots.kept = Watching()
+    for step in range(4):
+        run.log_weights(weights, step, budget=9000)
+        assert run.flush()
+    run.read()
+    assert sorted(p.name for p in folder.iterdir()) == ["step-00000000.safetensors", "step-00000003.safetensors"]
+    assert len(highest) == 4 and max(highest) <= 9000
 
 
 def test_weights_that_do_not_fit_are_refused(begin, capfd):

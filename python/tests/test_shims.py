@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import copy
+import os
+import pickle
 
 import orrery_log
 import orrery_log.wandb as wandb
+import pytest
 from orrery_log.tensorboard import SummaryWriter
 from strict import Folder
 
@@ -36,11 +40,95 @@ def test_a_script_for_wandb(tmp_path, capfd):
     assert said.count("wandb.Image has no meaning") == 1 and said.count("wandb.define_metric") == 1
 
 
-def test_a_disabled_run_of_wandb_writes_nothing(tmp_path):
-    run = wandb.init(project="p", dir=tmp_path / "runs", mode="disabled")
+@pytest.mark.parametrize("how", [("mode", "disabled"), ("WANDB_MODE", "disabled"), ("WANDB_DISABLED", "true")])
+def test_a_disabled_run_of_wandb_writes_nothing(tmp_path, monkeypatch, how):
+    key, value = how
+    if key != "mode":
+        monkeypatch.setenv(key, value)
+    run = wandb.init(project="p", dir=tmp_path / "runs", mode=value if key == "mode" else None)
     wandb.log({"a": 1})
+    assert os.path.isdir(os.path.join(wandb.run.dir, "")), "a script may keep files of its own there"
     run.finish()
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_of_wandb_answers_what_scripts_ask_it(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("WANDB_PROJECT", "of the shell")
+    with wandb.init(dir=tmp_path) as run:
+        assert run.project == "of the shell" and "of_the_shell" in os.path.basename(run.dir)
+        assert not run.resumed and run.sweep_id is None and run.group is None
+        assert (*run.tags, "baseline") == ("baseline",)
+        assert os.path.join("a", run.project, run.entity) == "a/of the shell/"
+        assert isinstance(run, wandb.Run) and wandb.login()
+        assert wandb.__version__.split(".")[0].isdigit()
+
+
+def test_what_has_no_meaning_in_wandb_stops_no_script(tmp_path, capfd):
+    with wandb.init(dir=tmp_path) as run:
+        artifact = wandb.Artifact("weights", type="model")
+        artifact.add_file("x.pt")
+        artifact.metadata["epoch"] = 1
+        run.log_artifact(artifact).wait()
+        assert os.path.join(run.use_artifact("weights:latest").download(), "x.pt") == "x.pt"
+        assert wandb.util.generate_id() + "-a" == "-a" and "a-" + wandb.util.generate_id() == "a-"
+        assert f"{wandb.util.generate_id()}" == ""
+        assert list(wandb.Api().runs("me/project")) == [] and not wandb.Api().run("x")
+        assert isinstance(wandb.Image("x.png"), wandb.Image) and not isinstance(1.0, (wandb.Table, wandb.Video))
+        with pytest.raises(KeyError, match="of the script"):
+            try:
+                raise KeyError("of the script")
+            except (wandb.errors.CommError, wandb.errors.UsageError, wandb.Error):
+                pass
+
+
+def test_the_config_of_wandb_is_a_mapping(tmp_path, capfd):
+    given = argparse.Namespace(lr=0.1)
+    with wandb.init(dir=tmp_path, config=given) as run:
+        wandb.config.setdefaults({"lr": 9, "depth": 2})
+        assert list(wandb.config) == ["lr", "depth"] and len(wandb.config) == 2 and "lr" in wandb.config
+        assert list(wandb.config.values()) == [0.1, 2] and dict(**wandb.config) == {"lr": 0.1, "depth": 2}
+        with pytest.raises(KeyError):
+            wandb.config["missing"]
+        with pytest.raises(AttributeError):
+            wandb.config.missing  # noqa: B018
+        assert copy.deepcopy(wandb.config).lr == pickle.loads(pickle.dumps(wandb.config)).lr == 0.1
+        folder = run.dir
+    assert Folder(folder).run["run"]["config"]["values"] == {"config.lr": 0.1, "config.depth": 2}
+    with wandb.init(dir=tmp_path, config="settings.yaml"):
+        assert len(wandb.config) == 0
+    assert "'settings.yaml' is not read" in capfd.readouterr().err
+
+
+def test_nested_values_and_the_summary_of_wandb(tmp_path, capfd):
+    class Loss(float):
+        def detach(self):
+            return "detached"
+
+    with wandb.init(dir=tmp_path) as run:
+        wandb.log({"train": {"loss": Loss(2.0), "h": wandb.Histogram([1, 2, 3])}}, step=4, sync=False)
+        run.log({"other": 1.0}, step=5, sync=False)
+        assert wandb.summary["train/loss"] == "detached"
+        wandb.run.summary["best"] = 0.5
+        wandb.summary.update({"note": "as good as before", "other": 1.0})
+        folder = run.dir
+    read = Folder(folder)
+    assert read.scalar("loss/train") == [(4, 2.0)] and [s["step"] for s in read.channel("histogram/train/h")] == [4]
+    assert read.scalar("summary/best") == [(5, 0.5)] and not read.scalar("summary/train/loss")
+    assert read.channel("text/summary/note")[0]["payload"]["text"] == "as good as before"
+
+
+def test_an_agent_of_wandb_runs_its_function_once(tmp_path, capfd):
+    seen = []
+
+    def script():
+        with wandb.init(dir=tmp_path, config={"lr": 9, "depth": 2}):
+            seen.append(dict(wandb.config))
+
+    parameters = {"lr": {"values": [0.1, 0.2]}, "width": {"value": 8}, "drop": {"min": 0.0, "max": 1.0}}
+    wandb.agent(wandb.sweep({"method": "grid", "parameters": parameters}, project="p"), function=script, count=5)
+    assert seen == [{"lr": 0.1, "depth": 2, "width": 8, "drop": 0.0}]
+    script()
+    assert seen[1] == {"lr": 9, "depth": 2} and "runs once" in capfd.readouterr().err
 
 
 def test_log_of_wandb_without_init_is_said(capfd):
@@ -67,3 +155,22 @@ def test_a_script_for_tensorboard(tmp_path, capfd):
     assert {s["channel"] for s in read.samples} == {"text/note", "histogram/weights"}
     assert read.path.parent == tmp_path and "-exp1-" in read.path.name
     assert capfd.readouterr().err.count("SummaryWriter.add_image") == 1
+
+
+def test_other_ways_to_make_a_summary_writer(tmp_path, capfd):
+    from orrery_log import tensorboard
+
+    tensorboard._notices = type(tensorboard._notices)()
+    with SummaryWriter(str(tmp_path / "positional"), "c", None, 10, 120) as writer:
+        writer.add_scalars("none", None)
+        writer.add_scalars("both", {"a": 1}, 2)
+        assert writer.logdir == writer.file_writer.get_logdir() == writer.get_logdir()
+        assert list(writer.all_writers) == [writer.logdir]
+        writer.export_scalars_to_json("all.json")
+        with pytest.raises(AttributeError):
+            writer.missing  # noqa: B018
+    read = Folder(writer.logdir)
+    assert read.scalar("both/a") == [(2, 1)] and read.path.parent == tmp_path
+    assert capfd.readouterr().err.count("export_scalars_to_json") == 1
+    with SummaryWriter(logdir=tmp_path / "of tensorboardX") as writer:
+        assert os.path.dirname(writer.logdir) == str(tmp_path)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import io
 import math
 import struct
 import sys
+import threading
 from pathlib import Path
 
 import orrery_log
@@ -172,7 +175,8 @@ def test_evaluation_is_not_looked_at(begin):
     assert not run.read().samples
 
 
-def test_an_error_in_the_model_reaches_the_script_and_leaves_no_hooks(begin):
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_error_in_the_model_reaches_the_script_and_leaves_no_hooks(begin, error):
     class Broken(nn.Module):
         def __init__(self):
             super().__init__()
@@ -180,18 +184,19 @@ def test_an_error_in_the_model_reaches_the_script_and_leaves_no_hooks(begin):
 
         def forward(self, x):
             self.inner(x)
-            raise ValueError("mine")
+            raise error("mine")
 
     run = begin()
     model = Broken()
     run.watch(model, every=1)
     for _ in range(2):
-        with pytest.raises(ValueError, match="mine"):
+        with pytest.raises(error, match="mine"):
             model(torch.zeros(1, 3, 16))
-    assert not model.inner._forward_hooks
-    from torch.overrides import _get_current_function_mode_stack
+        run.log({"a": 1})
+        assert not model.inner._forward_hooks
+        from torch.overrides import _get_current_function_mode_stack
 
-    assert not _get_current_function_mode_stack()
+        assert not _get_current_function_mode_stack()
 
 
 def dot_product(**given):
@@ -264,6 +269,76 @@ def test_long_maps_are_cut_and_say_so(begin):
     torch.testing.assert_close(seen.sum(-1), torch.ones(2, 6), atol=3e-3, rtol=0)
 
 
+def test_entropies_of_cut_maps_are_those_of_whole_rows(begin):
+    q = torch.zeros(1, 2, 512, 8)
+    run = begin()
+    model = dot_product()
+    run.watch(model, max_tokens=8)
+    model(q, q, q)
+    run.log({"a": 1})
+    (layer,) = run.read().channel("attention.maps")[0]["payload"]["layers"]
+    assert layer["entropy"] == pytest.approx([math.log(512)] * 2, rel=1e-4)
+    assert layer["uniform_entropy"] == pytest.approx([math.log(512)] * 2, rel=1e-4)
+
+
+class Sequences(nn.Module):
+    """Attention over `(T, batch)` or `(batch, T)` ids."""
+
+    def __init__(self, batch_first, by_hand=False):
+        super().__init__()
+        self.embed = nn.Embedding(11, 16)
+        self.mha = SoftmaxAttention() if by_hand else nn.MultiheadAttention(16, 2, batch_first=batch_first)
+
+    def forward(self, idx):
+        x = self.embed(idx)
+        return self.mha(x) if isinstance(self.mha, SoftmaxAttention) else self.mha(x, x, x)[0]
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 3), (3, 4)])
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_tokens_are_those_of_the_first_sequence(begin, shape, batch_first):
+    idx = torch.arange(shape[0] * shape[1]).view(shape) % 11
+    run = begin()
+    run.watch(Sequences(batch_first))
+    run.model(idx)
+    run.log({"a": 1})
+    expected = idx[0] if batch_first else idx[:, 0]
+    assert run.read().samples[0]["tokens"] == [str(i) for i in expected.tolist()]
+
+
+@pytest.mark.parametrize("batch_first", [None, True])
+def test_tokens_of_a_square_batch_are_named_where_a_row_is_known(begin, capfd, batch_first):
+    idx = torch.arange(16).view(4, 4) % 11
+    run = begin()
+    run.watch(Sequences(True, by_hand=True), batch_first=batch_first)
+    run.model(idx)
+    run.log({"a": 1})
+    folder = run.read()
+    assert folder.samples[0].get("tokens") == (["0", "1", "2", "3"] if batch_first else None)
+    assert ("batch_first=True" in folder.notices()) is (batch_first is None)
+
+
+def test_attention_whose_heads_share_an_axis_with_the_batch_says_one_head(begin):
+    class Folded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scores = SoftmaxOf()
+
+        def forward(self, x):
+            return self.scores(x)
+
+    class SoftmaxOf(nn.Module):
+        def forward(self, x):
+            return (x @ x.mT).softmax(-1)
+
+    run = begin()
+    run.watch(Folded())
+    run.model(torch.randn(8, 5, 4))
+    run.log({"a": 1})
+    (line,) = run.read().channel("attention.maps")
+    assert "one head" in line["about"] and array(line["payload"]["layers"][0]["weights"])[0] == [1, 5, 5]
+
+
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_maps_of_multihead_attention(begin, batch_first, need_weights):
@@ -314,7 +389,7 @@ def test_mixed_precision_is_looked_at_too(begin):
         run.model(torch.zeros(1, 4, dtype=torch.long))
     run.log({"a": 1})
     folder = run.read()
-    assert list(maps(folder)) == ["mha", "hand"] and list(maps(folder, 1)) == ["attn"]
+    assert list(maps(folder)) == ["mha", "hand"] and list(maps(folder, 1)) == ["BDH.attn"]
     torch.testing.assert_close(maps(folder)["mha"].sum(-1), torch.ones(2, 5), atol=1e-2, rtol=0)
     assert not folder.notices()
 
@@ -358,13 +433,13 @@ def test_the_linear_attention_and_activity_of_a_bdh(begin):
     with torch.no_grad():
         x = model.ln(model.embed(idx).unsqueeze(1))
         neurons = F.relu(x @ model.encoder)
-        places = torch.arange(6, dtype=torch.float32).view(1, 1, -1, 1)
-        turned = model.attn.rope(places * model.attn.freqs, neurons)
-        scores = (turned @ turned.mT).tril(-1)[0]
+        positions = torch.arange(6, dtype=torch.float32).view(1, 1, -1, 1)
+        rotated = model.attn.rope(positions * model.attn.freqs, neurons)
+        scores = (rotated @ rotated.mT).tril(-1)[0]
     shares = scores / scores.abs().sum(-1, keepdim=True).clamp_min(1e-30)
     torch.testing.assert_close(seen["attn"], shares, atol=2e-3, rtol=2e-3)
     torch.testing.assert_close(seen["attn"].abs().sum(-1)[:, 1:], torch.ones(2, 5), atol=5e-3, rtol=0)
-    assert folder.samples[0]["payload"]["layers"][0]["is_differential"] is True
+    assert folder.channel("attention.maps")[0]["payload"]["layers"][0]["is_differential"] is True
     activity = folder.channel("synapses.activity")[0]["payload"]["layers"]
     assert activity[0]["trained"]["x"] == pytest.approx(float((neurons > 0).float().mean()), rel=1e-5)
     assert 0 < activity[1]["trained"]["y"] < 1 and activity[0]["random_weights"]["x"] == "NaN"
@@ -444,9 +519,13 @@ def test_a_model_without_attention_is_said_once(begin, capfd):
     assert run.read().notices().count("no attention was seen") == 1
 
 
-def test_compiled_models_train_on(begin, capfd):
+def fresh():
     torch.manual_seed(0)
-    model = Model()
+    return Model()
+
+
+def test_compiled_models_train_on(begin, capfd):
+    model = fresh()
     run = begin()
     run.watch(model, every=1)
     compiled = torch.compile(model, backend="eager")
@@ -459,8 +538,177 @@ def test_compiled_models_train_on(begin, capfd):
     run.watch(compiled, gates=True)
     run.log({"a": 1}, step=5)
     folder = run.read()
-    assert len(folder.scalar("loss/train")) == 2 and "a compiled model shows no attention" in folder.notices()
+    assert len(folder.scalar("loss/train")) == 2 and "a compiled model, or one with" in folder.notices()
+    reference = fresh()
+    train(reference, None, 2)
+    assert all(torch.equal(a, b) for a, b in zip(reference.parameters(), model.parameters()))
     assert folder.scalar("gate/tanh/_orig_mod.blocks.0.gamma") or folder.scalar("gate/tanh/blocks.0.gamma")
+
+
+@pytest.mark.parametrize("how", ["parts before", "parts after", "in place before", "in place after"])
+def test_a_model_compiled_in_parts_or_in_place_trains_to_the_same_bits(begin, capfd, how):
+    def compile_it(model):
+        if how.startswith("in place"):
+            model.compile(backend="eager")
+            return
+        for i, block in enumerate(model.blocks):
+            model.blocks[i] = torch.compile(block, backend="eager")
+
+    reference, watched = fresh(), fresh()
+    compile_it(reference)
+    run = begin()
+    if how.endswith("before"):
+        compile_it(watched)
+    run.watch(watched, every=1, gates=True, activations=True)
+    if how.endswith("after"):
+        compile_it(watched)
+    train(reference, None, 3)
+    train(watched, run, 3)
+    folder = run.read()
+    assert all(torch.equal(a, b) for a, b in zip(reference.parameters(), watched.parameters()))
+    assert len([name for name in folder.metrics[-1] if name.startswith("gate/tanh/")]) == 2
+    assert how == "in place after" or "a compiled model, or one with" in folder.notices()
+
+
+def test_a_watched_model_is_copied_and_stored_without_its_hooks(begin):
+    run = begin()
+    model = fresh()
+    run.watch(model, every=1)
+    field = nn.Linear(1, 1)
+    run.ode(field)
+    averaged = torch.optim.swa_utils.AveragedModel(model)
+    file = io.BytesIO()
+    torch.save([model, field], file)
+    assert b"orrery" not in file.getvalue()
+    file.seek(0)
+    stored, stored_field = torch.load(file, weights_only=False)
+    ids = torch.zeros(1, 3, dtype=torch.long)
+    for other in (averaged, copy.deepcopy(model), stored):
+        other(ids)
+    stored_field(torch.zeros(1))
+    run.log({"a": 1}, step=1)
+    model(ids)
+    run.log({"a": 1}, step=2)
+    folder = run.read()
+    assert [line["step"] for line in folder.channel("attention.maps")] == [2] and not folder.scalar("ode/nfe")
+
+
+def test_a_second_thread_in_a_watched_model_leaves_the_pass_of_the_first_alone(begin):
+    class Waiting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = SoftmaxAttention(), SoftmaxAttention()
+
+        def forward(self, x, inside=None, resume=None):
+            x = self.first(x)
+            if inside is not None:
+                inside.set()
+                assert resume.wait(60)
+            return self.second(x)
+
+    from torch.overrides import _len_torch_function_stack
+
+    run = begin()
+    model = Waiting()
+    run.watch(model, every=1, activations=["*.act"])
+    inside, resume, left = threading.Event(), threading.Event(), []
+
+    def looked_at():
+        model(torch.zeros(1, 3, 16), inside, resume)
+        left.append(_len_torch_function_stack())
+
+    thread = threading.Thread(target=looked_at)
+    thread.start()
+    assert inside.wait(60)
+    model(torch.zeros(1, 3, 16))
+    run.log({"a": 1}, step=1)
+    resume.set()
+    thread.join(60)
+    run.log({"a": 1}, step=2)
+    folder = run.read()
+    assert list(maps(folder)) == ["first", "second"] and left == [0] and not folder.notices()
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_a_thread_that_ends_in_a_pass_leaves_the_next_to_be_looked_at(begin):
+    class Leaving(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = SoftmaxAttention()
+
+        def forward(self, x, leaves=False):
+            if leaves:
+                sys.exit()
+            return self.inner(x)
+
+    run = begin()
+    model = Leaving()
+    run.watch(model, every=1)
+
+    def leave():
+        with pytest.raises(SystemExit):
+            model(torch.zeros(1, 3, 16), True)
+
+    thread = threading.Thread(target=leave)
+    thread.start()
+    thread.join(60)
+    for step in (1, 2):
+        run.log({"a": 1}, step=step)
+        model(torch.zeros(1, 3, 16))
+    folder = run.read()
+    assert [line["step"] for line in folder.channel("attention.maps")] == [2, 3]
+
+
+def test_a_run_that_ends_during_the_pass_of_another_thread_leaves_no_hooks(begin):
+    class Ending(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = SoftmaxAttention()
+
+        def forward(self, x):
+            thread = threading.Thread(target=run.finish)
+            thread.start()
+            thread.join(60)
+            return self.inner(x)
+
+    run = begin()
+    model = Ending()
+    run.watch(model, every=1)
+    model(torch.zeros(1, 3, 16))
+    assert not run.read().notices()
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_two_watched_models_share_a_line_and_no_name(begin):
+    run = begin()
+    first, second = Model(), Model()
+    run.watch(first, every=1, activations=["*.act"], gates=["*.gamma"])
+    run.watch(second, every=1, activations=["*.act"], gates=["*.gamma"])
+    run.watch(Model(), every=1, name="judge")
+    run.watch(first, gates={"mine": lambda: 0.25}, attention=False)
+    for step in (1, 2):
+        for model in (first, second):
+            model(torch.zeros(1, 3, dtype=torch.long))
+        run.log({"loss": 1.0}, step=step)
+    folder = run.read()
+    assert [line["step"] for line in folder.channel("attention.maps")] == [1, 2]
+    assert list(maps(folder)) == ["blocks.0", "blocks.1", "Model.blocks.0", "Model.blocks.1"]
+    assert folder.channel("attention.maps")[0]["about"] == "batch item 0, 3 tokens"
+    assert {"activation/blocks.0.act/mean", "activation/Model.blocks.0.act/mean"} < set(folder.metrics[0])
+    assert {"gate/tanh/blocks.0.gamma", "gate/tanh/Model.blocks.0.gamma", "gate/tanh"} < set(folder.metrics[0])
+    each = sum(p.numel() for p in first.parameters())
+    assert folder.run["run"]["variants"][0]["params"] == 3 * each and not folder.notices()
+
+
+@pytest.mark.filterwarnings("ignore:.*jit.*:FutureWarning")
+def test_scripted_parts_hide_nothing_else(begin):
+    model = Model()
+    model.head = torch.jit.trace(model.head, torch.zeros(1, 16))
+    run = begin()
+    run.watch(model)
+    model(torch.zeros(1, 3, dtype=torch.long))
+    run.log({"a": 1})
+    assert list(maps(run.read())) == ["blocks.0", "blocks.1"]
 
 
 def test_tensors_of_every_type_are_numbers(begin, capfd):
@@ -488,14 +736,14 @@ def test_matrices_of_every_type(begin):
     run = begin()
     values = torch.arange(100, dtype=torch.float32).view(10, 10)
     run.matrix("bf16", values.bfloat16().requires_grad_())
-    run.matrix("turned", values.T)
+    run.matrix("transposed", values.T)
     run.matrix("sparse", values.to_sparse())
     run.matrix("mixed", [values[0], values[1]])
     run.matrix("complex", torch.zeros(2, 2, dtype=torch.complex64))
     folder = run.read()
     expected = values.flatten().tolist()
     assert array(folder.channel("matrix/bf16")[0]["payload"]["values"])[1] == expected
-    assert array(folder.channel("matrix/turned")[0]["payload"]["values"])[1] == values.T.flatten().tolist()
+    assert array(folder.channel("matrix/transposed")[0]["payload"]["values"])[1] == values.T.flatten().tolist()
     assert array(folder.channel("matrix/sparse")[0]["payload"]["values"])[1] == expected
     assert array(folder.channel("matrix/mixed")[0]["payload"]["values"]) == ([2, 10], expected[:20])
     assert not folder.channel("matrix/complex") and "complex" in folder.notices()
@@ -529,6 +777,23 @@ def test_snapshots_hold_the_bits_of_the_moment(begin):
     assert torch.equal(bits, before)
     safetensors = pytest.importorskip("safetensors.torch")
     assert torch.equal(safetensors.load_file(path)["model/weight"], before)
+
+
+def test_a_field_has_no_hook_after_its_run(begin):
+    run = begin()
+    field = nn.Linear(1, 1)
+    run.ode(field)
+    field(torch.zeros(1))
+    run.log({"a": 1})
+    assert run.read().scalar("ode/nfe") == [(0, 1)] and not field._forward_pre_hooks
+
+
+def test_a_weight_that_cannot_be_kept_leaves_the_others(begin, capfd):
+    run = begin()
+    run.log_weights({"sparse": torch.eye(3).to_sparse(), "dense": torch.eye(3)}, 1)
+    folder = run.read()
+    assert set(tensors(folder.path / "snapshots" / "step-00000001.safetensors")) == {"model/dense"}
+    assert "`sparse`" in folder.notices()
 
 
 def test_evaluations_of_a_field_are_counted(begin):
