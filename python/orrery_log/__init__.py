@@ -149,6 +149,9 @@ def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -
     decode: gives the text of token ids, such as a tokenizer's `decode`, to name the places of the maps.
     max_tokens: queries and keys of a map at most.
     optimizer: what the question "scale_lr" acts on.
+    name: what the layers of this model are called where a run watches several; the class without it.
+    batch_first: False where token ids are (T, B), so that the places of the maps get their names; else as the model
+        tells.
     """
     return _call("watch", model, every, attention, **options)
 

@@ -68,22 +68,16 @@ class StepMaps:
     def __init__(self, step: int, about: str) -> None:
         self.step = step
         self.about = about
-        self._tokens: list[str] | None = None
+        self.tokens: list[str] | None = None
         self.layers: list[Layer] = []
         self.at = time.monotonic()
 
     def add(self, layers: list[Layer], tokens: list[str] | None, about: str) -> None:
         self.layers += layers
-        self._tokens = self._tokens or tokens
+        self.tokens = self.tokens or tokens
         if about not in self.about:
             self.about = f"{self.about}; {about}" if self.about else about
         self.at = time.monotonic()
-
-    @property
-    def tokens(self) -> list[str] | None:
-        """Names of the positions, which all layers of a line share; none where they do not fit each layer."""
-        tokens = self._tokens
-        return tokens if tokens and all(layer.positions == len(tokens) for layer in self.layers) else None
 
     def has(self, layers: list[Layer]) -> bool:
         paths = {layer.path for layer in self.layers}

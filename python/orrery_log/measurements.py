@@ -91,11 +91,6 @@ class Measurements:
         names = self._names(tokens, found.positions, "tokens")
         self._attention.add([found], self._step(step), names, about)
 
-    def attention_layers(self, layers: list[Layer], step: int, tokens: list[str] | None, about: str) -> None:
-        """Writes all layers of one step."""
-        self._attention.add(layers, step, tokens, about)
-        self._attention.flush()
-
     def _write_attention(self, maps: StepMaps) -> None:
         tokens = maps.tokens
         if tokens and any(layer.positions != len(tokens) for layer in maps.layers):
