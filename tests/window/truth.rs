@@ -26,6 +26,9 @@ use crate::{recorded, stub_host::StubHost, tessellation::view_ids};
 /// Goes on by its own clock: what it shows depends on when it was opened.
 const HAS_A_CLOCK: &[&str] = &["oscillators"];
 
+/// Stays where it was scrolled, such as to a neuron that was selected: its whole table is compared.
+const IS_SCROLLED: &[&str] = &["graph_table"];
+
 /// A run whose curves differ from those of every other one; `begun`: how many there are.
 fn begin(begun: u64, config: &Config) -> RunHandle {
     let (commands, _) = bounded(1);
@@ -149,7 +152,8 @@ impl Desk {
         let views = std::mem::take(&mut self.page.tiling.views);
         let fresh = self.words(&Context::default());
         self.page.tiling.views = views;
-        if kept != fresh {
+        let words_differ = !IS_SCROLLED.contains(&view) && kept.0 != fresh.0;
+        if words_differ || kept.1 != fresh.1 {
             let differs = kept.0.iter().zip(&fresh.0).find(|(a, b)| a != b);
             let last = self.said.iter().rev().take(8).rev().cloned().collect::<Vec<_>>().join(", ");
             let lines =

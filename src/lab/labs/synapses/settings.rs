@@ -35,7 +35,7 @@ settings! {
         #[knob("Text", in_views)]
         text: String = String::new(),
         /// Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last.
-        #[knob("Layer", range(1..=63), in_views, symbol("l"))]
+        #[knob("Layer", range(1..=63), in_views)]
         layer: usize = 2,
         /// Turns what was written by how long ago it was, as the model's attention does. Off adds up what y and x brought, which never falls.
         #[knob("As the model sees it", in_views)]
