@@ -11,8 +11,7 @@ const SEARCH_RADIUS: i64 = 256;
 /// The value of an integer setting nearest to the wanted one of which, with all others as they are, a run can be
 /// made; the wanted one where none is near, or where the settings are at odds for another reason.
 pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: i64) -> i64 {
-    let mut tried = config.clone();
-    let mut is_legal = |value: i64| tried.set(knobs, knob.key, Value::Int(value)).is_ok() && (lab.plan)(&tried).is_ok();
+    let mut is_legal = legality(lab, config, knobs, knob);
     if is_legal(wanted) || (lab.plan)(config).is_err() {
         return wanted;
     }
@@ -27,11 +26,15 @@ pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wan
     if near != value {
         return near;
     }
-    let (mut tried, way) = (config.clone(), (wanted - value).signum());
-    let mut on_the_way = (0..SEARCH_RADIUS).map(|by| wanted + way * by);
-    let mut is_legal =
-        |value: &i64| tried.set(knobs, knob.key, Value::Int(*value)).is_ok() && (lab.plan)(&tried).is_ok();
-    on_the_way.find(|value| is_legal(value)).unwrap_or(value)
+    let way = (wanted - value).signum();
+    let mut is_legal = legality(lab, config, knobs, knob);
+    (0..SEARCH_RADIUS).map(|by| wanted + way * by).find(|value| is_legal(*value)).unwrap_or(value)
+}
+
+/// Tells whether a run can be made with a value of the setting, all others as they are.
+fn legality(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob) -> impl FnMut(i64) -> bool {
+    let mut tried = config.clone();
+    move |value| tried.set(knobs, knob.key, Value::Int(value)).is_ok() && (lab.plan)(&tried).is_ok()
 }
 
 #[cfg(test)]
