@@ -73,87 +73,98 @@ fn text(words: &str) -> Vec<u8> {
 
 #[test]
 fn a_long_key_over_many_leaves_is_not_copied_for_each() {
-    let _alone = alone();
-    let key = text(&"k".repeat(40_000));
-    let list = [&b"]("[..], &b"K\x01".repeat(60_000), b"e"].concat();
-    let pickle = [&b"\x80\x02}"[..], &key, &list, b"s."].concat();
-    assert!(weights("a long key over a list", &torch(&pickle)).contains("state_dict alone"));
-    let nested =
-        [&b"\x80\x02"[..], &[&b"}"[..], &text(&"k".repeat(900))].concat().repeat(14), &list, &b"s".repeat(14), b"."];
-    weights("keys in keys", &torch(&nested.concat()));
-    let leaves = (0..100_000).map(|i| format!("\"{i}\":1")).collect::<Vec<_>>().join(",");
-    let header = format!("{{\"__metadata__\":{{\"{}\":{{{leaves}}}}}}}", "k".repeat(200_000));
-    assert!(weights("metadata under a long key", &safetensors(&header)).contains("state_dict alone"));
-    let deep = format!("{}{{{leaves}}}{}", format!("{{\"{}\":", "k".repeat(8)).repeat(100), "}".repeat(100));
-    weights("metadata deep down", &safetensors(&format!("{{\"__metadata__\":{deep}}}")));
-    let words = serde_json::to_string(&deep).unwrap();
-    weights("metadata in words", &safetensors(&format!("{{\"__metadata__\":{{\"a\":{words}}}}}")));
+    alone(|| {
+        let key = text(&"k".repeat(40_000));
+        let list = [&b"]("[..], &b"K\x01".repeat(60_000), b"e"].concat();
+        let pickle = [&b"\x80\x02}"[..], &key, &list, b"s."].concat();
+        assert!(weights("a long key over a list", &torch(&pickle)).contains("state_dict alone"));
+        let nested = [
+            &b"\x80\x02"[..],
+            &[&b"}"[..], &text(&"k".repeat(900))].concat().repeat(14),
+            &list,
+            &b"s".repeat(14),
+            b".",
+        ];
+        weights("keys in keys", &torch(&nested.concat()));
+        let leaves = (0..100_000).map(|i| format!("\"{i}\":1")).collect::<Vec<_>>().join(",");
+        let header = format!("{{\"__metadata__\":{{\"{}\":{{{leaves}}}}}}}", "k".repeat(200_000));
+        assert!(weights("metadata under a long key", &safetensors(&header)).contains("state_dict alone"));
+        let deep = format!("{}{{{leaves}}}{}", format!("{{\"{}\":", "k".repeat(8)).repeat(100), "}".repeat(100));
+        weights("metadata deep down", &safetensors(&format!("{{\"__metadata__\":{deep}}}")));
+        let words = serde_json::to_string(&deep).unwrap();
+        weights("metadata in words", &safetensors(&format!("{{\"__metadata__\":{{\"a\":{words}}}}}")));
+    })
 }
 
 #[test]
 fn pickles_of_nothing_take_no_memory() {
-    let _alone = alone();
-    const N: usize = 8 << 20;
-    for (what, code) in [
-        ("None", &b"N"[..]),
-        ("lists", b"]"),
-        ("dictionaries", b"}"),
-        ("marks", b"("),
-        ("numbers", b"K\x01"),
-        ("repeats", b"2"),
-        ("kept", b"\x94"),
-    ] {
-        let pickle = [&b"\x80\x04N"[..], &code.repeat(N / code.len()), b"."].concat();
-        assert!(weights(what, &torch(&pickle)).contains("more objects than a model"), "{what}");
-    }
-    let list = [&b"\x80\x02]q\x00"[..], &b"h\x00a".repeat(N / 3), b"."].concat();
-    assert!(weights("a list that holds itself", &torch(&list)).contains("more objects"));
-    let tuples = [&b"\x80\x02"[..], &[&b"("[..], &b"N".repeat(200_000), b"t0"].concat().repeat(40), b"N."].concat();
-    weights("tuples that are dropped", &torch(&tuples));
+    alone(|| {
+        const N: usize = 8 << 20;
+        for (what, code) in [
+            ("None", &b"N"[..]),
+            ("lists", b"]"),
+            ("dictionaries", b"}"),
+            ("marks", b"("),
+            ("numbers", b"K\x01"),
+            ("repeats", b"2"),
+            ("kept", b"\x94"),
+        ] {
+            let pickle = [&b"\x80\x04N"[..], &code.repeat(N / code.len()), b"."].concat();
+            assert!(weights(what, &torch(&pickle)).contains("more objects than a model"), "{what}");
+        }
+        let list = [&b"\x80\x02]q\x00"[..], &b"h\x00a".repeat(N / 3), b"."].concat();
+        assert!(weights("a list that holds itself", &torch(&list)).contains("more objects"));
+        let tuples = [&b"\x80\x02"[..], &[&b"("[..], &b"N".repeat(200_000), b"t0"].concat().repeat(40), b"N."].concat();
+        weights("tuples that are dropped", &torch(&tuples));
+    })
 }
 
 #[test]
 fn headers_of_nothing_take_no_memory() {
-    let _alone = alone();
-    const N: usize = 2 << 20;
-    weights("empty objects", &safetensors(&format!("{{{}\"z\":{{}}}}", "\"a\":{},".repeat(N / 7))));
-    weights("empty lists", &safetensors(&format!("{{\"__metadata__\":[{}[]]}}", "[],".repeat(N))));
-    weights("lists in an object", &safetensors(&format!("{{\"__metadata__\":{{\"a\":[{}0]}}}}", "{},".repeat(N))));
-    let sides = format!("{{\"a\":{{\"dtype\":\"F32\",\"data_offsets\":[0,0],\"shape\":[{}0]}}}}", "0,".repeat(N));
-    assert!(weights("many sides", &safetensors(&sides)).contains("dimensions"));
-    let tensor = |i: usize| format!("\"{i:x}\":{{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,0]}}");
-    let many = (0..200_000).map(tensor).collect::<Vec<_>>().join(",");
-    weights("many tensors", &safetensors(&format!("{{{many}}}")));
+    alone(|| {
+        const N: usize = 2 << 20;
+        weights("empty objects", &safetensors(&format!("{{{}\"z\":{{}}}}", "\"a\":{},".repeat(N / 7))));
+        weights("empty lists", &safetensors(&format!("{{\"__metadata__\":[{}[]]}}", "[],".repeat(N))));
+        weights("lists in an object", &safetensors(&format!("{{\"__metadata__\":{{\"a\":[{}0]}}}}", "{},".repeat(N))));
+        let sides = format!("{{\"a\":{{\"dtype\":\"F32\",\"data_offsets\":[0,0],\"shape\":[{}0]}}}}", "0,".repeat(N));
+        assert!(weights("many sides", &safetensors(&sides)).contains("dimensions"));
+        let tensor = |i: usize| format!("\"{i:x}\":{{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,0]}}");
+        let many = (0..200_000).map(tensor).collect::<Vec<_>>().join(",");
+        weights("many tensors", &safetensors(&format!("{{{many}}}")));
+    })
 }
 
 #[test]
 fn a_zip_of_many_parts_takes_its_tables_size() {
-    let _alone = alone();
-    let mut zip = ZipWriter::new(Cursor::new(vec![]));
-    let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    for i in 0..150_000 {
-        zip.start_file(format!("{i:x}"), stored).unwrap();
-    }
-    let bytes = zip.finish().unwrap().into_inner();
-    assert!(!weights("a zip of many parts", &bytes).is_empty());
+    alone(|| {
+        let mut zip = ZipWriter::new(Cursor::new(vec![]));
+        let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        for i in 0..150_000 {
+            zip.start_file(format!("{i:x}"), stored).unwrap();
+        }
+        let bytes = zip.finish().unwrap().into_inner();
+        assert!(!weights("a zip of many parts", &bytes).is_empty());
+    })
 }
 
 #[test]
 fn tensors_beyond_memory_are_refused_before_they_are_read() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("huge.safetensors");
-    let values = 1u64 << 40;
-    let header = format!("{{\"w\":{{\"dtype\":\"F16\",\"shape\":[{values}],\"data_offsets\":[0,{}]}}}}", 2 * values);
-    fs::write(&path, safetensors(&header)).unwrap();
-    let file = fs::File::options().write(true).open(&path).unwrap();
-    if file.set_len(8 + header.len() as u64 + 2 * values).is_err() {
-        println!("skipped: no sparse files of this size here");
-        return;
-    }
-    let open = Weights::open(&path).unwrap();
-    let said = bounded("a tensor of a tebivalue", header.len(), || refusal(open.load("w", &Device::Cpu)));
-    assert!(said.contains("of memory") && said.contains("`w`"), "{said}");
+    alone(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("huge.safetensors");
+        let values = 1u64 << 40;
+        let header =
+            format!("{{\"w\":{{\"dtype\":\"F16\",\"shape\":[{values}],\"data_offsets\":[0,{}]}}}}", 2 * values);
+        fs::write(&path, safetensors(&header)).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        if file.set_len(8 + header.len() as u64 + 2 * values).is_err() {
+            println!("skipped: no sparse files of this size here");
+            return;
+        }
+        let open = Weights::open(&path).unwrap();
+        let said = bounded("a tensor of a tebivalue", header.len(), || refusal(open.load("w", &Device::Cpu)));
+        assert!(said.contains("of memory") && said.contains("`w`"), "{said}");
+    })
 }
 
 // ---- tokenizers ----
@@ -181,14 +192,16 @@ fn bpe(vocabulary: &str, more: &str) -> String {
 
 #[test]
 fn ids_and_replacements_of_a_tokenizer_are_bounded() {
-    let _alone = alone();
-    assert!(tokenizer("an id of 2^32 - 1", &bpe("\"a\":0,\"b\":4294967295", "")).contains("4294967295"));
-    let double = r#"{"type":"Replace","pattern":{"String":"a"},"content":"aa"}"#;
-    let steps = format!("\"normalizer\":{{\"type\":\"Sequence\",\"normalizers\":[{}]}},", vec![double; 40].join(","));
-    assert!(tokenizer("doubled forty times", &bpe("\"a\":0", &steps)).contains("normalizer"));
-    let many = (0..60_000).map(|i| format!("\"{i:x}\":{i}")).collect::<Vec<_>>().join(",");
-    tokenizer("many tokens", &bpe(&many, ""));
-    tokenizer("lists in lists", &format!("{{\"model\":[{}[]]}}", "[],".repeat(400_000)));
+    alone(|| {
+        assert!(tokenizer("an id of 2^32 - 1", &bpe("\"a\":0,\"b\":4294967295", "")).contains("4294967295"));
+        let double = r#"{"type":"Replace","pattern":{"String":"a"},"content":"aa"}"#;
+        let steps =
+            format!("\"normalizer\":{{\"type\":\"Sequence\",\"normalizers\":[{}]}},", vec![double; 40].join(","));
+        assert!(tokenizer("doubled forty times", &bpe("\"a\":0", &steps)).contains("normalizer"));
+        let many = (0..60_000).map(|i| format!("\"{i:x}\":{i}")).collect::<Vec<_>>().join(",");
+        tokenizer("many tokens", &bpe(&many, ""));
+        tokenizer("lists in lists", &format!("{{\"model\":[{}[]]}}", "[],".repeat(400_000)));
+    })
 }
 
 // ---- graphs ----
@@ -207,35 +220,37 @@ fn gexf(attributes: &str, nodes: &str) -> String {
 
 #[test]
 fn values_and_attributes_of_a_gexf_are_bounded() {
-    let _alone = alone();
-    let title = |name: &str| format!("<attribute id=\"0\" title=\"{name}\"/>");
-    let values = "<attvalue for=\"0\" value=\"1\"/>".repeat(100_000);
-    let node = format!("<node id=\"a\">{values}</node>");
-    assert!(graph("100,000 values", Format::Gexf, &gexf(&title("x"), &node)).contains("more than 1024 values"));
-    let long = gexf(&title(&"x".repeat(100_000)), &node);
-    assert!(graph("values of a long name", Format::Gexf, &long).contains("too long a name"));
-    let kinds = (0..100_000).map(|i| format!("<attribute id=\"{i}\" title=\"{i}\"/>")).collect::<String>();
-    assert!(graph("kinds of values", Format::Gexf, &gexf(&kinds, "")).contains("1024 kinds"));
-    let wide = (0..200_000).map(|i| format!(" a{i}=\"\"")).collect::<String>();
-    let wide = gexf("", &format!("<node id=\"a\"{wide}/>"));
-    assert!(graph("attributes of an element", Format::Gexf, &wide).contains("attributes"));
+    alone(|| {
+        let title = |name: &str| format!("<attribute id=\"0\" title=\"{name}\"/>");
+        let values = "<attvalue for=\"0\" value=\"1\"/>".repeat(100_000);
+        let node = format!("<node id=\"a\">{values}</node>");
+        assert!(graph("100,000 values", Format::Gexf, &gexf(&title("x"), &node)).contains("more than 1024 values"));
+        let long = gexf(&title(&"x".repeat(100_000)), &node);
+        assert!(graph("values of a long name", Format::Gexf, &long).contains("too long a name"));
+        let kinds = (0..100_000).map(|i| format!("<attribute id=\"{i}\" title=\"{i}\"/>")).collect::<String>();
+        assert!(graph("kinds of values", Format::Gexf, &gexf(&kinds, "")).contains("1024 kinds"));
+        let wide = (0..200_000).map(|i| format!(" a{i}=\"\"")).collect::<String>();
+        let wide = gexf("", &format!("<node id=\"a\"{wide}/>"));
+        assert!(graph("attributes of an element", Format::Gexf, &wide).contains("attributes"));
+    })
 }
 
 #[test]
 fn the_smallest_nodes_and_edges_are_bounded() {
-    let _alone = alone();
-    let nodes = (0..600_000).map(|i| format!("<node id=\"{i:x}\"/>")).collect::<String>();
-    graph("nodes of a GEXF", Format::Gexf, &gexf("", &nodes));
-    graph("nodes of a GraphML", Format::GraphMl, &format!("<graphml><graph>{nodes}</graph></graphml>"));
-    let edges = "<edge source=\"a\" target=\"a\"/>".repeat(300_000);
-    graph("edges", Format::Gexf, &format!("<gexf><node id=\"a\"/>{edges}</gexf>"));
-    let datum = "<data key=\"k\">1</data>".repeat(200_000);
-    graph("data", Format::GraphMl, &format!("<graphml><graph><node id=\"a\">{datum}</node></graph></graphml>"));
-    let rows = (0..500_000).map(|i| format!("{:x},{:x}\n", 2 * i, 2 * i + 1)).collect::<String>();
-    graph("rows of two nodes", Format::Csv, &rows);
-    assert!(graph("commas", Format::Csv, &",".repeat(20 << 20)).contains("columns"));
-    graph("commas in lines", Format::Csv, &(",".repeat(1000) + "\n").repeat(20_000));
-    graph("quotes", Format::Csv, &"\"\"".repeat(4 << 20));
+    alone(|| {
+        let nodes = (0..600_000).map(|i| format!("<node id=\"{i:x}\"/>")).collect::<String>();
+        graph("nodes of a GEXF", Format::Gexf, &gexf("", &nodes));
+        graph("nodes of a GraphML", Format::GraphMl, &format!("<graphml><graph>{nodes}</graph></graphml>"));
+        let edges = "<edge source=\"a\" target=\"a\"/>".repeat(300_000);
+        graph("edges", Format::Gexf, &format!("<gexf><node id=\"a\"/>{edges}</gexf>"));
+        let datum = "<data key=\"k\">1</data>".repeat(200_000);
+        graph("data", Format::GraphMl, &format!("<graphml><graph><node id=\"a\">{datum}</node></graph></graphml>"));
+        let rows = (0..500_000).map(|i| format!("{:x},{:x}\n", 2 * i, 2 * i + 1)).collect::<String>();
+        graph("rows of two nodes", Format::Csv, &rows);
+        assert!(graph("commas", Format::Csv, &",".repeat(20 << 20)).contains("columns"));
+        graph("commas in lines", Format::Csv, &(",".repeat(1000) + "\n").repeat(20_000));
+        graph("quotes", Format::Csv, &"\"\"".repeat(4 << 20));
+    })
 }
 
 // ---- logs of other tools ----
@@ -259,19 +274,24 @@ fn import_within(most: usize, what: &str, name: &str, bytes: &[u8]) -> String {
 
 #[test]
 fn numbers_and_settings_of_other_tools_are_not_held_as_json() {
-    let _alone = alone();
-    const N: usize = 1 << 20;
-    let objects = format!("[{}{{}}]", "{\"a\":0},".repeat(N));
-    let nested = format!("{{\"a\":{objects},\"loss\":0.5}}");
-    assert!(import("objects beside a number", "a.db", &trackio_database(&nested)).contains("1 number of 1 channel"));
-    let names = (0..N / 4).map(|i| format!("\"{i:x}\":\"\"")).collect::<Vec<_>>().join(",");
-    assert!(import("names of words", "a.db", &trackio_database(&format!("{{{names}}}"))).contains("holds no numbers"));
-    let deep = format!("{{\"a\":{}", "[".repeat(8 * N));
-    assert!(import("lists in lists", "a.db", &trackio_database(&deep)).contains("holds no numbers"));
+    alone(|| {
+        const N: usize = 1 << 20;
+        let objects = format!("[{}{{}}]", "{\"a\":0},".repeat(N));
+        let nested = format!("{{\"a\":{objects},\"loss\":0.5}}");
+        assert!(
+            import("objects beside a number", "a.db", &trackio_database(&nested)).contains("1 number of 1 channel")
+        );
+        let names = (0..N / 4).map(|i| format!("\"{i:x}\":\"\"")).collect::<Vec<_>>().join(",");
+        assert!(
+            import("names of words", "a.db", &trackio_database(&format!("{{{names}}}"))).contains("holds no numbers")
+        );
+        let deep = format!("{{\"a\":{}", "[".repeat(8 * N));
+        assert!(import("lists in lists", "a.db", &trackio_database(&deep)).contains("holds no numbers"));
 
-    let (config, item) = (|item: &[u8]| field(5, &field(1, item)), |json: &str| wandb_item(&field(1, b"a"), json));
-    let log = wandb_log(&[config(&item(&objects)), history(&field(1, b"loss"))]);
-    assert!(import("settings of objects", "a.wandb", &log).contains("settings left out"));
+        let (config, item) = (|item: &[u8]| field(5, &field(1, item)), |json: &str| wandb_item(&field(1, b"a"), json));
+        let log = wandb_log(&[config(&item(&objects)), history(&field(1, b"loss"))]);
+        assert!(import("settings of objects", "a.wandb", &log).contains("settings left out"));
+    })
 }
 
 /// A step of W&B with one number under this key.
@@ -281,40 +301,42 @@ fn history(key: &[u8]) -> Vec<u8> {
 
 #[test]
 fn repeated_fields_of_nothing_take_no_memory() {
-    let _alone = alone();
-    const N: usize = 5 << 20;
-    let (empty_key, whole) = (field(2, b""), history(&field(1, b"loss")));
-    let log = wandb_log(&[history(&empty_key.repeat(N)), whole]);
-    assert!(import("a name of empty names", "a.wandb", &log).contains("longer than 256 bytes"));
+    alone(|| {
+        const N: usize = 5 << 20;
+        let (empty_key, whole) = (field(2, b""), history(&field(1, b"loss")));
+        let log = wandb_log(&[history(&empty_key.repeat(N)), whole]);
+        assert!(import("a name of empty names", "a.wandb", &log).contains("longer than 256 bytes"));
 
-    let value = [field(1, b"loss"), vec![0x15, 0, 0, 0, 0x40]].concat();
-    let number = field(5, &field(1, &value));
-    let texts = field(5, &field(1, &[field(1, b"words"), field(8, &field(8, b"").repeat(N))].concat()));
-    let summaries = field(5, b"").repeat(N);
-    for (what, event) in [("empty texts", texts), ("empty summaries", summaries)] {
-        let log = [frame(event.len() as u64, &event), frame(number.len() as u64, &number)].concat();
-        assert!(import(what, "a.tfevents.1", &log).contains("1 number of 1 channel"));
-    }
+        let value = [field(1, b"loss"), vec![0x15, 0, 0, 0, 0x40]].concat();
+        let number = field(5, &field(1, &value));
+        let texts = field(5, &field(1, &[field(1, b"words"), field(8, &field(8, b"").repeat(N))].concat()));
+        let summaries = field(5, b"").repeat(N);
+        for (what, event) in [("empty texts", texts), ("empty summaries", summaries)] {
+            let log = [frame(event.len() as u64, &event), frame(number.len() as u64, &number)].concat();
+            assert!(import(what, "a.tfevents.1", &log).contains("1 number of 1 channel"));
+        }
+    })
 }
 
 #[test]
 fn cells_and_columns_of_a_table_are_bounded() {
-    let _alone = alone();
-    let commas = ",".repeat((1 << 24) + 1000);
-    let said = import("a row of commas", "metrics.csv", format!("step,a\n1,2\n{commas}\n").as_bytes());
-    assert!(said.contains("a row longer than"), "{said}");
-    let head = ",".repeat((1 << 20) - 10);
-    assert!(import("a head of commas", "metrics.csv", format!("step{head}\n1\n").as_bytes()).contains("columns"));
-    let quoted = "\"\n\",".repeat(4 << 20);
-    let said = import("quoted lines", "metrics.csv", format!("step,a\n1,2\n{quoted}\n").as_bytes());
-    assert!(said.contains("a row longer than"), "{said}");
-    // A number of two bytes takes 32, twice that while their list grows, and half of it again while they are sorted.
-    let head = (0..15_000).map(|i| format!(",{i:x}")).collect::<String>();
-    let row = ",1".repeat(15_000);
-    let rows = (0..200).map(|step| format!("{step}{row}\n")).collect::<String>();
-    let table = format!("step{head}\n{rows}");
-    let said = import_within(64 * table.len() + (64 << 20), "numbers", "metrics.csv", table.as_bytes());
-    assert!(said.contains("3000000 numbers"), "{said}");
+    alone(|| {
+        let commas = ",".repeat((1 << 24) + 1000);
+        let said = import("a row of commas", "metrics.csv", format!("step,a\n1,2\n{commas}\n").as_bytes());
+        assert!(said.contains("a row longer than"), "{said}");
+        let head = ",".repeat((1 << 20) - 10);
+        assert!(import("a head of commas", "metrics.csv", format!("step{head}\n1\n").as_bytes()).contains("columns"));
+        let quoted = "\"\n\",".repeat(4 << 20);
+        let said = import("quoted lines", "metrics.csv", format!("step,a\n1,2\n{quoted}\n").as_bytes());
+        assert!(said.contains("a row longer than"), "{said}");
+        // A number of two bytes takes 32, twice that while their list grows, and half of it again while they are sorted.
+        let head = (0..15_000).map(|i| format!(",{i:x}")).collect::<String>();
+        let row = ",1".repeat(15_000);
+        let rows = (0..200).map(|step| format!("{step}{row}\n")).collect::<String>();
+        let table = format!("step{head}\n{rows}");
+        let said = import_within(64 * table.len() + (64 << 20), "numbers", "metrics.csv", table.as_bytes());
+        assert!(said.contains("3000000 numbers"), "{said}");
+    })
 }
 
 // ---- run folders ----
@@ -342,69 +364,73 @@ fn replay(what: &str, name: &str, bytes: &[u8]) -> String {
 
 #[test]
 fn lines_of_a_run_are_bounded() {
-    let _alone = alone();
-    const N: usize = 1 << 20;
-    let scalars = (0..N).map(|i| format!("\"{i:x}\":1")).collect::<Vec<_>>().join(",");
-    let line = format!("{{\"step\":1,\"variant\":0,{scalars}}}\n");
-    assert!(replay("a long line of metrics", "metrics.jsonl", line.as_bytes()).contains("longer than"));
-    let lines = (0..40).map(|k| {
-        let scalars = (0..N / 8).map(|i| format!("\"{k}/{i:x}\":1")).collect::<Vec<_>>().join(",");
-        format!("{{\"step\":1,\"variant\":0,{scalars}}}\n")
-    });
-    assert!(replay("many channels", "metrics.jsonl", lines.collect::<String>().as_bytes()).contains("channels"));
-    let sample = |channel: &str, payload: &str| {
-        format!("{{\"step\":1,\"variant\":0,\"channel\":\"{channel}\",\"payload\":{payload}}}\n")
-    };
-    let lists = format!("[{}[]]", "[],".repeat(N));
-    let curves = format!("{{\"curves\":{lists}}}");
-    for (channel, payload) in [
-        ("fast_slow.residual", &lists),
-        ("fast_slow.residual", &curves),
-        ("synapses.texts", &lists),
-        ("graph.neurons", &lists),
-        ("attention.maps", &lists),
-        ("their.own", &lists),
-    ] {
-        replay(&format!("lists in {channel}"), "samples.jsonl", sample(channel, payload).as_bytes());
-    }
-    let tokens = "\"\",".repeat(N);
-    let line = format!("{{\"step\":1,\"variant\":0,\"channel\":\"a.b\",\"tokens\":[{tokens}\"\"],\"payload\":0}}\n");
-    replay("many tokens", "samples.jsonl", line.as_bytes());
-    replay("an event of lists", "events.jsonl", format!("{{\"step\":1,\"notice\":{lists}}}\n").as_bytes());
-    replay("zeros", "events.jsonl", &vec![0; 16 << 20]);
-    let variants = "{\"id\":\"\",\"label\":\"\",\"group\":\"\",\"seed\":0,\"params\":0},".repeat(100_000);
-    replay("a description of lists", "run.json", format!("{{\"run\":{{\"variants\":[{variants}]}}}}").as_bytes());
-    replay("a description of nothing", "run.json", format!("[{}", "[],".repeat(10 * N)).as_bytes());
+    alone(|| {
+        const N: usize = 1 << 20;
+        let scalars = (0..N).map(|i| format!("\"{i:x}\":1")).collect::<Vec<_>>().join(",");
+        let line = format!("{{\"step\":1,\"variant\":0,{scalars}}}\n");
+        assert!(replay("a long line of metrics", "metrics.jsonl", line.as_bytes()).contains("longer than"));
+        let lines = (0..40).map(|k| {
+            let scalars = (0..N / 8).map(|i| format!("\"{k}/{i:x}\":1")).collect::<Vec<_>>().join(",");
+            format!("{{\"step\":1,\"variant\":0,{scalars}}}\n")
+        });
+        assert!(replay("many channels", "metrics.jsonl", lines.collect::<String>().as_bytes()).contains("channels"));
+        let sample = |channel: &str, payload: &str| {
+            format!("{{\"step\":1,\"variant\":0,\"channel\":\"{channel}\",\"payload\":{payload}}}\n")
+        };
+        let lists = format!("[{}[]]", "[],".repeat(N));
+        let curves = format!("{{\"curves\":{lists}}}");
+        for (channel, payload) in [
+            ("fast_slow.residual", &lists),
+            ("fast_slow.residual", &curves),
+            ("synapses.texts", &lists),
+            ("graph.neurons", &lists),
+            ("attention.maps", &lists),
+            ("their.own", &lists),
+        ] {
+            replay(&format!("lists in {channel}"), "samples.jsonl", sample(channel, payload).as_bytes());
+        }
+        let tokens = "\"\",".repeat(N);
+        let line =
+            format!("{{\"step\":1,\"variant\":0,\"channel\":\"a.b\",\"tokens\":[{tokens}\"\"],\"payload\":0}}\n");
+        replay("many tokens", "samples.jsonl", line.as_bytes());
+        replay("an event of lists", "events.jsonl", format!("{{\"step\":1,\"notice\":{lists}}}\n").as_bytes());
+        replay("zeros", "events.jsonl", &vec![0; 16 << 20]);
+        let variants = "{\"id\":\"\",\"label\":\"\",\"group\":\"\",\"seed\":0,\"params\":0},".repeat(100_000);
+        replay("a description of lists", "run.json", format!("{{\"run\":{{\"variants\":[{variants}]}}}}").as_bytes());
+        replay("a description of nothing", "run.json", format!("[{}", "[],".repeat(10 * N)).as_bytes());
+    })
 }
 
 #[test]
 fn settings_and_states_are_bounded() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let keys = (0..50_000).map(|i| format!("a{i:x}=1\n")).collect::<String>();
-    for (what, text) in [
-        ("settings", format!("{CONFIG}{}", &keys[..240_000])),
-        ("settings in tables", format!("{CONFIG}{}", "[[a.b]]\n".repeat(30_000))),
-        ("settings of lists", format!("{CONFIG}a=[{}]", "[],".repeat(80_000))),
-    ] {
-        fs::write(folder.path().join("config.toml"), &text).unwrap();
-        bounded(what, text.len(), || Reader::open(folder.path()).map(Iterator::count).unwrap_or_default());
-    }
-    let huge = fs::File::create(folder.path().join("config.toml")).unwrap();
-    huge.set_len(500 << 20).unwrap();
-    let said = bounded("settings of 500 MB of zeros", 0, || refusal(Reader::open(folder.path())));
-    assert!(said.contains("longer than 262 kB"), "{said}");
-    let at = folder.path().join("checkpoints/step-00000001");
-    fs::create_dir_all(&at).unwrap();
-    let tensor = "{\"name\":\"\",\"dtype\":\"\",\"shape\":[]},".repeat(200_000);
-    let state = format!(
-        "{{\"format\":1,\"step\":1,\"wall_secs\":0,\"dials\":{{}},\"lengths\":{{\"metrics\":0,\"samples\":0,\"events\":0}},\"variants\":[{{\"id\":\"a\",\"optimiser_step\":0,\"data\":{{\"seed\":0,\"drawn\":0}},\"weights\":{{\"file\":\"a\",\"bytes\":0,\"crc32c\":0,\"tensors\":[{tensor}]}}}}]}}"
-    );
-    let load =
-        |path: &Path, bytes: usize, what: &str| bounded(what, bytes, || refusal(checkpoint::load(path, &Device::Cpu)));
-    fs::write(at.join("state.json"), &state).unwrap();
-    println!("{}", load(folder.path(), state.len(), "a state of tensors"));
-    let lists = format!("{{\"format\":1,\"dials\":{{\"a\":[{}[]]}}", "[],".repeat(1 << 20));
-    fs::write(at.join("state.json"), &lists).unwrap();
-    println!("{}", load(folder.path(), lists.len(), "a state of lists"));
+    alone(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = (0..50_000).map(|i| format!("a{i:x}=1\n")).collect::<String>();
+        for (what, text) in [
+            ("settings", format!("{CONFIG}{}", &keys[..240_000])),
+            ("settings in tables", format!("{CONFIG}{}", "[[a.b]]\n".repeat(30_000))),
+            ("settings of lists", format!("{CONFIG}a=[{}]", "[],".repeat(80_000))),
+        ] {
+            fs::write(folder.path().join("config.toml"), &text).unwrap();
+            bounded(what, text.len(), || Reader::open(folder.path()).map(Iterator::count).unwrap_or_default());
+        }
+        let huge = fs::File::create(folder.path().join("config.toml")).unwrap();
+        huge.set_len(500 << 20).unwrap();
+        let said = bounded("settings of 500 MB of zeros", 0, || refusal(Reader::open(folder.path())));
+        assert!(said.contains("longer than 262 kB"), "{said}");
+        let at = folder.path().join("checkpoints/step-00000001");
+        fs::create_dir_all(&at).unwrap();
+        let tensor = "{\"name\":\"\",\"dtype\":\"\",\"shape\":[]},".repeat(200_000);
+        let state = format!(
+            "{{\"format\":1,\"step\":1,\"wall_secs\":0,\"dials\":{{}},\"lengths\":{{\"metrics\":0,\"samples\":0,\"events\":0}},\"variants\":[{{\"id\":\"a\",\"optimiser_step\":0,\"data\":{{\"seed\":0,\"drawn\":0}},\"weights\":{{\"file\":\"a\",\"bytes\":0,\"crc32c\":0,\"tensors\":[{tensor}]}}}}]}}"
+        );
+        let load = |path: &Path, bytes: usize, what: &str| {
+            bounded(what, bytes, || refusal(checkpoint::load(path, &Device::Cpu)))
+        };
+        fs::write(at.join("state.json"), &state).unwrap();
+        println!("{}", load(folder.path(), state.len(), "a state of tensors"));
+        let lists = format!("{{\"format\":1,\"dials\":{{\"a\":[{}[]]}}", "[],".repeat(1 << 20));
+        fs::write(at.join("state.json"), &lists).unwrap();
+        println!("{}", load(folder.path(), lists.len(), "a state of lists"));
+    })
 }

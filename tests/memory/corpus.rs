@@ -13,32 +13,37 @@ const TOKENIZERS: [TokenizerSpec; 4] = [
 
 #[test]
 fn a_large_text_is_read_where_it_is_needed() {
-    let _alone = crate::alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("large.txt");
-    let page = generated::by_id("mixture").unwrap().text(1, 1 << 20);
-    let mut out = fs::File::create(&path).unwrap();
-    (0..64).for_each(|_| out.write_all(page.as_bytes()).unwrap());
-    drop(out);
-    for tokenizer in TOKENIZERS {
-        let before = resident_kib();
-        let now = Instant::now();
-        let corpus = Corpus::open(&CorpusSpec {
-            source: Source::File(path.clone()),
-            tokenizer: tokenizer.clone(),
-            held_out: 0.1,
-            seed: 1,
-        })
-        .unwrap();
-        let opened = now.elapsed();
-        assert!(corpus.describe().contains("67.") || corpus.describe().contains("68."), "{}", corpus.describe());
-        (0..40).for_each(|drawn| drop(corpus.batch(&Position { seed: 1, drawn }, 4, 256).unwrap()));
-        let grown = resident_kib().saturating_sub(before);
-        println!("{}: opened in {opened:?}, with 40 batches {:?}, {grown} KiB more", corpus.describe(), now.elapsed());
-        assert!(opened.as_secs() < 20, "{tokenizer:?} took {opened:?}");
-        // The bound is generous, and still below the size of the file.
-        assert!(grown < 60 << 10, "{tokenizer:?} took {grown} KiB");
-    }
+    crate::alone(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.txt");
+        let page = generated::by_id("mixture").unwrap().text(1, 1 << 20);
+        let mut out = fs::File::create(&path).unwrap();
+        (0..64).for_each(|_| out.write_all(page.as_bytes()).unwrap());
+        drop(out);
+        for tokenizer in TOKENIZERS {
+            let before = resident_kib();
+            let now = Instant::now();
+            let corpus = Corpus::open(&CorpusSpec {
+                source: Source::File(path.clone()),
+                tokenizer: tokenizer.clone(),
+                held_out: 0.1,
+                seed: 1,
+            })
+            .unwrap();
+            let opened = now.elapsed();
+            assert!(corpus.describe().contains("67.") || corpus.describe().contains("68."), "{}", corpus.describe());
+            (0..40).for_each(|drawn| drop(corpus.batch(&Position { seed: 1, drawn }, 4, 256).unwrap()));
+            let grown = resident_kib().saturating_sub(before);
+            println!(
+                "{}: opened in {opened:?}, with 40 batches {:?}, {grown} KiB more",
+                corpus.describe(),
+                now.elapsed()
+            );
+            assert!(opened.as_secs() < 20, "{tokenizer:?} took {opened:?}");
+            // The bound is generous, and still below the size of the file.
+            assert!(grown < 60 << 10, "{tokenizer:?} took {grown} KiB");
+        }
+    })
 }
 
 /// Anonymous memory of this process, which mapped files do not count towards.

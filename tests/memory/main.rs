@@ -1,5 +1,5 @@
 //! What memory things take. These tests have a process of their own, because the allocator counts for all of
-//! it, and run one at a time: each begins with [`alone`].
+//! it, and run one at a time: each is the work of [`alone`].
 
 mod bombs;
 #[cfg(target_os = "linux")]
@@ -15,10 +15,12 @@ mod training;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
+    panic::resume_unwind,
     sync::{
-        Mutex, MutexGuard,
+        Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
+    thread,
 };
 
 use orrery::nn::memory;
@@ -47,10 +49,12 @@ unsafe impl GlobalAlloc for PeakCounting {
 #[global_allocator]
 static ALLOCATOR: memory::Counting<PeakCounting> = memory::Counting(PeakCounting);
 
-/// Held by a test while it runs, so that what is counted is that test's.
-fn alone() -> MutexGuard<'static, ()> {
+/// The result of a test's `work`, which no other test runs beside, so that what is counted is that test's. It has a thread
+/// of its own, because a thread frees what it keeps for itself only when it ends, which is after the test's result is known.
+fn alone<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(|e| e.into_inner())
+    let _one = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The result of `work`, and the most bytes that all threads together held during it above what was held before.

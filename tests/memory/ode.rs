@@ -34,16 +34,17 @@ fn states(way: Gradient, steps: usize) -> Result<f64> {
 
 #[test]
 fn the_adjoint_needs_the_same_memory_whatever_the_steps() -> Result<()> {
-    let _alone = alone();
-    states(Gradient::Adjoint, 4)?; // what is made once and stays
-    let of = |way| -> Result<[f64; 2]> { Ok([states(way, 8)?, states(way, 128)?]) };
-    let (all, kept, flat) = (of(Gradient::Backprop)?, of(Gradient::Checkpointed)?, of(Gradient::Adjoint)?);
-    println!("states alive at 8 and 128 steps: backprop {all:?}, checkpointed {kept:?}, adjoint {flat:?}");
-    assert!(flat[1] < 1.02 * flat[0], "the adjoint grows with the steps: {flat:?}");
-    assert!(flat[1] < kept[1] && kept[1] < 0.2 * all[1], "{all:?} {kept:?} {flat:?}");
-    // a checkpoint a step, and little more
-    let a_step = (kept[1] - kept[0]) / 120.0;
-    assert!((0.9..1.5).contains(&a_step), "{a_step} states a step");
-    assert!((all[1] - all[0]) / 120.0 > 10.0, "{all:?}");
-    Ok(())
+    alone(|| {
+        states(Gradient::Adjoint, 4)?; // what is made once and stays
+        let of = |way| -> Result<[f64; 2]> { Ok([states(way, 8)?, states(way, 128)?]) };
+        let (all, kept, flat) = (of(Gradient::Backprop)?, of(Gradient::Checkpointed)?, of(Gradient::Adjoint)?);
+        println!("states alive at 8 and 128 steps: backprop {all:?}, checkpointed {kept:?}, adjoint {flat:?}");
+        assert!(flat[1] < 1.02 * flat[0], "the adjoint grows with the steps: {flat:?}");
+        assert!(flat[1] < kept[1] && kept[1] < 0.2 * all[1], "{all:?} {kept:?} {flat:?}");
+        // a checkpoint a step, and little more
+        let a_step = (kept[1] - kept[0]) / 120.0;
+        assert!((0.9..1.5).contains(&a_step), "{a_step} states a step");
+        assert!((all[1] - all[0]) / 120.0 > 10.0, "{all:?}");
+        Ok(())
+    })
 }

@@ -84,38 +84,39 @@ fn mutated(seeds: &[Vec<u8>], words: &[Vec<u8>], rng: &mut ChaCha8Rng) -> Vec<u8
 
 #[test]
 fn seeds_and_mutations_are_read_or_refused_in_bounded_memory() {
-    let _alone = alone();
-    let variable = |name| std::env::var(name).ok();
-    let seconds: Option<u64> = variable("ORRERY_SECONDS").and_then(|n| n.parse().ok());
-    let only = variable("ORRERY_READER");
-    let is_wanted = |name: &str| only.as_deref().is_none_or(|wanted| wanted == name);
-    let readers: Vec<_> = fuzzed::READERS.iter().filter(|r| is_wanted(r.name)).collect();
-    assert!(!readers.is_empty(), "there is no reader {only:?}");
-    for reader in readers {
-        let (name, begun) = (reader.name, Instant::now());
-        let (seeds, words) = (seeds(name), words(name));
-        let mut rng = ChaCha8Rng::seed_from_u64(seconds.unwrap_or(MUTATIONS as u64));
-        let goes_on = |count: usize| match seconds {
-            Some(seconds) => begun.elapsed().as_secs() < seconds,
-            None => count < MUTATIONS,
-        };
-        let (mut count, mut highest, mut longest) = (0, 0, Duration::ZERO);
-        while count < seeds.len() || goes_on(count - seeds.len()) {
-            let file = seeds.get(count).cloned().unwrap_or_else(|| mutated(&seeds, &words, &mut rng));
-            let read = Instant::now();
-            let (result, peak) = peak_of(|| catch_unwind(AssertUnwindSafe(|| fuzzed::read(name, &file))));
-            longest = longest.max(read.elapsed());
-            let shown = || String::from_utf8_lossy(&file[..file.len().min(600)]).into_owned();
-            assert!(result.is_ok(), "{name}, case {count}, panicked on {}", shown());
-            // what is made once and stays, such as a backtrace's symbols, comes with the first
-            assert!(count < 8 || peak < MOST, "{name}, case {count}, took {} MB for {}", peak >> 20, shown());
-            highest = if count < 8 { 0 } else { highest.max(peak) };
-            count += 1;
+    alone(|| {
+        let variable = |name| std::env::var(name).ok();
+        let seconds: Option<u64> = variable("ORRERY_SECONDS").and_then(|n| n.parse().ok());
+        let only = variable("ORRERY_READER");
+        let is_wanted = |name: &str| only.as_deref().is_none_or(|wanted| wanted == name);
+        let readers: Vec<_> = fuzzed::READERS.iter().filter(|r| is_wanted(r.name)).collect();
+        assert!(!readers.is_empty(), "there is no reader {only:?}");
+        for reader in readers {
+            let (name, begun) = (reader.name, Instant::now());
+            let (seeds, words) = (seeds(name), words(name));
+            let mut rng = ChaCha8Rng::seed_from_u64(seconds.unwrap_or(MUTATIONS as u64));
+            let goes_on = |count: usize| match seconds {
+                Some(seconds) => begun.elapsed().as_secs() < seconds,
+                None => count < MUTATIONS,
+            };
+            let (mut count, mut highest, mut longest) = (0, 0, Duration::ZERO);
+            while count < seeds.len() || goes_on(count - seeds.len()) {
+                let file = seeds.get(count).cloned().unwrap_or_else(|| mutated(&seeds, &words, &mut rng));
+                let read = Instant::now();
+                let (result, peak) = peak_of(|| catch_unwind(AssertUnwindSafe(|| fuzzed::read(name, &file))));
+                longest = longest.max(read.elapsed());
+                let shown = || String::from_utf8_lossy(&file[..file.len().min(600)]).into_owned();
+                assert!(result.is_ok(), "{name}, case {count}, panicked on {}", shown());
+                // what is made once and stays, such as a backtrace's symbols, comes with the first
+                assert!(count < 8 || peak < MOST, "{name}, case {count}, took {} MB for {}", peak >> 20, shown());
+                highest = if count < 8 { 0 } else { highest.max(peak) };
+                count += 1;
+            }
+            println!(
+                "{name}: {count} files in {:.0?}, at most {} kB and {longest:.1?} for one",
+                begun.elapsed(),
+                highest >> 10
+            );
         }
-        println!(
-            "{name}: {count} files in {:.0?}, at most {} kB and {longest:.1?} for one",
-            begun.elapsed(),
-            highest >> 10
-        );
-    }
+    })
 }

@@ -33,15 +33,16 @@ fn most_held(tokens: usize) -> Result<f64> {
 
 #[test]
 fn a_text_of_a_hundred_thousand_tokens_is_read_in_bounded_memory() -> Result<()> {
-    let _alone = crate::alone();
-    most_held(500)?; // what is made once and stays
-    let (short, long) = (most_held(2_000)?, most_held(100_000)?);
-    let a_token = (long - short) / 98_000.0;
-    println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");
-    // neurons of both ends that are followed, three times 48 numbers of four bytes; 12 synapses, up to 24
-    // ends, the layers' shares and the loss of eight; the token's text twice; room that vectors take ahead
-    assert!(a_token < 2_500.0, "{a_token} bytes a token");
-    // a score for every pair of tokens, in a single head, would be this
-    assert!(long < 100_000f64.powi(2) * 4.0 / 100.0);
-    Ok(())
+    crate::alone(|| {
+        most_held(500)?; // what is made once and stays
+        let (short, long) = (most_held(2_000)?, most_held(100_000)?);
+        let a_token = (long - short) / 98_000.0;
+        println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");
+        // neurons of both ends that are followed, three times 48 numbers of four bytes; 12 synapses, up to 24
+        // ends, the layers' shares and the loss of eight; the token's text twice; room that vectors take ahead
+        assert!(a_token < 2_500.0, "{a_token} bytes a token");
+        // a score for every pair of tokens, in a single head, would be this
+        assert!(long < 100_000f64.powi(2) * 4.0 / 100.0);
+        Ok(())
+    })
 }

@@ -29,12 +29,13 @@ fn held(predictor: Predictor, tokens: u32) -> Result<i64> {
 
 #[test]
 fn what_a_stream_holds_does_not_grow() -> Result<()> {
-    let _alone = alone();
-    for predictor in [Predictor::Static, Predictor::LinearAttention] {
-        let grown = held(predictor, 2000)?;
-        assert!(grown.abs() < 16 << 10, "{predictor:?} holds {grown} bytes more after 2,000 tokens");
-    }
-    let grown = held(Predictor::SoftmaxAttention, 500)?;
-    assert!(grown > 500 * 2 * 32 * 4, "softmax attention keeps keys and values: {grown}");
-    Ok(())
+    alone(|| {
+        for predictor in [Predictor::Static, Predictor::LinearAttention] {
+            let grown = held(predictor, 2000)?;
+            assert!(grown.abs() < 16 << 10, "{predictor:?} holds {grown} bytes more after 2,000 tokens");
+        }
+        let grown = held(Predictor::SoftmaxAttention, 500)?;
+        assert!(grown > 500 * 2 * 32 * 4, "softmax attention keeps keys and values: {grown}");
+        Ok(())
+    })
 }
