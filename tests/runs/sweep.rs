@@ -461,10 +461,11 @@ fn a_disk_that_fills_in_the_middle_is_named_and_the_sweep_completed_after() {
         "$1" sweep rates.toml --on print > /dev/null 2>&1
         "$1" sweep sweeps/rates --task 0,1,2 > made.txt 2>&1 || exit 91
         ls sweeps/rates/runs > before.txt
-        cat sweeps/rates/runs/*/metrics.jsonl > metrics-before.txt
+        metrics() { for run in $(cat before.txt); do cat "sweeps/rates/runs/$run/metrics.jsonl"; done; }
+        metrics > metrics-before.txt
         mount -o remount,size="$(( $(du -sk sweeps | cut -f1) + 120 ))k" sweeps || exit 92
         "$1" sweep sweeps/rates --missing --jobs 2 > full.txt 2>&1; echo $? > full.code
-        for run in $(cat before.txt); do cat "sweeps/rates/runs/$run/metrics.jsonl"; done > metrics-after.txt
+        metrics > metrics-after.txt
         mount -o remount,size=64m sweeps || exit 93
         "$1" sweep sweeps/rates --missing > completed.txt 2>&1; echo $? > completed.code
         cp sweeps/rates/table.csv table.csv
