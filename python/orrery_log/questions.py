@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import arrays
 from .attention_maps import Layer
 from .attention_maps import payload as attention_payload
-from .folder import PROTOCOL, VARIANT, now, write_whole
+from .folder import PROTOCOL, VARIANT, check_inside, make_inside, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
 from .silence import silence
@@ -59,8 +59,8 @@ class Questions:
         self._fresh_until = 0.0
         self._done: set[str] = set()
         self._paused = False
-        os.makedirs(self.ask, exist_ok=True)
-        os.makedirs(self.answer, exist_ok=True)
+        make_inside(self.ask)
+        make_inside(self.answer)
 
     def look(self, step: int) -> None:
         """One `stat`; reads what is new. Waits while training is paused."""
@@ -93,10 +93,11 @@ class Questions:
             self._read_all(step)
         except OSError as e:
             self.run.notices.once("ask", f"a question cannot be answered: {e.strerror or e}")
+        except Refused as e:
+            self.run.notices.once("ask", str(e))
 
     def _read_all(self, step: int) -> None:
-        if os.path.islink(self.answer):
-            raise OSError("answer/ is a link")
+        check_inside(self.answer)
         new = []
         with os.scandir(self.ask) as entries:
             for n, entry in enumerate(entries):

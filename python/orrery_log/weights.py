@@ -7,12 +7,13 @@ import ctypes
 import fnmatch
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import arrays
-from .folder import VARIANT, write_whole
+from .folder import VARIANT, check_inside, make_inside, write_whole
 from .notices import Refused
 from .numbers import to_json
 from .writer import METRICS
@@ -57,12 +58,14 @@ class Snapshots:
         assert run.folder is not None
         self.run = run
         self.folder = os.path.join(run.folder, "snapshots")
-        os.makedirs(self.folder, exist_ok=True)
-        self.kept = {}
+        make_inside(self.folder)
+        #: Bytes of each snapshot, by its step.
+        self.kept: dict[int, int] = {}
         for name in os.listdir(self.folder):
             found = re.fullmatch(r"step-(\d+)\.safetensors", name)
-            if found:
-                self.kept[int(found[1])] = os.path.getsize(os.path.join(self.folder, name))
+            status = os.lstat(os.path.join(self.folder, name))
+            if found and stat.S_ISREG(status.st_mode):
+                self.kept[int(found[1])] = status.st_size
         self._busy = False
 
     def take(self, model: Any, step: int, budget: int, patterns: list[str] | None) -> bool:
@@ -91,6 +94,7 @@ class Snapshots:
 
         def write() -> None:
             try:
+                check_inside(self.folder)
                 self._make_room(step, size, budget)
                 write_whole(self._path(step), file_parts(tensors, step))
                 self.kept[step] = size
