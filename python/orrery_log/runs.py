@@ -81,6 +81,8 @@ class Run(Measurements):
         self._describing = False
         self._snapshots: Any = None
         self._questions: Any = None
+        #: What counts the evaluations of fields, by the name they are logged under.
+        self._fields: dict[str, Any] = {}
         try:
             self._add_settings(config)
             if total_steps:
@@ -330,9 +332,17 @@ class Run(Measurements):
 
     def ode(self, func: Any, every: int = 50, name: str = "ode") -> Any:
         """See `orrery_log.ode`."""
-        from .field import watch_field
+        try:
+            from .field import Field
 
-        return watch_field(self, func, every, name)
+            field = self._fields.get(name)
+            if field is None:
+                field = self._fields[name] = Field(self, name)
+            field.every = max(int(every), 1)
+            return field.watch(func)
+        except Exception as e:
+            self.notices.error("ode", "the field is not watched", e)
+            return func
 
     @never_raises
     def finish(self, error: str | None = None, timeout: float = 30.0) -> None:
