@@ -1,5 +1,7 @@
 """Questions to the running program: files in `ask/`, looked at once a step, answered by files in `answer/`.
 
+A step is an update by one of PyTorch's optimizers, and a `log`.
+
 Only what the script allowed by name is done. No link is followed, and at most 64 KiB of a question are read.
 """
 
@@ -10,6 +12,7 @@ import math
 import os
 import re
 import stat
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -59,14 +62,25 @@ class Questions:
         self._fresh_until = 0.0
         self._done: set[str] = set()
         self._paused = False
+        self._lock = threading.Lock()
         make_inside(self.ask)
         make_inside(self.answer)
 
     def look(self, step: int) -> None:
-        """One `stat`; reads what is new. Waits while training is paused."""
-        self._look(step)
-        if not self._paused:
+        """One `stat`; reads what is new. Waits while training is paused.
+
+        Does nothing while another thread looks, nor in an answer that logs or steps itself.
+        """
+        if not self._lock.acquire(blocking=False):
             return
+        try:
+            self._look(step)
+            if self._paused:
+                self._wait(step)
+        finally:
+            self._lock.release()
+
+    def _wait(self, step: int) -> None:
         writer = self.run.active
         if writer is not None:
             writer.event(state="paused")
