@@ -17,18 +17,19 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import arrays
+from .answer_tensors import MAX_FILE, file_bytes, large_arrays
 from .attention_maps import Layer
 from .attention_maps import payload as attention_payload
 from .folder import PROTOCOL, VARIANT, check_inside, make_inside, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
 from .silence import silence
+from .weights import Tensor
 
 if TYPE_CHECKING:
     from .runs import Run
 
 MAX_QUESTION = 64 << 10
-MAX_ANSWER = 64 << 20
 #: Names in `ask/` that are looked at, and questions that are answered in one step.
 MAX_NAMES = 1000
 MAX_AT_ONCE = 8
@@ -42,10 +43,11 @@ NAME = re.compile(r"([A-Za-z0-9_-]{1,64})\.json")
 
 
 class Answer(NamedTuple):
-    """What was done, in words; and a line of samples.jsonl, where there is one."""
+    """What was done, in words; and a line of samples.jsonl, or large arrays in its place, where there are some."""
 
     words: str
     sample: dict[str, Any] | None = None
+    tensors: list[Tensor] | None = None
 
 
 class Questions:
@@ -136,6 +138,10 @@ class Questions:
             if question is None:
                 return
             done = self._do(question, step)
+            parts = file_bytes(done.tensors) if done.tensors else None
+            if parts:
+                # whoever asked looks for the JSON, and finds the arrays then
+                write_whole(os.path.join(self.answer, f"{id}.safetensors"), parts)
             state = "answered"
         except Refused as e:
             done, state = Answer(str(e)), "refused"
@@ -145,9 +151,9 @@ class Questions:
         if done.sample is not None:
             fields["sample"] = done.sample
         data = to_json(plain(fields))
-        if len(data) > MAX_ANSWER:
+        if len(data) > MAX_FILE:
             fields.pop("sample")
-            fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_ANSWER:,}")
+            fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_FILE:,}")
             data = to_json(plain(fields))
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
@@ -277,6 +283,9 @@ class Questions:
             return Answer("done" if said is None else said[:10_000])
         if isinstance(said, dict) and set(said) == {"channel", "payload"}:
             return Answer("", self._sample(str(said["channel"]), plain(said["payload"], encoded), step, text))
+        tensors = large_arrays(said, ask)
+        if tensors:
+            return Answer("", tensors=tensors)
         is_plain = isinstance(said, (dict, list, tuple, int, float))
         payload = plain(said, encoded) if is_plain else arrays.encode(arrays.copy(said, ask))
         return Answer("", self._sample(f"answer/{ask}", payload, step, text))

@@ -79,7 +79,7 @@ class Snapshots:
             self.run.notices.once("snapshot busy", text)
             return False
         tensors = list(self._copies(model, patterns))
-        size = sum(t.size for t in tensors) + len(header(tensors, step, 0))
+        size = sum(t.size for t in tensors) + len(snapshot_header(tensors, step, 0))
         if not tensors:
             raise Refused(
                 "weights", "there are no weights to keep: none has a name that matches, or a type that is known"
@@ -156,18 +156,23 @@ def copy(value: Any, dtype: str) -> tuple[Any, int]:
     return copied, copied.nbytes
 
 
-def header(tensors: list[Tensor], step: int, checksum: int) -> bytes:
-    """What stands before the values in a safetensors file: eight bytes and JSON, of one length for any checksum."""
+def header(tensors: list[Tensor], metadata: dict[str, str]) -> bytes:
+    """What stands before the values in a safetensors file: eight bytes and JSON."""
     entries: dict[str, Any] = {}
     offset = 0
     for t in tensors:
         entries[t.name] = {"dtype": t.dtype, "shape": list(t.shape), "data_offsets": [offset, offset + t.size]}
         offset += t.size
-    variants = {VARIANT: {"step": step, "runtime_params": []}}
-    metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
     text = to_json({"__metadata__": metadata, **entries})
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text
+
+
+def snapshot_header(tensors: list[Tensor], step: int, checksum: int) -> bytes:
+    """The header of a snapshot, of one length for any checksum."""
+    variants = {VARIANT: {"step": step, "runtime_params": []}}
+    metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
+    return header(tensors, metadata)
 
 
 def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
@@ -175,7 +180,7 @@ def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
     checksum = 0
     for t in tensors:
         checksum = zlib.crc32(t.buffer(), checksum)
-    yield header(tensors, step, checksum)
+    yield snapshot_header(tensors, step, checksum)
     for t in tensors:
         if t.size:
             yield t.buffer()
