@@ -1,14 +1,16 @@
-"""What single calls cost the training thread, in microseconds; needs no package.
+"""What single calls cost the training thread, in microseconds; needs no package, and measures one more with PyTorch.
 
     python benchmarks/calls.py
 
 `log` of three scalars, and the look at `ask/` that a step costs where questions are allowed: with nothing in it, and
-with a question in it that was answered before. All in turns, 50 rounds of 200 calls each; printed are the median and
-the quartiles over rounds. The writer's thread works meanwhile, as it does in a training.
+with a question in it that was answered before; and what each step of an optimizer of PyTorch costs, which looks there
+too. All in turns, 50 rounds of 200 calls each; printed are the median and the quartiles over rounds. The writer's
+thread works meanwhile, as it does in a training.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import sys
@@ -18,6 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import orrery_log
+
+with contextlib.suppress(ImportError):
+    import torch
 
 ROUNDS, CALLS = 50, 200
 
@@ -44,6 +49,10 @@ def main() -> None:
             "the look alone, nothing asked": lambda: silent._questions.look(1),
             "the look alone, a question of earlier in ask/": lambda: asked._questions.look(1),
         }
+        if "torch" in globals():
+            optimizer = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+            stepped = silent.updates._stepped
+            cases["an optimizer's step: counted, and the look, nothing asked"] = lambda: stepped(optimizer)
         micros: dict[str, list[float]] = {name: [] for name in cases}
         for _ in range(ROUNDS):
             for name, call in cases.items():

@@ -157,7 +157,11 @@ def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -
 
 
 def ode(func: Any, every: int = 50, name: str = "ode") -> Any:
-    """Counts the evaluations of an ODE's field and returns the field for the solver: `odeint(ode(func), y, t)`."""
+    """Counts the evaluations of an ODE's field and returns the field for the solver: `odeint(ode(func), y, t)`.
+
+    It may be called once or in each step. Fields of one `name` are counted together. Evaluations of a test pass count
+    too, under `no_grad` as well, unless the field is a module in eval mode.
+    """
     counted = _call("ode", func, every, name)
     return func if counted is None else counted
 

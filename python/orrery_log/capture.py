@@ -145,6 +145,7 @@ class Capture:
         if path is None or query.shape[-2] != key.shape[-2] or query.dim() < 3:
             return
         batched = query.dim() == 4
+        self.is_one_head |= query.dim() == 3
         query, key = query[0].detach().float(), key[0].detach().float()
         if batched and query.shape[0] != key.shape[0]:
             key = key.repeat_interleave(query.shape[0] // key.shape[0], 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import arrays
@@ -16,19 +17,42 @@ MAX_TIMES = 10_000
 
 
 class Field:
-    """The evaluations since the last logged step. A field is called as `func(t, y)`."""
+    """The evaluations since the last logged step, of every function of one name. A field is called as `func(t, y)`."""
 
-    def __init__(self, run: Run, every: int, name: str) -> None:
+    def __init__(self, run: Run, name: str) -> None:
         self.run = run
-        self.every = max(int(every), 1)
+        self.every = 1
         self.name = name
         self.evaluations = 0
         self._times: list[Any] = []
         self._due = 0
         self._is_due = True
-        self.handle: Any = None
+        #: The hook of each module.
+        self._handles: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         run.collectors.append(self._scalars)
         run.listeners.append(self)
+
+    def watch(self, func: Any) -> Any:
+        """Counts the calls of `func`, once however often it is given: a script does so in each step."""
+        if not hasattr(func, "register_forward_pre_hook"):
+            return func if getattr(func, "_orrery_field", None) is self else self._wrapped(func)
+        if func not in self._handles:
+            self._handles[func] = func.register_forward_pre_hook(Hook(self._called))
+        return func
+
+    def _called(self, module: Any, args: Any) -> None:
+        # `eval()` says that no training is under way; `no_grad` says nothing, as the adjoint method trains under it
+        if getattr(module, "training", True):
+            self.evaluated(args[0] if args else None)
+
+    def _wrapped(self, func: Any) -> Any:
+        @functools.wraps(func)
+        def counted(t: Any, *args: Any, **kwargs: Any) -> Any:
+            self.evaluated(t)
+            return func(t, *args, **kwargs)
+
+        counted._orrery_field = self  # type: ignore[attr-defined]
+        return counted
 
     def evaluated(self, t: Any) -> None:
         self.evaluations += 1
@@ -61,25 +85,6 @@ class Field:
 
     def finish(self) -> None:
         self._is_due = False
-        if self.handle is not None:
-            self.handle.remove()
-
-
-def watch_field(run: Run, func: Any, every: int = 50, name: str = "ode") -> Any:
-    """Counts the calls of `func`: a PyTorch module gets a hook and stays itself, another function is wrapped."""
-    try:
-        field = Field(run, every, name)
-        if hasattr(func, "register_forward_pre_hook"):
-            hook = Hook(lambda module, args: field.evaluated(args[0] if args else None))
-            field.handle = func.register_forward_pre_hook(hook)
-            return func
-    except Exception as e:
-        run.notices.once("ode", f"the field is not watched: {type(e).__name__}: {e}")
-        return func
-
-    @functools.wraps(func)
-    def counted(t: Any, *args: Any, **kwargs: Any) -> Any:
-        field.evaluated(t)
-        return func(t, *args, **kwargs)
-
-    return counted
+        for handle in list(self._handles.values()):
+            handle.remove()
+        self._handles.clear()

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import secrets
+import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -61,6 +62,20 @@ def create(parent: str, name: str, seed: int) -> str:
             continue
         return path
     raise FileExistsError(f"{base} and 9,999 others exist already")
+
+
+def make_inside(path: str) -> None:
+    """Makes a folder unless it is there. Raises Refused for a link, which could lead to anywhere, and for a file."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path)
+    check_inside(path)
+
+
+def check_inside(path: str) -> None:
+    """Raises Refused where a link or a file stands in the place of a folder, OSError where nothing does."""
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        text = f"`{path}` is a link or no folder: nothing is written there"
+        raise Refused(f"folder {os.path.basename(path)}", text)
 
 
 def write_whole(path: str, parts: Iterable[bytes]) -> None:

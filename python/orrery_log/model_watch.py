@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from . import arrays
 from .capture import Capture, Hook, forward_hook, torch
+from .steps import StepCounter, is_compiling
 
 if TYPE_CHECKING:
     from .runs import Run
+
+#: Passes that were looked at and wait until logs tell their step; their maps lie on the model's device.
+MAX_WAITING = 8
+#: So many passes with gradients in eval mode, and none in training mode, are worth a sentence.
+MANY_PASSES = 10
 
 Gates = Union[bool, str, Iterable[str], Mapping[str, Callable[[], Any]]]
 
@@ -21,8 +27,8 @@ Gates = Union[bool, str, Iterable[str], Mapping[str, Callable[[], Any]]]
 class Watch:
     """The hooks on one module.
 
-    A pass is looked at where it trains (`model.training`, gradients on) and `every` steps have gone by. It
-    belongs to the step of the next `log`. `remove` takes the hooks off.
+    A pass is looked at where it trains (`model.training`, gradients on) and `every` steps have gone by. Its step is
+    told by the next `log`, or by updates since the last one where logs are rare. `remove` takes the hooks off.
     """
 
     def __init__(
@@ -62,16 +68,21 @@ class Watch:
         self._gates = chosen_gates(model, gates)
         self._gates_step = -1
         self._modules = chosen_modules(model, activations)
-        self._passes = 0
-        # more than one where gradients are accumulated; known after the first log
-        self._passes_per_step = 1.0
-        self._last_logged = 0
+        # tells the step where no optimizer of PyTorch does
+        self._passes = StepCounter(is_update=False)
+        self._calls_at_pass = -1
+        # 1 where a script logs a step before its update
+        self._logs_early = 0
+        self._has_trained = False
+        self._eval_passes = 0
         self._due = 0
-        # the thread whose pass is looked at, between its two hooks
+        # the pass that is looked at and its thread, between its two hooks
+        self._current: _Pass | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._capture: Capture | None = None
-        self._pending: _Pending | None = None
+        self._waiting: list[_Pass] = []
+        self._sent_step = -1
         self._activations: dict[str, arrays.Scalar] = {}
         self._handles: list[Any] = []
         self._temporary: list[Any] = []
@@ -85,6 +96,8 @@ class Watch:
         self._handles.append(model.register_forward_pre_hook(Hook(self._before), with_kwargs=True))
         self._handles.append(forward_hook(model, Hook(self._after)))
         run.listeners.append(self)
+        if run.active is not None:
+            run.updates.begin()
 
     def remove(self) -> None:
         """Takes the hooks off."""
@@ -111,25 +124,35 @@ class Watch:
         self.run.notices.once("watch", f"a measurement of watch() was left out: {type(e).__name__}: {e}")
 
     def _before(self, module: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling():
+        if is_compiling(torch()):
             return
         try:
-            if not module.training or not torch().is_grad_enabled() or os.getpid() != self._pid:
+            if not torch().is_grad_enabled() or os.getpid() != self._pid:
+                return
+            if not module.training:
+                self._passed_in_eval_mode()
                 return
             if self._thread is not None:
                 return  # a module that calls itself, or a second thread in it
-            self._passes += 1
-            self._steps_without_pass = 0
-            label = self.run.next_step + int((self._passes - 1) / self._passes_per_step)
-            if self._pending is not None and label >= self._pending.label + self.every:
-                self._send(self._pending.label)  # nobody logs
+            self._has_trained = True
+            self._passes.count += 1
+            self._calls_at_pass = self.run.updates.calls
+            seen = _Pass(self.run.updates.steps.count, self._passes.count)
+            step = self._step_of(seen)
+            expected = self.run.next_step + self._number(seen) - 1 if step is None else step
+            self._send_overdue(expected)
             with self._lock:
-                if label < self._due or self._pending is not None or self.run.active is None:
+                if expected < self._due or self._current is not None or self.run.active is None:
                     return
-                self._due = (label // self.every + 1) * self.every
+                if len(self._waiting) >= MAX_WAITING:
+                    text = f"{MAX_WAITING} passes that were looked at wait for the next log, which tells their steps"
+                    self.run.notices.once("waiting", f"{text}; no other is looked at until then", level="info")
+                    return
+                self._due = (expected // self.every + 1) * self.every
                 if self._is_compiled(module):
                     return
-                self._pending = _Pending(self._passes, label, self._tokens(args, kwargs))
+                seen.tokens = self._tokens(args, kwargs)
+                self._current = seen
                 self._thread = threading.current_thread()
             if self._attention:
                 self._capture = Capture(module, self.max_tokens, self._failed)
@@ -138,8 +161,15 @@ class Watch:
         except Exception as e:
             self._failed(e)
 
+    def _passed_in_eval_mode(self) -> None:
+        """Says once that a model seems to be trained so; `from_pretrained` of transformers gives one in eval mode."""
+        self._eval_passes += 1
+        if not self._has_trained and (self.run.updates.calls or self._eval_passes == MANY_PASSES):
+            text = "the watched model is in eval mode: its passes are not looked at; call model.train() before training"
+            self.run.notices.once("eval mode", text)
+
     def _after(self, *_: Any) -> None:
-        if is_compiling() or self._thread is not threading.current_thread():
+        if is_compiling(torch()) or self._thread is not threading.current_thread():
             return
         try:
             capture = self._capture
@@ -158,8 +188,10 @@ class Watch:
         self._temporary.clear()
         if capture is not None:
             capture.close()
-            if self._pending is not None:
-                self._pending.capture = capture
+        seen, self._current = self._current, None
+        if seen is not None:
+            seen.capture = capture
+            self._waiting.append(seen)
         self._thread = None
 
     def _activation(self, name: str) -> Callable[..., None]:
@@ -233,30 +265,61 @@ class Watch:
         thread = self._thread
         if thread is not None and (thread is threading.current_thread() or not thread.is_alive()):
             self._end_capture()  # a pass that was interrupted calls no hook
-        pending = self._pending if self._thread is None else None
-        if pending is not None:
-            before = int((self._passes - pending.index) / self._passes_per_step)
-            self._send(max(step - before, min(pending.label, step), 0))
-        steps, self._last_logged = step - self._last_logged, step
-        if steps > 0 and self._passes:
-            self._passes_per_step = max(self._passes / steps, 1.0)
-        if steps > 0 and self._passes == 0:
+        # a pass without an update since then: the update of this step is still to come
+        self._logs_early = int(self._calls_at_pass == self.run.updates.calls)
+        passes = self._passes.logged(step)
+        interval = self.run.updates.interval if self.run.updates.calls else passes
+        for seen in [*self._waiting, *([] if self._current is None else [self._current])]:
+            if seen.step is None:
+                seen.step = interval.step_of(self._number(seen))
+        self._send([seen for seen in self._waiting if seen.step is not None])
+        if self._due > step + 2 * self.every:
+            self._due = (step // self.every + 1) * self.every  # steps came otherwise than expected
+        if passes.first < passes.last and passes.events == 0:
             self._steps_without_pass += 1
-            if self._steps_without_pass == 10 * self.every:
+            if self._steps_without_pass == 10 * self.every and not self._eval_passes:
                 text = "no forward pass of the watched model was seen: is it compiled, or another object?"
                 self.run.notices.once("no pass", text)
-        self._passes = 0
+        elif passes.events:
+            self._steps_without_pass = 0
         if [one for one in self.run.listeners if isinstance(one, Watch)][-1:] == [self]:
             self.run._attention.flush()  # no other model adds to the line of this step
 
-    def _send(self, step: int) -> None:
-        pending, self._pending = self._pending, None
-        if pending is None or pending.capture is None:
+    def _number(self, seen: _Pass) -> int:
+        """Which update since the last log, or which pass where no updates are seen, from 1."""
+        return seen.updates + 1 - self._logs_early if self.run.updates.calls else seen.passes
+
+    def _step_of(self, seen: _Pass) -> int | None:
+        """The step of a pass as far as it is known."""
+        counter = self.run.updates.steps if self.run.updates.calls else self._passes
+        return counter.step_of(self._number(seen)) if seen.step is None else seen.step
+
+    def _send_overdue(self, expected: int) -> None:
+        """Sends what was looked at long ago, where logs are rarer than `every` steps."""
+        for seen in list(self._waiting):
+            step = self._step_of(seen)
+            if step is not None and expected >= step + self.every:
+                seen.step = step
+                self._send([seen])
+
+    def _send(self, passes: list[_Pass]) -> None:
+        for seen in passes:
+            try:
+                self._waiting.remove(seen)
+            except ValueError:
+                continue  # another thread sent it
+            # steps that are long, such as epochs, show one of their passes
+            if seen.step is not None and seen.step != self._sent_step:
+                self._sent_step = seen.step
+                self._write(seen, seen.step)
+
+    def _write(self, seen: _Pass, step: int) -> None:
+        capture = seen.capture
+        if capture is None:
             return
-        capture = pending.capture
         if capture.layers:
             positions = max(layer.positions for layer in capture.layers)
-            tokens = self._token_names(pending.tokens, capture, positions) if pending.tokens else None
+            tokens = self._token_names(seen.tokens, capture, positions) if seen.tokens else None
             about = f"batch item 0, {capture.length} tokens"
             if positions < capture.length:
                 about = f"batch item 0, the first {positions} of {capture.length} tokens"
@@ -276,8 +339,11 @@ class Watch:
             self.run.sample("synapses.activity", payload, step, 64 * len(capture.activity), about=about)
 
     def finish(self) -> None:
-        if self._pending is not None:
-            self._send(self._pending.label)
+        for seen in self._waiting:
+            step = self._step_of(seen)
+            seen.step = self.run.next_step + self._number(seen) - 1 if step is None else step
+        if self._waiting:
+            self._send(list(self._waiting))
             self.run._attention.flush()
         self.remove()
 
@@ -290,20 +356,16 @@ class _Tokens(NamedTuple):
     column: list[int]
 
 
-class _Pending:
-    """A pass that was looked at and waits for its step. `index`: which pass since the last logged step, from 1."""
+class _Pass:
+    """A pass that is looked at, and the updates and passes since the last log by then, itself among the passes."""
 
-    def __init__(self, index: int, label: int, tokens: _Tokens | None) -> None:
-        self.index = index
-        self.label = label
-        self.tokens = tokens
+    def __init__(self, updates: int, passes: int) -> None:
+        self.updates = updates
+        self.passes = passes
+        #: The step, once a log has told it.
+        self.step: int | None = None
+        self.tokens: _Tokens | None = None
         self.capture: Capture | None = None
-
-
-def is_compiling() -> bool:
-    """True while torch.compile traces: the hooks are not part of what it makes."""
-    compiler = getattr(torch(), "compiler", None)
-    return bool(compiler is not None and getattr(compiler, "is_compiling", bool)())
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:

@@ -1,5 +1,7 @@
 """Questions to the running program: files in `ask/`, looked at once a step, answered by files in `answer/`.
 
+A step is an update by one of PyTorch's optimizers, and a `log`.
+
 Only what the script allowed by name is done. No link is followed, and at most 64 KiB of a question are read.
 """
 
@@ -10,22 +12,24 @@ import math
 import os
 import re
 import stat
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import arrays
+from .answer_tensors import MAX_FILE, file_bytes, large_arrays
 from .attention_maps import Layer
 from .attention_maps import payload as attention_payload
-from .folder import PROTOCOL, VARIANT, now, write_whole
+from .folder import PROTOCOL, VARIANT, check_inside, make_inside, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
 from .silence import silence
+from .weights import Tensor
 
 if TYPE_CHECKING:
     from .runs import Run
 
 MAX_QUESTION = 64 << 10
-MAX_ANSWER = 64 << 20
 #: Names in `ask/` that are looked at, and questions that are answered in one step.
 MAX_NAMES = 1000
 MAX_AT_ONCE = 8
@@ -39,10 +43,11 @@ NAME = re.compile(r"([A-Za-z0-9_-]{1,64})\.json")
 
 
 class Answer(NamedTuple):
-    """What was done, in words; and a line of samples.jsonl, where there is one."""
+    """What was done, in words; and a line of samples.jsonl, or large arrays in its place, where there are some."""
 
     words: str
     sample: dict[str, Any] | None = None
+    tensors: list[Tensor] | None = None
 
 
 class Questions:
@@ -59,14 +64,25 @@ class Questions:
         self._fresh_until = 0.0
         self._done: set[str] = set()
         self._paused = False
-        os.makedirs(self.ask, exist_ok=True)
-        os.makedirs(self.answer, exist_ok=True)
+        self._lock = threading.Lock()
+        make_inside(self.ask)
+        make_inside(self.answer)
 
     def look(self, step: int) -> None:
-        """One `stat`; reads what is new. Waits while training is paused."""
-        self._look(step)
-        if not self._paused:
+        """One `stat`; reads what is new. Waits while training is paused.
+
+        Does nothing while another thread looks, nor in an answer that logs or steps itself.
+        """
+        if not self._lock.acquire(blocking=False):
             return
+        try:
+            self._look(step)
+            if self._paused:
+                self._wait(step)
+        finally:
+            self._lock.release()
+
+    def _wait(self, step: int) -> None:
         writer = self.run.active
         if writer is not None:
             writer.event(state="paused")
@@ -93,10 +109,11 @@ class Questions:
             self._read_all(step)
         except OSError as e:
             self.run.notices.once("ask", f"a question cannot be answered: {e.strerror or e}")
+        except Refused as e:
+            self.run.notices.once("ask", str(e))
 
     def _read_all(self, step: int) -> None:
-        if os.path.islink(self.answer):
-            raise OSError("answer/ is a link")
+        check_inside(self.answer)
         new = []
         with os.scandir(self.ask) as entries:
             for n, entry in enumerate(entries):
@@ -121,6 +138,10 @@ class Questions:
             if question is None:
                 return
             done = self._do(question, step)
+            parts = file_bytes(done.tensors) if done.tensors else None
+            if parts:
+                # whoever asked looks for the JSON, and finds the arrays then
+                write_whole(os.path.join(self.answer, f"{id}.safetensors"), parts)
             state = "answered"
         except Refused as e:
             done, state = Answer(str(e)), "refused"
@@ -130,9 +151,9 @@ class Questions:
         if done.sample is not None:
             fields["sample"] = done.sample
         data = to_json(plain(fields))
-        if len(data) > MAX_ANSWER:
+        if len(data) > MAX_FILE:
             fields.pop("sample")
-            fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_ANSWER:,}")
+            fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_FILE:,}")
             data = to_json(plain(fields))
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
@@ -262,6 +283,9 @@ class Questions:
             return Answer("done" if said is None else said[:10_000])
         if isinstance(said, dict) and set(said) == {"channel", "payload"}:
             return Answer("", self._sample(str(said["channel"]), plain(said["payload"], encoded), step, text))
+        tensors = large_arrays(said, ask)
+        if tensors:
+            return Answer("", tensors=tensors)
         is_plain = isinstance(said, (dict, list, tuple, int, float))
         payload = plain(said, encoded) if is_plain else arrays.encode(arrays.copy(said, ask))
         return Answer("", self._sample(f"answer/{ask}", payload, step, text))

@@ -16,6 +16,7 @@ from .measurements import Measurements
 from .notices import Notices, Refused, never_raises
 from .numbers import line
 from .scalars import ScalarChannels
+from .steps import Updates
 from .writer import METRICS, Writer
 
 
@@ -69,6 +70,7 @@ class Run(Measurements):
         #: Objects whose `logged(step)` is called after each `log`, and `finish()` at the end.
         self.listeners: list[Any] = []
         self.last_step: int | None = None
+        self.updates = Updates(self._updated, lambda e: self.notices.error("updates", "updates are not counted", e))
         #: What `save` and `scale_lr` act on: set by `watch`, or by the script.
         self.model: Any = None
         self.optimizer: Any = None
@@ -81,6 +83,8 @@ class Run(Measurements):
         self._describing = False
         self._snapshots: Any = None
         self._questions: Any = None
+        #: What counts the evaluations of fields, by the name they are logged under.
+        self._fields: dict[str, Any] = {}
         try:
             self._add_settings(config)
             if total_steps:
@@ -95,6 +99,7 @@ class Run(Measurements):
                 from .questions import Questions
 
                 self._questions = Questions(self, on_save, dict(answers or {}))
+                self.updates.begin()
         except Exception as e:
             self.notices.error("init", "init", e)
         open_runs.add(self)
@@ -252,10 +257,16 @@ class Run(Measurements):
             size = sum(64 + len(name) for name in scalars)
             writer.put(METRICS, lambda: metrics_line(step, wall, scalars), size)
         self._attention.flush_before(step)
+        self.updates.logged(step)
         for listener in list(self.listeners):
             self._notify_listener(listener, listener.logged, step)
         if self._questions is not None:
             self._questions.look(step)
+
+    def _updated(self) -> None:
+        """PyTorch's optimizer has stepped: questions need not wait for the next log."""
+        if self._questions is not None and not self._finished and self.active is not None:
+            self._questions.look(self.updates.steps.finished_step(self.last_step))
 
     def _notify_listener(self, listener: Any, method: Callable[..., Any], *args: int) -> None:
         """A listener that fails leaves out its own part, and neither the other listeners nor the end of the run."""
@@ -330,9 +341,17 @@ class Run(Measurements):
 
     def ode(self, func: Any, every: int = 50, name: str = "ode") -> Any:
         """See `orrery_log.ode`."""
-        from .field import watch_field
+        try:
+            from .field import Field
 
-        return watch_field(self, func, every, name)
+            field = self._fields.get(name)
+            if field is None:
+                field = self._fields[name] = Field(self, name)
+            field.every = max(int(every), 1)
+            return field.watch(func)
+        except Exception as e:
+            self.notices.error("ode", "the field is not watched", e)
+            return func
 
     @never_raises
     def finish(self, error: str | None = None, timeout: float = 30.0) -> None:
@@ -342,6 +361,7 @@ class Run(Measurements):
         writer = self.active
         if writer is None:
             return
+        self.updates.end()
         self._attention.flush()
         for listener in list(self.listeners):
             self._notify_listener(listener, listener.finish)
@@ -363,6 +383,7 @@ class Run(Measurements):
     def abandon(self) -> None:
         """For a forked child, which does not write its parent's run. Locks that other threads held are made anew."""
         self.notices.forked()
+        self.updates.end()
         self._attention.forked()
         if self._writer is not None and not self._finished:  # the files of one that has ended are closed already
             self._writer.abandon()

@@ -8,22 +8,28 @@ from typing import Any
 from . import arrays
 from .notices import Notices, Refused
 
-#: What Orrery's views look for, by the names that scripts give it.
+#: What Orrery's views look for, by the names that scripts give it, in lower case.
 ALIASES = {
     "loss": "loss/train",
     "train_loss": "loss/train",
+    "training_loss": "loss/train",
     "train/loss": "loss/train",
-    "val_loss": "loss/held_out",
-    "valid_loss": "loss/held_out",
-    "eval_loss": "loss/held_out",
-    "val/loss": "loss/held_out",
-    "valid/loss": "loss/held_out",
-    "eval/loss": "loss/held_out",
-    "loss/val": "loss/held_out",
+    "loss/train": "loss/train",
+    **dict.fromkeys(
+        (
+            name
+            for part in ("val", "valid", "validation", "eval", "test")
+            for name in (f"{part}_loss", f"{part}/loss", f"loss/{part}")
+        ),
+        "loss/held_out",
+    ),
+    "loss/held_out": "loss/held_out",
     "lr": "train/lr",
     "learning_rate": "train/lr",
     "train/learning_rate": "train/lr",
+    "train/lr": "train/lr",
     "grad_norm": "train/grad_norm",
+    "train/grad_norm": "train/grad_norm",
 }
 #: Columns of metrics.jsonl that are no scalars.
 COLUMNS = ("step", "variant", "wall_secs")
@@ -69,7 +75,7 @@ class ScalarChannels:
         if len(name) > MAX_NAME:
             text = f"a scalar's name has at most {MAX_NAME} characters: `{name[:60]}..` and others are left out"
             raise Refused("long name", text)
-        channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name, name)
+        channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name.lower(), name)
         if channel in self._taken:
             if name in self._taken or name in COLUMNS:
                 text = f"`{name}` has the same name as another scalar (`{channel}`): it is left out"

@@ -7,12 +7,13 @@ import ctypes
 import fnmatch
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import arrays
-from .folder import VARIANT, write_whole
+from .folder import VARIANT, check_inside, make_inside, write_whole
 from .notices import Refused
 from .numbers import to_json
 from .writer import METRICS
@@ -57,12 +58,14 @@ class Snapshots:
         assert run.folder is not None
         self.run = run
         self.folder = os.path.join(run.folder, "snapshots")
-        os.makedirs(self.folder, exist_ok=True)
-        self.kept = {}
+        make_inside(self.folder)
+        #: Bytes of each snapshot, by its step.
+        self.kept: dict[int, int] = {}
         for name in os.listdir(self.folder):
             found = re.fullmatch(r"step-(\d+)\.safetensors", name)
-            if found:
-                self.kept[int(found[1])] = os.path.getsize(os.path.join(self.folder, name))
+            status = os.lstat(os.path.join(self.folder, name))
+            if found and stat.S_ISREG(status.st_mode):
+                self.kept[int(found[1])] = status.st_size
         self._busy = False
 
     def take(self, model: Any, step: int, budget: int, patterns: list[str] | None) -> bool:
@@ -76,7 +79,7 @@ class Snapshots:
             self.run.notices.once("snapshot busy", text)
             return False
         tensors = list(self._copies(model, patterns))
-        size = sum(t.size for t in tensors) + len(header(tensors, step, 0))
+        size = sum(t.size for t in tensors) + len(snapshot_header(tensors, step, 0))
         if not tensors:
             raise Refused(
                 "weights", "there are no weights to keep: none has a name that matches, or a type that is known"
@@ -91,6 +94,7 @@ class Snapshots:
 
         def write() -> None:
             try:
+                check_inside(self.folder)
                 self._make_room(step, size, budget)
                 write_whole(self._path(step), file_parts(tensors, step))
                 self.kept[step] = size
@@ -152,18 +156,23 @@ def copy(value: Any, dtype: str) -> tuple[Any, int]:
     return copied, copied.nbytes
 
 
-def header(tensors: list[Tensor], step: int, checksum: int) -> bytes:
-    """What stands before the values in a safetensors file: eight bytes and JSON, of one length for any checksum."""
+def header(tensors: list[Tensor], metadata: dict[str, str]) -> bytes:
+    """What stands before the values in a safetensors file: eight bytes and JSON."""
     entries: dict[str, Any] = {}
     offset = 0
     for t in tensors:
         entries[t.name] = {"dtype": t.dtype, "shape": list(t.shape), "data_offsets": [offset, offset + t.size]}
         offset += t.size
-    variants = {VARIANT: {"step": step, "runtime_params": []}}
-    metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
     text = to_json({"__metadata__": metadata, **entries})
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text
+
+
+def snapshot_header(tensors: list[Tensor], step: int, checksum: int) -> bytes:
+    """The header of a snapshot, of one length for any checksum."""
+    variants = {VARIANT: {"step": step, "runtime_params": []}}
+    metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
+    return header(tensors, metadata)
 
 
 def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
@@ -171,7 +180,7 @@ def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
     checksum = 0
     for t in tensors:
         checksum = zlib.crc32(t.buffer(), checksum)
-    yield header(tensors, step, checksum)
+    yield snapshot_header(tensors, step, checksum)
     for t in tensors:
         if t.size:
             yield t.buffer()

@@ -226,3 +226,56 @@ def test_what_is_logged_after_the_end_is_said_once(begin, capfd):
     run.matrix("m", [[1]])
     assert capfd.readouterr().err.count("the run has ended") == 1
     assert Folder(run.folder).scalar("a") == [(0, 1)]
+
+
+@pytest.mark.parametrize("when", ["before", "while it is written"])
+def test_a_link_in_the_place_of_snapshots_is_not_followed(begin, tmp_path, when, capfd):
+    numpy = pytest.importorskip("numpy")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    other = elsewhere / "step-00000001.safetensors"
+    other.write_bytes(b"x" * 1000)
+    run = begin()
+    if when == "while it is written":
+        run.log_weights({"w": numpy.zeros(3)}, 0)
+        assert run.flush()
+        (path,) = Path(run.folder, "snapshots").iterdir()
+        path.unlink()
+        Path(run.folder, "snapshots").rmdir()
+    else:
+        run.finish()
+    os.symlink(elsewhere, Path(run.folder, "snapshots"))
+    if when == "before":
+        run = begin(resume=run.folder)
+    for step in (1, 2, 3, 4):
+        run.log_weights({"w": numpy.zeros(3)}, step, budget=800)
+        run.flush()
+    run.log({"a": 1}, step=5)
+    run.finish()
+    assert list(elsewhere.iterdir()) == [other] and other.stat().st_size == 1000
+    said = capfd.readouterr().err
+    assert said.count("snapshots` is a link or no folder") == 1 and "dropped" not in said
+
+
+def test_a_link_among_the_snapshots_is_not_counted(begin, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    run = begin()
+    Path(run.folder, "snapshots").mkdir()
+    os.symlink(tmp_path / "missing", Path(run.folder, "snapshots", "step-00000001.safetensors"))
+    assert run.log_weights({"w": numpy.zeros(3)}, 1) and run.flush()
+    run.finish()
+    (path,) = Path(run.folder, "snapshots").iterdir()
+    assert not path.is_symlink() and not (tmp_path / "missing").exists()
+
+
+def test_links_in_the_places_of_ask_and_answer_are_refused_where_a_run_goes_on(begin, tmp_path, capfd):
+    run = begin()
+    run.finish()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    os.symlink(elsewhere, Path(run.folder, "answer"))
+    again = begin(resume=run.folder, allow=["pause"])
+    Path(run.folder, "ask", "q.json").write_text('{"ask": "pause"}')
+    again.log({"a": 1})
+    assert again.read().scalar("a") == [(0, 1)] and not list(elsewhere.iterdir())
+    assert capfd.readouterr().err.count("answer` is a link or no folder") == 1

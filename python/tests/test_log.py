@@ -67,26 +67,6 @@ def test_what_is_no_number_is_refused_once_and_training_goes_on(begin, capfd):
         assert words in folder.notices()
 
 
-def test_names_that_clash_are_refused_once(begin, capfd):
-    run = begin()
-    for step in range(2):
-        run.log({"a/b": 1, "a": {"b": 2}, "step": 5, "loss": 1.0, "train_loss": 2.0}, step=step)
-    folder = run.read()
-    assert folder.scalar("a/b") == [(0, 1), (1, 1)]
-    assert folder.scalar("scalar/step") == [(0, 5), (1, 5)]
-    assert folder.scalar("loss/train") == [(0, 1.0), (1, 1.0)]
-    assert folder.scalar("train_loss") == [(0, 2.0), (1, 2.0)]
-    assert capfd.readouterr().err.count("given twice") == 1
-
-
-def test_a_column_is_never_a_scalar(begin):
-    run = begin()
-    run.log({"scalar/step": 1, "step": 5, "scalar/variant": 1, "variant": 9, "scalar/wall_secs": 2, "wall_secs": 3})
-    (line,) = run.read().metrics
-    assert (line["step"], line["variant"], line["scalar/step"]) == (0, "model", 1)
-    assert line["scalar/wall_secs"] == 2 and line["wall_secs"] != 3
-
-
 def test_names_and_lines_stay_within_what_a_reader_takes(begin, monkeypatch, capfd):
     run = begin()
     run.log({"long" * 100: 1, "a": 1}, step=0)

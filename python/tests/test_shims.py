@@ -140,6 +140,7 @@ def test_a_script_for_tensorboard(tmp_path, capfd):
     writer = SummaryWriter(tmp_path / "exp1")
     for step in range(3):
         writer.add_scalar("Loss/train", 1.0 / (step + 1), step)
+    writer.add_scalar("Loss/test", 2.0, 0)
     writer.add_scalar("alone", 5)
     writer.add_scalar("alone", 6)
     writer.add_scalars("both", {"a": 1, "b": 2}, 3)
@@ -150,7 +151,8 @@ def test_a_script_for_tensorboard(tmp_path, capfd):
     writer.flush()
     writer.close()
     read = Folder(writer.get_logdir())
-    assert read.scalar("Loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
+    assert read.scalar("loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
+    assert read.scalar("loss/held_out") == [(0, 2.0)]
     assert read.scalar("alone") == [(0, 5), (1, 6)] and read.scalar("both/b") == [(3, 2)]
     assert {s["channel"] for s in read.samples} == {"text/note", "histogram/weights"}
     assert read.path.parent == tmp_path and "-exp1-" in read.path.name

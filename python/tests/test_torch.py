@@ -318,18 +318,21 @@ def test_tokens_of_a_square_batch_are_named_where_a_row_is_known(begin, capfd, b
     assert ("batch_first=True" in folder.notices()) is (batch_first is None)
 
 
-def test_attention_whose_heads_share_an_axis_with_the_batch_says_one_head(begin):
+@pytest.mark.parametrize("how", ["softmax", "dot product"])
+def test_attention_whose_heads_share_an_axis_with_the_batch_says_one_head(begin, how):
     class Folded(nn.Module):
         def __init__(self):
             super().__init__()
-            self.scores = SoftmaxOf()
+            self.scores = Scores()
 
         def forward(self, x):
             return self.scores(x)
 
-    class SoftmaxOf(nn.Module):
+    class Scores(nn.Module):
         def forward(self, x):
-            return (x @ x.mT).softmax(-1)
+            if how == "softmax":
+                return (x @ x.mT).softmax(-1)
+            return F.scaled_dot_product_attention(x, x, x)
 
     run = begin()
     run.watch(Folded())

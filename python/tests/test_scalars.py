@@ -1,0 +1,45 @@
+"""The channels of scalars by the names that scripts give them."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_names_that_clash_are_refused_once(begin, capfd):
+    run = begin()
+    for step in range(2):
+        run.log({"a/b": 1, "a": {"b": 2}, "step": 5, "loss": 1.0, "train_loss": 2.0}, step=step)
+    folder = run.read()
+    assert folder.scalar("a/b") == [(0, 1), (1, 1)]
+    assert folder.scalar("scalar/step") == [(0, 5), (1, 5)]
+    assert folder.scalar("loss/train") == [(0, 1.0), (1, 1.0)]
+    assert folder.scalar("train_loss") == [(0, 2.0), (1, 2.0)]
+    assert capfd.readouterr().err.count("given twice") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "channel"),
+    [
+        ("Loss/train", "loss/train"),
+        ("Train/Loss", "loss/train"),
+        ("Loss/test", "loss/held_out"),
+        ("Loss/val", "loss/held_out"),
+        ("test_loss", "loss/held_out"),
+        ("validation_loss", "loss/held_out"),
+        ("LR", "train/lr"),
+        ("Accuracy/test", "Accuracy/test"),
+        ("loss/test/words", "loss/test/words"),
+    ],
+)
+def test_names_of_other_tools_get_the_channels_of_the_views(begin, name, channel):
+    run = begin()
+    run.log({name: 1.0})
+    assert run.read().scalar(channel) == [(0, 1.0)]
+
+
+def test_a_column_is_never_a_scalar(begin):
+    run = begin()
+    run.log({"scalar/step": 1, "step": 5, "scalar/variant": 1, "variant": 9, "scalar/wall_secs": 2, "wall_secs": 3})
+    (line,) = run.read().metrics
+    assert (line["step"], line["variant"], line["scalar/step"]) == (0, "model", 1)
+    assert line["scalar/wall_secs"] == 2 and line["wall_secs"] != 3
