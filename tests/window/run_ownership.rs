@@ -107,13 +107,9 @@ impl Desk {
             }
             1 => {
                 let step = self.below(self.page.lesson.lesson.steps.len().max(1));
-                let is_own = self.page.lesson.owns_run && !lesson::step_begins_run(&self.page, step);
                 let mut host = self.host();
                 let _ = lesson::take_step(&mut self.page, step, &mut host, &self.ctx);
-                // a step may go on in the run that the lesson began itself
-                let own = self.page.lesson.lesson.steps.get(step).filter(|_| is_own);
-                let keys = own.map_or(vec![], |_| self.page.knobs.iter().map(|k| k.key.to_owned()).collect());
-                (keys, format!("lesson step {step}"))
+                (vec![], format!("lesson step {step}"))
             }
             2 => {
                 // a link or an opened file
@@ -266,4 +262,21 @@ fn what_views_alone_read_keeps_no_control_from_its_run() {
     received(&desk.commands);
     desk.page.change(LR, Value::Float(5e-3), 1.0);
     assert_eq!(received(&desk.commands), [Value::Float(5e-3)]);
+}
+
+#[test]
+fn a_later_step_changes_nothing_in_the_run_of_an_earlier_one() {
+    let lab = LABS[0];
+    let mut desk = Desk::new(lab, 1);
+    let commands = Rc::clone(&desk.commands);
+    let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Finished)));
+    lesson::take_step(&mut desk.page, 1, &mut host, &desk.ctx).unwrap();
+    desk.page.pump();
+    let runs = desk.commands.borrow().len();
+    desk.page.change(LR, Value::Float(5e-3), 1.0);
+    assert_eq!(received(&desk.commands), [Value::Float(5e-3)]);
+    // of the same settings, but for the one that was moved
+    lesson::take_step(&mut desk.page, 2, &mut host, &desk.ctx).unwrap();
+    assert!(received(&desk.commands).is_empty(), "the run keeps what its control said");
+    assert_eq!(desk.commands.borrow().len(), runs + 1, "the step begins a run of its own");
 }

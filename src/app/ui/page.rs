@@ -240,7 +240,6 @@ impl Page {
                 self.run = Some(run);
                 self.launched = Some(self.config.clone());
                 self.is_detached = false;
-                self.lesson.owns_run = false;
                 self.problem = None;
                 follow(self);
             }
@@ -265,7 +264,6 @@ impl Page {
         }
         self.told_notices = run.mirror.notices.len();
         self.is_detached = false;
-        self.lesson.owns_run = false;
         self.run = Some(run);
         take_changes(self, owner);
         self.recorded_views = RecordedViews::default();
