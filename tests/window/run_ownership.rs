@@ -7,7 +7,7 @@ use crossbeam::channel::{Receiver, bounded};
 use eframe::egui::Context;
 use orrery::{
     config::{Applies, Config, Value},
-    labs::{LABS, Lab},
+    labs::{self, LABS, Lab},
     telemetry::{Command, Event, Inbox, RunHandle, RunInfo, RunState, StepStats},
     ui::{
         mirror::Mirror,
@@ -107,13 +107,9 @@ impl Desk {
             }
             1 => {
                 let step = self.below(self.page.lesson.lesson.steps.len().max(1));
-                let is_own = self.page.lesson.owns_run && !lesson::step_begins_run(&self.page, step);
                 let mut host = self.host();
                 let _ = lesson::take_step(&mut self.page, step, &mut host, &self.ctx);
-                // a step may go on in the run that the lesson began itself
-                let own = self.page.lesson.lesson.steps.get(step).filter(|_| is_own);
-                let keys = own.map_or(vec![], |_| self.page.knobs.iter().map(|k| k.key.to_owned()).collect());
-                (keys, format!("lesson step {step}"))
+                (vec![], format!("lesson step {step}"))
             }
             2 => {
                 // a link or an opened file
@@ -201,4 +197,86 @@ fn a_preset_leaves_a_finished_run_as_it_was() {
     }
     let commands: Vec<Command> = desk.commands.borrow().iter().flat_map(|c| c.try_iter().collect::<Vec<_>>()).collect();
     assert!(commands.is_empty(), "{commands:?}");
+}
+
+const LR: &str = "train.lr";
+
+/// The live settings that a run has received since the last look.
+fn received(commands: &Commands) -> Vec<Value> {
+    let take = |receiver: &Receiver<Command>| receiver.try_iter().collect::<Vec<_>>();
+    let all: Vec<Command> = commands.borrow().iter().flat_map(take).collect();
+    all.into_iter().filter_map(|c| if let Command::Set { value, .. } = c { Some(value) } else { None }).collect()
+}
+
+#[test]
+fn controls_of_a_replay_are_those_it_goes_on_with() {
+    let lab = LABS[0];
+    let mut desk = Desk::new(lab, 1);
+    let config = lab.config(None).unwrap();
+    let at_first = config.get(LR).cloned().unwrap();
+    let replayed = handle(&desk.commands, &config, 12, RunState::Finished);
+    let inbox = std::sync::Arc::clone(&replayed.inbox);
+    desk.page.replay(Run::new(replayed, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
+    desk.page.pump();
+    assert_eq!(desk.page.config.get(LR), Some(&at_first));
+    // what was changed after the last checkpoint is cut off when the run goes on
+    let change = |value: f64| Event::Changed { step: 12, key: LR.into(), value: Value::Float(value) };
+    inbox.deliver_recorded(vec![change(9e-3), Event::Checkpoint { step: 12 }, change(8e-3)]);
+    desk.page.pump();
+    assert_eq!(desk.page.config.get(LR), Some(&Value::Float(9e-3)));
+    assert!(desk.page.pending().is_empty());
+    received(&desk.commands);
+    desk.page.change(LR, at_first.clone(), 1.0);
+    assert_eq!(received(&desk.commands), [at_first], "the run is told to go back");
+}
+
+#[test]
+fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
+    let lab = LABS[0];
+    let mut desk = Desk::new(lab, 1);
+    let replayed = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Finished);
+    let inbox = std::sync::Arc::clone(&replayed.inbox);
+    desk.page.replay(Run::new(replayed, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
+    desk.page.pump();
+    desk.page.change(LR, Value::Float(7e-3), 1.0);
+    let change = Event::Changed { step: 12, key: LR.into(), value: Value::Float(9e-3) };
+    inbox.deliver_recorded(vec![change, Event::Checkpoint { step: 12 }]);
+    desk.page.pump();
+    assert_eq!(desk.page.config.get(LR), Some(&Value::Float(7e-3)));
+    assert!(desk.page.pending().is_empty(), "the run has it too");
+}
+
+#[test]
+fn what_views_alone_read_keeps_no_control_from_its_run() {
+    let lab = labs::find("ode_flow").unwrap();
+    let mut desk = Desk::new(lab, 1);
+    let commands = Rc::clone(&desk.commands);
+    let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Paused)));
+    desk.page.launch(&mut host, &desk.ctx);
+    desk.page.pump();
+    let runs = desk.commands.borrow().len();
+    lesson::take_step(&mut desk.page, 1, &mut host, &desk.ctx).unwrap();
+    assert_eq!(desk.page.config.get("control.u0"), Some(&Value::Float(0.5)));
+    assert_eq!(desk.commands.borrow().len(), runs, "the step begins no run");
+    assert!(desk.page.reaches_run());
+    received(&desk.commands);
+    desk.page.change(LR, Value::Float(5e-3), 1.0);
+    assert_eq!(received(&desk.commands), [Value::Float(5e-3)]);
+}
+
+#[test]
+fn a_later_step_changes_nothing_in_the_run_of_an_earlier_one() {
+    let lab = LABS[0];
+    let mut desk = Desk::new(lab, 1);
+    let commands = Rc::clone(&desk.commands);
+    let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Finished)));
+    lesson::take_step(&mut desk.page, 1, &mut host, &desk.ctx).unwrap();
+    desk.page.pump();
+    let runs = desk.commands.borrow().len();
+    desk.page.change(LR, Value::Float(5e-3), 1.0);
+    assert_eq!(received(&desk.commands), [Value::Float(5e-3)]);
+    // of the same settings, but for the one that was moved
+    lesson::take_step(&mut desk.page, 2, &mut host, &desk.ctx).unwrap();
+    assert!(received(&desk.commands).is_empty(), "the run keeps what its control said");
+    assert_eq!(desk.commands.borrow().len(), runs + 1, "the step begins a run of its own");
 }

@@ -39,8 +39,6 @@ pub struct LessonState {
     pub asked: BTreeSet<usize>,
     /// The run and its step when the present step was taken.
     pub taken: Option<(RunNumber, u64)>,
-    /// The present run was begun by a step of the lesson, so that later steps may change its live settings.
-    pub owns_run: bool,
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// The outcomes of the current step's checks, with the inputs that they were computed from.

@@ -35,6 +35,8 @@ pub struct Mirror {
     pub changes: Vec<(u64, String, crate::config::Value)>,
     pub notices: Vec<(Level, String)>,
     pub checkpoints: Vec<u64>,
+    /// The number of changes before the newest checkpoint.
+    checkpointed_changes: Option<usize>,
     /// Steps whose weights can be asked, ascending.
     pub snapshots: Arc<Vec<u64>>,
     /// The progress of answers, by the questions' numbers.
@@ -94,7 +96,10 @@ impl Mirror {
                     Arc::make_mut(info).folder = Some(path);
                 }
             }
-            Event::Checkpoint { step } => self.checkpoints.push(step),
+            Event::Checkpoint { step } => {
+                self.checkpoints.push(step);
+                self.checkpointed_changes = Some(self.changes.len());
+            }
             Event::Changed { step, key, value } => self.changes.push((step, key, value)),
             Event::Notice { level, text } => self.notices.push((level, text)),
         }
@@ -135,6 +140,12 @@ impl Mirror {
         let is_foreign =
             |info: &Arc<RunInfo>| info.lab == FOREIGN && (!info.asks.is_empty() || !self.snapshots.is_empty());
         self.info.as_ref().is_some_and(is_foreign)
+    }
+
+    /// The changes of live settings with which a recorded run goes on: those before its newest checkpoint; all of them
+    /// where it has none.
+    pub fn changes_to_go_on_with(&self) -> &[(u64, String, crate::config::Value)] {
+        self.checkpointed_changes.and_then(|n| self.changes.get(..n)).unwrap_or(&self.changes)
     }
 
     /// The newest step at or before `step` whose weights can be asked.

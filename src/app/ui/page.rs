@@ -27,7 +27,7 @@ use egui_tiles::TileId;
 use self::{
     play::follow,
     recorded_views::RecordedViews,
-    training::{SettingsOwner, complain, has_memory, take_found, take_recorded},
+    training::{SettingsOwner, complain, has_memory, take_changes, take_found, take_recorded},
     undo::{note_config, note_everything},
 };
 use super::{
@@ -240,7 +240,6 @@ impl Page {
                 self.run = Some(run);
                 self.launched = Some(self.config.clone());
                 self.is_detached = false;
-                self.lesson.owns_run = false;
                 self.problem = None;
                 follow(self);
             }
@@ -265,8 +264,8 @@ impl Page {
         }
         self.told_notices = run.mirror.notices.len();
         self.is_detached = false;
-        self.lesson.owns_run = false;
         self.run = Some(run);
+        take_changes(self, owner);
         self.recorded_views = RecordedViews::default();
         recorded_views::open(self);
         follow(self);
@@ -289,16 +288,17 @@ impl Page {
     /// Applies the events of the run that have arrived.
     pub fn pump(&mut self) -> PumpResult {
         let Some(run) = &mut self.run else { return PumpResult::default() };
+        let was_replayed = run.replayed_folder().is_some();
         let news = run.pump();
         if news.started && self.selection.variant >= run.mirror.variants().len() {
             self.selection.variant = 0;
         }
-        if news.started
-            && run.replayed_folder().is_some()
-            && let Some(info) = run.mirror.info.clone()
-        {
+        if was_replayed && let Some(info) = run.mirror.info.clone() {
             let owner = self.run.as_ref().map_or(SettingsOwner::Run, |run| self.owner(run));
-            take_recorded(self, &info.config, owner);
+            if news.started {
+                take_recorded(self, &info.config, owner);
+            }
+            take_changes(self, owner);
         }
         if news.started {
             take_found(self);
@@ -401,17 +401,28 @@ impl Page {
         self.refused_memory = None;
         self.dirty_since = Some(now);
         self.problem = None;
-        self.is_detached &= self.launched.as_ref().is_some_and(|launched| *launched != self.config);
+        self.is_detached &= !self.has_settings_of_run();
+    }
+
+    /// True if the settings are those of the run, but for what views alone read.
+    fn has_settings_of_run(&self) -> bool {
+        let is_of_preset = |launched: &Config| launched.preset == self.config.preset;
+        self.launched.as_ref().is_none_or(is_of_preset) && self.pending().is_empty()
+    }
+
+    /// True if a live setting reaches the run when its control is moved.
+    pub fn reaches_run(&self) -> bool {
+        self.run.is_some() && self.launched.is_some() && !self.is_detached
     }
 
     /// Sends a live setting to the run whose control it is.
     fn send_live(&mut self, key: &str) {
         let Some(knob) = self.knobs.iter().find(|k| k.key == key && k.applies == Applies::Live) else { return };
-        let (Some(run), Some(launched), false) = (&self.run, &mut self.launched, self.is_detached) else { return };
+        let (Some(run), Some(launched), false) = (&mut self.run, &mut self.launched, self.is_detached) else { return };
         let Some(value) = self.config.get(knob.key).filter(|value| launched.get(knob.key) != Some(value)) else {
             return;
         };
-        if run.handle.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok() {
+        if run.change(knob.key, value.clone()).is_ok() {
             let _ = launched.set(&self.knobs, knob.key, value.clone());
         }
     }

@@ -1,7 +1,7 @@
 //! A run in the window: the handle to its worker, and the mirror of its events.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -10,7 +10,10 @@ use std::{
 use eframe::egui;
 
 use super::{frames::NewsPace, mirror::Mirror};
-use crate::telemetry::{Command, Event, RunHandle, RunState};
+use crate::{
+    config::Value,
+    telemetry::{Command, Event, RunHandle, RunState},
+};
 
 /// The pace at which events of runs wait for a frame of this context.
 pub fn news_pace(ctx: &egui::Context) -> Arc<NewsPace> {
@@ -40,6 +43,10 @@ pub struct Run {
     pub origin: RunOrigin,
     /// The run was opened from its folder and continues training.
     is_going_on: bool,
+    /// The keys of the live settings that this window has changed in it.
+    changed_here: BTreeSet<String>,
+    /// The number of recorded changes that were taken.
+    taken_changes: usize,
     /// Recent (step, seconds of training), to measure the pace.
     recent: VecDeque<(u64, f64)>,
 }
@@ -61,7 +68,15 @@ impl Run {
         mirror.state = None;
         mirror.is_preparing = true;
         mirror.is_example = origin == RunOrigin::Example;
-        Self { handle, mirror, origin, is_going_on: false, recent: VecDeque::new() }
+        Self {
+            handle,
+            mirror,
+            origin,
+            is_going_on: false,
+            changed_here: BTreeSet::new(),
+            taken_changes: 0,
+            recent: VecDeque::new(),
+        }
     }
 
     /// The mirror for a run that follows this one: its reports stay in view until the next run reports; of an example
@@ -81,6 +96,22 @@ impl Run {
         self.handle.send(command).map_err(Into::into)
     }
 
+    /// Changes a live setting of it.
+    pub(super) fn change(&mut self, key: &str, value: Value) -> Result<(), String> {
+        self.changed_here.insert(key.to_owned());
+        self.handle.send(Command::Set { key: key.to_owned(), value }).map_err(Into::into)
+    }
+
+    /// The recorded changes of live settings that have come since the last call, without those of settings that this
+    /// window has changed.
+    pub(super) fn take_recorded_changes(&mut self) -> Vec<(String, Value)> {
+        let recorded = self.mirror.changes_to_go_on_with();
+        let new = recorded.iter().skip(self.taken_changes).filter(|(_, key, _)| !self.changed_here.contains(key));
+        let new = new.map(|(_, key, value)| (key.clone(), value.clone())).collect();
+        self.taken_changes = recorded.len();
+        new
+    }
+
     /// Applies the events that have arrived. It never waits.
     pub fn pump(&mut self) -> PumpResult {
         let batch = self.handle.inbox.take();
@@ -92,6 +123,8 @@ impl Run {
         }
         if news.started {
             self.recent.clear();
+            self.changed_here.clear();
+            self.taken_changes = 0;
         }
         let is_training = |e: &Event| matches!(e, Event::State(RunState::Running));
         if self.is_going_on && batch.events.iter().any(is_training) {

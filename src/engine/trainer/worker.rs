@@ -4,10 +4,11 @@
 //! it answers questions, so that a slider is answered within one update.
 
 mod questions;
+mod record;
 
 use std::{
     convert::Infallible,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -25,7 +26,7 @@ use super::{
     thread::{STACK_BYTES, guard},
 };
 use crate::{
-    store::{Checkpoint, StoreError, Writer},
+    store::{Checkpoint, Writer},
     telemetry::{Args, Command, Event, Inbox, Level, RunHandle, RunState, Sink},
 };
 
@@ -231,31 +232,6 @@ impl Worker {
         }
     }
 
-    /// A record that has failed ends a run that trains. One that stands can still be asked.
-    fn check_record(&mut self) -> Result<(), RunError> {
-        let Err(why) = self.listeners.check() else { return Ok(()) };
-        if self.running {
-            return Err(why);
-        }
-        self.options.writer = None;
-        self.forbid_training(format!("{why}. The models can still be asked, but not be trained on"));
-        Ok(())
-    }
-
-    fn forbid_training(&mut self, words: String) {
-        self.listeners.notice(Level::Error, words.clone());
-        self.unrecorded = Some(words);
-    }
-
-    /// Returns true if an update may be made because the run's folder can be written.
-    fn may_train(&mut self) -> bool {
-        self.resume_folder();
-        if let Some(words) = self.unrecorded.clone() {
-            self.listeners.notice(Level::Error, words);
-        }
-        self.unrecorded.is_none()
-    }
-
     /// All waiting commands; blocks only when there is nothing else to do.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> LoopControl {
         loop {
@@ -316,7 +292,11 @@ impl Worker {
             Command::RunTo(_) => {}
             Command::Stop => return LoopControl::Stop,
             Command::Set { key, value } => match self.run.set(&key, &value) {
-                Ok(()) => self.listeners.emit(Event::Changed { step: self.run.step, key, value }),
+                Ok(()) => {
+                    // a checkpoint of this step holds the settings before the change
+                    self.last_checkpoint = None;
+                    self.listeners.emit(Event::Changed { step: self.run.step, key, value });
+                }
                 Err(e) => self.listeners.notice(Level::Warning, e.to_string()),
             },
             Command::Measure(question) => self.put(question),
@@ -333,30 +313,6 @@ impl Worker {
             }
         }
         LoopControl::Continue
-    }
-
-    /// Makes a replayed run that continues use its own folder, or fails.
-    fn resume_folder(&mut self) {
-        let Some(folder) = self.options.replayed.take() else { return };
-        match self.resumed(&folder) {
-            Ok(writer) => {
-                self.listeners.set_record(writer.clone());
-                self.unrecorded = None;
-                self.options.writer = Some(writer);
-                self.find_snapshots();
-            }
-            Err(e) => {
-                self.unrecorded = Some(format!("{e}. The models can be asked, but not be trained on"));
-                self.options.replayed = Some(folder);
-            }
-        }
-    }
-
-    fn resumed(&self, folder: &Path) -> Result<Writer, StoreError> {
-        let writer = Writer::resume(folder, self.options.from.as_ref())?;
-        let info = self.run.info(self.threads, Some(folder.to_string_lossy().into_owned()));
-        writer.record(&Event::Started(Arc::new(info)))?;
-        Ok(writer)
     }
 
     fn set_running(&mut self, running: bool) {
@@ -466,17 +422,6 @@ impl Worker {
         self.listeners.emit(Event::State(RunState::Finished));
         self.listeners.sync()?;
         Ok(self.options.stay)
-    }
-
-    /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
-    fn checkpoint(&mut self) -> Result<(), RunError> {
-        let step = self.run.step;
-        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.last_checkpoint != Some(step)) {
-            writer.checkpoint(self.run.checkpoint())?;
-            self.last_checkpoint = Some(step);
-            self.listeners.emit(Event::Checkpoint { step });
-        }
-        Ok(())
     }
 
     /// Ends the record: it is complete, or the run has failed.

@@ -1,5 +1,5 @@
-//! Following a step of the lesson: it changes the page's settings, its selection, its view and its step. A step that
-//! only changes what a run takes live changes that in a run that the lesson began; any other begins a new, paused run.
+//! Following a step of the lesson: it changes the page's settings, its selection, its view and its step. A step whose
+//! settings are not those of the present run begins a new, paused one; it changes none of a run that has begun.
 
 use eframe::egui::Context;
 
@@ -24,12 +24,10 @@ fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
 pub fn step_begins_run(page: &Page, i: usize) -> bool {
     let Ok(config) = settings_of_step(page, i) else { return false };
     let Some(launched) = page.launched.as_ref().filter(|_| page.run.is_some()) else { return true };
-    // a run that the lesson did not begin keeps the live settings that it was begun with
-    let reaches: &[_] = if page.lesson.owns_run { &[Applies::Live, Applies::InViews] } else { &[Applies::InViews] };
-    let is_reached = |key: &String| page.knobs.iter().any(|k| k.key == key && reaches.contains(&k.applies));
+    let acts_in_views = |key: &String| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
     config.seed != launched.seed
         || config.preset != launched.preset
-        || !config.changed_keys(launched).iter().all(is_reached)
+        || !config.changed_keys(launched).iter().all(acts_in_views)
 }
 
 /// Follows a step of the lesson.
@@ -53,12 +51,6 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     }
     if begins {
         page.launch(host, ctx);
-        page.lesson.owns_run = page.problem.is_none();
-    } else if page.lesson.owns_run {
-        page.is_detached = false;
-        for key in page.pending() {
-            page.send_live(&key);
-        }
     }
     let does = &step.does;
     if let Some(view) = &does.view {

@@ -165,3 +165,17 @@ pub(super) fn take_recorded(page: &mut Page, recorded: &Config, owner: SettingsO
     page.preset = preset_of(page.lab, &page.knobs, &page.config);
     page.complaints.extend(complaints);
 }
+
+/// Takes over the live settings that were changed while a recorded run trained, since it goes on with them. A control that
+/// the user has moved meanwhile stays.
+pub(super) fn take_changes(page: &mut Page, owner: SettingsOwner) {
+    let (Some(run), Some(launched)) = (&mut page.run, &mut page.launched) else { return };
+    for (key, value) in run.take_recorded_changes() {
+        let is_of_run = owner == SettingsOwner::Run && page.config.get(&key) == launched.get(&key);
+        // a value that this version does not take keeps the run from going on
+        let is_taken = launched.set(&page.knobs, &key, value.clone()).is_ok();
+        if is_taken && is_of_run {
+            let _ = page.config.set(&page.knobs, &key, value);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The worker's care for the run's record: when a folder is taken up again, what a checkpoint is written of, and what
+//! follows when the record fails.
+
+use std::{path::Path, sync::Arc};
+
+use super::Worker;
+use crate::{
+    config::Value,
+    store::{StoreError, Writer},
+    telemetry::{Event, Level},
+    trainer::RunError,
+};
+
+impl Worker {
+    /// A record that has failed ends a run that trains. One that stands can still be asked.
+    pub(super) fn check_record(&mut self) -> Result<(), RunError> {
+        let Err(why) = self.listeners.check() else { return Ok(()) };
+        if self.running {
+            return Err(why);
+        }
+        self.options.writer = None;
+        self.forbid_training(format!("{why}. The models can still be asked, but not be trained on"));
+        Ok(())
+    }
+
+    fn forbid_training(&mut self, words: String) {
+        self.listeners.notice(Level::Error, words.clone());
+        self.unrecorded = Some(words);
+    }
+
+    /// Returns true if an update may be made because the run's folder can be written.
+    pub(super) fn may_train(&mut self) -> bool {
+        self.resume_folder();
+        if let Some(words) = self.unrecorded.clone() {
+            self.listeners.notice(Level::Error, words);
+        }
+        self.unrecorded.is_none()
+    }
+
+    /// Makes a replayed run that continues use its own folder, or fails.
+    fn resume_folder(&mut self) {
+        let Some(folder) = self.options.replayed.take() else { return };
+        match self.resumed(&folder) {
+            Ok(writer) => {
+                self.listeners.set_record(writer.clone());
+                self.unrecorded = None;
+                self.options.writer = Some(writer);
+                self.find_snapshots();
+            }
+            Err(e) => {
+                self.unrecorded = Some(format!("{e}. The models can be asked, but not be trained on"));
+                self.options.replayed = Some(folder);
+            }
+        }
+    }
+
+    fn resumed(&self, folder: &Path) -> Result<Writer, StoreError> {
+        let writer = Writer::resume(folder, self.options.from.as_ref())?;
+        let info = self.run.info(self.threads, Some(folder.to_string_lossy().into_owned()));
+        writer.record(&Event::Started(Arc::new(info)))?;
+        self.record_changes(&writer)?;
+        Ok(writer)
+    }
+
+    /// Records the live settings that were changed before the folder was taken up again: they are told to the sinks when
+    /// they are made, and there was no record then.
+    fn record_changes(&self, writer: &Writer) -> Result<(), StoreError> {
+        let recorded = |key: &str| self.options.from.as_ref().and_then(|from| from.dials.get(key));
+        let is_new = |(key, value): &(&String, &Value)| recorded(key) != Some(*value);
+        self.run.changed.iter().filter(is_new).try_for_each(|(key, value)| {
+            writer.record(&Event::Changed { step: self.run.step, key: key.clone(), value: value.clone() })
+        })
+    }
+
+    /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
+    pub(super) fn checkpoint(&mut self) -> Result<(), RunError> {
+        let step = self.run.step;
+        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.last_checkpoint != Some(step)) {
+            writer.checkpoint(self.run.checkpoint())?;
+            self.last_checkpoint = Some(step);
+            self.listeners.emit(Event::Checkpoint { step });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! A run that goes on from its folder: what was changed on the way is in its record, and what the record says is in force.
+
+use std::path::{Path, PathBuf};
+
+use crossbeam::channel::{Sender, bounded};
+use orrery::{
+    config::{Config, Value},
+    labs,
+    nn::Device,
+    store::{Checkpoint, Reader, Writer, checkpoint},
+    telemetry::{Command, Event},
+    trainer::{self, DriveOptions},
+};
+
+use crate::{record::Record, trainer::fast_slow};
+
+const LR: &str = "train.lr";
+
+/// Drives a run on a thread while `act` sends it commands and waits for events; then it is stopped.
+fn drive(config: &Config, options: DriveOptions, act: impl FnOnce(&Sender<Command>, &Record)) {
+    let lab = labs::find(&config.lab).unwrap();
+    let (plan, record, (commands, receiver)) = ((lab.plan)(config).unwrap(), Record::default(), bounded(8));
+    let sink = record.clone();
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let run = thread.spawn(move || trainer::drive(plan, options, &receiver, vec![Box::new(sink)])).unwrap();
+    act(&commands, &record);
+    commands.send(Command::Stop).unwrap();
+    run.join().unwrap();
+}
+
+/// Trains up to a step.
+fn train_to(step: u64, commands: &Sender<Command>, record: &Record) {
+    commands.send(Command::RunTo(step)).unwrap();
+    record.wait("step", |e| matches!(e, Event::Step(s) if s.step == step && s.variant == 1));
+}
+
+fn change_rate(rate: f64, commands: &Sender<Command>, record: &Record) {
+    commands.send(Command::Set { key: LR.into(), value: Value::Float(rate) }).unwrap();
+    record.wait("change", |e| matches!(e, Event::Changed { value, .. } if *value == Value::Float(rate)));
+}
+
+/// A new run in `out`, driven until `act` returns; its folder.
+fn new_run(out: &Path, config: &Config, act: impl FnOnce(&Sender<Command>, &Record)) -> PathBuf {
+    let options = DriveOptions { stay: true, writer: Some(Writer::at_once(out)), ..DriveOptions::default() };
+    drive(config, options, act);
+    std::fs::read_dir(out).unwrap().next().unwrap().unwrap().path()
+}
+
+fn newest(folder: &Path) -> Checkpoint {
+    checkpoint::load(folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint
+}
+
+/// Opens the run as the window does, and drives it until `act` returns.
+fn open_again(folder: &Path, config: &Config, act: impl FnOnce(&Sender<Command>, &Record)) {
+    let (from, replayed) = (Some(newest(folder)), Some(folder.to_owned()));
+    drive(config, DriveOptions { stay: true, from, replayed, ..DriveOptions::default() }, act);
+}
+
+/// The recorded changes: step and value of the learning rate.
+fn changes(folder: &Path) -> Vec<(u64, Value)> {
+    let change = |event: Event| match event {
+        Event::Changed { step, key, value } if key == LR => Some((step, value)),
+        _ => None,
+    };
+    Reader::open(folder).unwrap().filter_map(change).collect()
+}
+
+#[test]
+fn a_change_before_a_run_goes_on_is_recorded() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(100, &[]);
+    let folder = new_run(out.path(), &config, |commands, record| train_to(3, commands, record));
+    open_again(&folder, &config, |commands, record| change_rate(9e-3, commands, record));
+    assert!(changes(&folder).is_empty(), "a run that is only looked at stays as it is");
+    open_again(&folder, &config, |commands, record| {
+        change_rate(8e-3, commands, record);
+        change_rate(9e-3, commands, record);
+        train_to(5, commands, record);
+    });
+    let recorded = [(3, Value::Float(9e-3))];
+    assert_eq!(changes(&folder), recorded, "the rate that step 4 was made with");
+    assert_eq!(newest(&folder).dials[LR], Value::Float(9e-3));
+    open_again(&folder, &config, |commands, record| train_to(6, commands, record));
+    assert_eq!(changes(&folder), recorded, "it is recorded once");
+}
+
+#[test]
+fn a_change_after_the_last_checkpoint_stays_in_force() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(100, &[]);
+    let folder = new_run(out.path(), &config, |commands, record| {
+        train_to(3, commands, record);
+        commands.send(Command::Checkpoint).unwrap();
+        record.wait("checkpoint", |e| matches!(e, Event::Checkpoint { step: 3 }));
+        change_rate(9e-3, commands, record);
+    });
+    assert_eq!(newest(&folder).dials.get(LR), Some(&Value::Float(9e-3)));
+    open_again(&folder, &config, |commands, record| train_to(4, commands, record));
+    assert_eq!(changes(&folder), [(3, Value::Float(9e-3))]);
+}
