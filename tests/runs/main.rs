@@ -27,6 +27,7 @@ mod foreign_questions;
 #[path = "../shared/foreign_run.rs"]
 mod foreign_run;
 mod foreign_runs;
+mod foreign_sweeps;
 mod grammar_roles;
 mod graph_files;
 mod graph_formats;

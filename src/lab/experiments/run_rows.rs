@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Mutex,
     time::Duration,
@@ -59,8 +60,21 @@ pub fn list_with_progress(
     told: impl FnOnce(&[RunRow]),
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Listing, StoreError> {
-    let names = run_index::run_folders(runs)?.into_iter().filter_map(|name| name.into_string().ok());
-    let names: Vec<String> = names.collect();
+    Ok(list_names(runs, run_index::run_folders(runs)?, told, progress))
+}
+
+/// Same as [`list`], of these of its folders alone.
+pub fn list_some(runs: &Path, names: Vec<OsString>) -> Listing {
+    list_names(runs, names, |_| {}, |_, _| ())
+}
+
+fn list_names(
+    runs: &Path,
+    names: Vec<OsString>,
+    told: impl FnOnce(&[RunRow]),
+    progress: impl Fn(usize, usize) + Sync,
+) -> Listing {
+    let names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
     let mut index = RunIndex::<RunRow>::open(runs, &version());
     let (mut rows, mut stale) = (vec![], vec![]);
     for name in &names {
@@ -93,7 +107,7 @@ pub fn list_with_progress(
         }
     }
     sort(&mut rows);
-    Ok(Listing { rows, read })
+    Listing { rows, read }
 }
 
 /// Adds the runs of a sweep to the rows of others: each is called by the sweep and its own folder.

@@ -13,7 +13,7 @@ pub mod table;
 mod task;
 
 use self::{
-    folder::{SweepFolder, TaskState},
+    folder::{SweepFolder, SweepRuns, TaskState},
     pictures::PictureOptions,
 };
 use super::{damage, process::cores};
@@ -101,6 +101,7 @@ impl MakeArgs {
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let sweep = open(args)?;
+    SweepRuns::find(&sweep.path)?.report_linked();
     if args.table {
         return present(&sweep);
     }
