@@ -13,6 +13,7 @@ use orrery::{
     nn::host,
     store::{checkpoint, tensors},
 };
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{command::orrery, folders::copy};
@@ -128,8 +129,9 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
         assert!(said.contains(SENTENCE), "{words}: {said}");
     };
     let there = |name: &str| here.path().join(name).exists();
-    says("runs --out runs", 0);
-    says("compare runs/a runs/b", 0);
+    for words in ["runs --out runs", "runs --csv --out runs", "runs --json --out runs", "compare runs/a runs/b"] {
+        says(words, 0);
+    }
     for (words, name) in [
         ("export runs/a --csv", "scalars.csv"),
         ("export runs/a --tensorboard", "board"),
@@ -150,6 +152,27 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     // a record that is whole needs no wish and says nothing
     let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
     assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+}
+
+/// Warnings that a run recorded are no reason to leave out what is lost of its record.
+#[test]
+fn damage_is_said_beside_many_warnings() {
+    let here = with_runs();
+    let run = here.path().join("runs/a");
+    let warning = |i: usize| {
+        let event = json!({ "step": 0, "at": "", "notice": { "level": "warning", "text": format!("warning {i}") } });
+        format!("{event}\n")
+    };
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    fs::write(run.join("events.jsonl"), (0..4).map(warning).collect::<String>() + &events).unwrap();
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    fs::write(run.join("metrics.jsonl"), metrics + "{\"step\":\n").unwrap();
+    for words in ["runs --out runs", "runs --csv --out runs", "compare runs/a runs/b"] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(0), "{words}: {said}");
+        assert!(said.contains("warning 2") && !said.contains("warning 3"), "{words}: {said}");
+        assert!(said.contains("is passed over"), "{words}: {said}");
+    }
 }
 
 #[test]

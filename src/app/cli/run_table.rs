@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{RUNS, progress::StepProgress, summary, sweep};
+use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -90,6 +90,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
         (_, true) => as_csv(&rows),
         _ => return print_table(&rows, all, &args.out),
     };
+    damage::report_rows(rows.iter().copied());
     output::print(text.as_bytes())
 }
 

@@ -22,7 +22,7 @@ use crate::{
     telemetry::{Event, FOREIGN, Level, RunInfo, RunState, channels},
 };
 
-/// Words about a folder that a row keeps.
+/// Recorded warnings that a row keeps; what is lost of the record stands there besides.
 const PROBLEMS: usize = 3;
 /// Folders are read by at most this many threads, which a training beside them should not feel.
 const READERS: usize = 4;
@@ -38,7 +38,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 4 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 5 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -262,6 +262,8 @@ impl EventSummary {
             Some(RunState::Running) | None => RowState::Running,
         };
         let mut problems = self.problems;
+        let unsaid: Vec<String> = damage.0.iter().filter(|lost| !problems.contains(lost)).cloned().collect();
+        problems.extend(unsaid);
         if lab.is_none() {
             problems.push(format!("this version has no lab `{}`: its headline numbers are not known", info.lab));
         }
