@@ -205,6 +205,39 @@ fn exported_weights_are_those_of_the_newest_checkpoint() {
     assert_eq!(values(&written), coupled[1]);
 }
 
+/// Where the newest checkpoint cannot be read, weights of an earlier step are handed on only if that is asked for.
+#[test]
+fn older_weights_are_not_handed_on_in_silence() {
+    let here = tempfile::tempdir().unwrap();
+    let words = "run neuron_graph --steps 4 --out runs --no-figures --set model.neurons=64 --set model.d_model=8 \
+                 --set train.window=32 --set train.batch=2 --set run.checkpoint_every=2 --set run.device=cpu";
+    let (code, said) = orrery(here.path(), words);
+    assert_eq!(code, Some(0), "{said}");
+    let run = fs::read_dir(here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    fs::rename(run, here.path().join("run")).unwrap();
+    let newest = checkpoint::latest(&here.path().join("run")).unwrap();
+    for file in fs::read_dir(newest).unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = fs::read(&file).unwrap();
+        if file.extension().is_some_and(|ending| ending == "safetensors") {
+            fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+        }
+    }
+    let says = |words: &str, wanted: i32| {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(wanted), "{words}: {said}");
+        assert!(said.contains("step-00000004 is passed over") && said.contains("of step 2"), "{words}: {said}");
+    };
+    for kind in ["safetensors", "gexf", "graphml"] {
+        let words = format!("export run --{kind} out.{kind} --csv out.csv");
+        says(&words, 1);
+        let is_there = |name: &str| here.path().join(name).exists();
+        assert!(!is_there(&format!("out.{kind}")) && !is_there("out.csv"), "{words}");
+        says(&format!("export run --{kind} out.{kind} --partial"), 0);
+        assert!(is_there(&format!("out.{kind}")), "{words}");
+    }
+    says("model merge run run --out merged.safetensors", 0);
+}
+
 #[test]
 fn a_sweep_says_which_of_its_runs_is_damaged() {
     let here = tempfile::tempdir().unwrap();
