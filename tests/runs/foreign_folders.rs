@@ -205,3 +205,23 @@ fn going_on_with_a_run_writes_nowhere_else() {
         }
     }
 }
+
+/// A file of the user may be linked into a run of somebody else, and a copy by `cp -al` shares its files with another run.
+#[test]
+fn no_file_of_another_name_is_written() {
+    for name in ["metrics.jsonl", "samples.jsonl", "events.jsonl", ".lock"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mine = folder.path().join("run");
+        copy(run(), &mine);
+        fs::write(mine.join(".lock"), "").unwrap();
+        fs::hard_link(mine.join(name), folder.path().join("precious")).unwrap();
+        let before = contents(folder.path());
+        let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains("hard link") && said.contains(name), "{name}: {said}");
+        assert!(contents(folder.path()) == before, "{name}: something changed: {said}");
+        let read = orrery_in(folder.path(), &["export", "run", "--csv", "out.csv"]);
+        assert!(read.status.success(), "{name} can be read: {}", String::from_utf8_lossy(&read.stderr));
+    }
+}

@@ -6,43 +6,54 @@ use std::{fs, os::unix::fs::symlink};
 
 use super::{
     folders::contents,
-    sweep::{SPEC, done, orrery, runs, said, table, whole, with_spec},
+    foreign_folders::{orrery_in, put_pipe},
+    sweep::{SPEC, done, runs, said, table, whole, with_spec},
 };
 
-/// A sweep's folder may come from somebody else: nothing is written or read over a link in it.
+/// A sweep's folder may come from somebody else: nothing is written or read over a link in it, and no pipe is waited for.
 #[test]
-fn no_link_in_the_folder_of_a_sweep_is_followed() {
+fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
     let (made, outside) = (with_spec(SPEC), tempfile::tempdir().unwrap());
     let here = made.path();
     done(here, &["sweep", "rates.toml", "--on", "print"]);
     let (folder, target) = (here.join("sweeps/rates"), outside.path().join("profile"));
     fs::write(&target, "kept").unwrap();
-    let says_link = |words: &[&str]| {
-        let output = orrery(here, words);
-        assert!(!output.status.success(), "{words:?}: {}", said(&output));
-        assert!(said(&output).contains("link"), "{words:?}: {}", said(&output));
+    let put = |trap: &str, name: &str| {
+        let place = folder.join(name);
+        match trap {
+            "is a link" => symlink(&target, place).unwrap(),
+            "hard link" => fs::hard_link(&target, place).unwrap(),
+            _ => put_pipe(&place),
+        }
     };
-    // the output of a run
-    for name in ["p1-s7", "p1-s8", "p2-s7", "p2-s8", "p3-s7", "p3-s8", "p4-s7", "p4-s8"] {
-        symlink(&target, folder.join(format!("logs/{name}.txt"))).unwrap();
+    let refused = |words: &[&str], why: &str| {
+        let output = orrery_in(here, words);
+        assert!(!output.status.success(), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains(why), "{words:?}, {why}: {}", said(&output));
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept", "{words:?}, {why}");
+    };
+    for trap in ["is a link", "hard link", "is a pipe"] {
+        // the output of every run
+        let logs = [1, 2, 3, 4].map(|point| [7, 8].map(|seed| format!("logs/p{point}-s{seed}.txt"))).concat();
+        logs.iter().for_each(|log| put(trap, log));
+        refused(&["sweep", "sweeps/rates", "--missing"], trap);
+        logs.iter().for_each(|log| fs::remove_file(folder.join(log)).unwrap());
+        assert!(runs(here).is_empty());
+        // the locks
+        for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
+            put(trap, lock);
+            refused(&["sweep", "sweeps/rates", words], trap);
+            fs::remove_file(folder.join(lock)).unwrap();
+        }
     }
-    says_link(&["sweep", "sweeps/rates", "--missing"]);
-    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
-    assert!(runs(here).is_empty());
     // the folders
     for inner in ["logs", "runs"] {
         fs::remove_dir_all(folder.join(inner)).unwrap();
         symlink(outside.path(), folder.join(inner)).unwrap();
-        says_link(&["sweep", "sweeps/rates", "--missing"]);
-        says_link(&["sweep", "rates.toml", "--missing"]);
+        refused(&["sweep", "sweeps/rates", "--missing"], "link");
+        refused(&["sweep", "rates.toml", "--missing"], "link");
         fs::remove_file(folder.join(inner)).unwrap();
         fs::create_dir(folder.join(inner)).unwrap();
-    }
-    // the locks
-    for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
-        symlink(&target, folder.join(lock)).unwrap();
-        says_link(&["sweep", "sweeps/rates", words]);
-        fs::remove_file(folder.join(lock)).unwrap();
     }
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");

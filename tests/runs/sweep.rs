@@ -40,7 +40,7 @@ fn command(here: &Path, words: &[&str]) -> Command {
     command
 }
 
-pub fn orrery(here: &Path, words: &[&str]) -> Output {
+fn orrery(here: &Path, words: &[&str]) -> Output {
     command(here, words).output().unwrap()
 }
 
