@@ -151,6 +151,18 @@ fn nothing_is_moved_into_a_trash_that_is_a_link() {
 }
 
 #[test]
+fn a_run_that_is_deleted_behind_a_link_is_named_by_its_place() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    copy(run(), &outside.path().join("run"));
+    symlink(outside.path(), folder.path().join("runs")).unwrap();
+    let place = outside.path().canonicalize().unwrap().join("run");
+    let done = orrery_in(folder.path(), &["runs", "--edit", "runs/run", "--delete"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains(&format!("runs/run is the folder {}, which is deleted", place.display())), "{said}");
+    assert!(done.status.success() && !place.exists(), "{said}");
+}
+
+#[test]
 fn a_checkpoint_names_no_file_outside_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let mine = folder.path().join("run");

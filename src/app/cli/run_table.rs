@@ -108,6 +108,7 @@ fn list(out: &Path) -> Result<Listing, Failure> {
 
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
+        report_place(run);
         let place = trash::discard(run).map_err(Failure::wrong)?;
         notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
         return print_line!("{}", place.display());
@@ -126,6 +127,15 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
         return Err(Failure::usage("say what to change: --name, --note, --pin, --archive or --delete"));
     }
     note::write(run, &kept).map_err(Failure::wrong)
+}
+
+/// Says where a run lies to which its path leads over a link: the trash is there too.
+fn report_place(run: &Path) {
+    if let (Ok(named), Ok(place)) = (std::path::absolute(run), run.canonicalize())
+        && named != place
+    {
+        notice!("{} is the folder {}, which is deleted", run.display(), place.display());
+    }
 }
 
 fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
