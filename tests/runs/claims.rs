@@ -1,7 +1,10 @@
 //! The ledger of claims as a person uses it: the claims that are built in, and a folder of one's own whose tiny claim is run,
 //! checked, and edited.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -195,6 +198,44 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
     let listed = done(here.path(), "claims --from ledger");
     assert!(listed.contains("outdated: rule changed after the run"), "{listed}");
+}
+
+/// The folder of the only sweep that claims have made.
+fn only_sweep(here: &Path) -> PathBuf {
+    let mut sweeps = fs::read_dir(here.join("sweeps")).unwrap();
+    sweeps.next().unwrap().unwrap().path()
+}
+
+/// A number is not read from a record that lost a part: it may be that of another step.
+#[test]
+fn a_damaged_record_is_a_missing_seed() {
+    let here = with_claims();
+    done(here.path(), "claims run X1 --from ledger --jobs 2");
+    let mut runs = fs::read_dir(only_sweep(here.path()).join("runs")).unwrap().map(|run| run.unwrap().path());
+    let log = runs.find(|run| run.is_dir()).unwrap().join("metrics.jsonl");
+    let lines = fs::read_to_string(&log).unwrap();
+    fs::write(&log, lines + "{\"step\":\n").unwrap();
+    let said = done(here.path(), "claims run X1 --from ledger");
+    assert!(said.contains("is passed over") && said.contains("its seed counts as missing"), "{said}");
+    let result = fs::read_to_string(here.path().join("ledger/results/X1.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let count = |key: &str| result[key].as_array().map(Vec::len);
+    assert_eq!((count("seeds"), count("missing")), (Some(1), Some(1)), "{result}");
+}
+
+/// While another process makes the runs of a claim, nothing is said of those that have ended so far.
+#[test]
+fn a_claim_whose_runs_are_being_made_has_no_result_yet() {
+    let here = with_claims();
+    done(here.path(), "claims run X1 --from ledger --on print");
+    let lock = only_sweep(here.path()).join(".lock");
+    let held = fs::File::options().create(true).truncate(true).write(true).open(lock).unwrap();
+    held.try_lock().unwrap();
+    let (code, said) = orrery(here.path(), "claims run X1 --from ledger");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("are being made by another process"), "{said}");
+    assert!(!here.path().join("ledger/results/X1.json").exists());
+    done(here.path(), "claims run X1 --from ledger --on print");
 }
 
 /// Rules that ask for the same runs share them, and a probe is asked of the runs that are there.

@@ -151,6 +151,18 @@ fn nothing_is_moved_into_a_trash_that_is_a_link() {
 }
 
 #[test]
+fn a_run_that_is_deleted_behind_a_link_is_named_by_its_place() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    copy(run(), &outside.path().join("run"));
+    symlink(outside.path(), folder.path().join("runs")).unwrap();
+    let place = outside.path().canonicalize().unwrap().join("run");
+    let done = orrery_in(folder.path(), &["runs", "--edit", "runs/run", "--delete"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains(&format!("runs/run is the folder {}, which is deleted", place.display())), "{said}");
+    assert!(done.status.success() && !place.exists(), "{said}");
+}
+
+#[test]
 fn a_checkpoint_names_no_file_outside_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let mine = folder.path().join("run");
@@ -203,5 +215,25 @@ fn going_on_with_a_run_writes_nowhere_else() {
         if logs.contains(&name) || name == "figures" {
             assert!(done.status.code() != Some(0) && said.contains("link") && said.contains(name), "{name}: {said}");
         }
+    }
+}
+
+/// A file of the user may be linked into a run of somebody else, and a copy by `cp -al` shares its files with another run.
+#[test]
+fn no_file_of_another_name_is_written() {
+    for name in ["metrics.jsonl", "samples.jsonl", "events.jsonl", ".lock"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mine = folder.path().join("run");
+        copy(run(), &mine);
+        fs::write(mine.join(".lock"), "").unwrap();
+        fs::hard_link(mine.join(name), folder.path().join("precious")).unwrap();
+        let before = contents(folder.path());
+        let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains("hard link") && said.contains(name), "{name}: {said}");
+        assert!(contents(folder.path()) == before, "{name}: something changed: {said}");
+        let read = orrery_in(folder.path(), &["export", "run", "--csv", "out.csv"]);
+        assert!(read.status.success(), "{name} can be read: {}", String::from_utf8_lossy(&read.stderr));
     }
 }

@@ -28,6 +28,7 @@ mod foreign_questions;
 mod foreign_run;
 mod foreign_runs;
 mod going_on;
+mod foreign_sweeps;
 mod grammar_roles;
 mod graph_files;
 mod graph_formats;

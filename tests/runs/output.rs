@@ -13,6 +13,7 @@ use orrery::{
     nn::host,
     store::{checkpoint, tensors},
 };
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{command::orrery, folders::copy};
@@ -128,8 +129,9 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
         assert!(said.contains(SENTENCE), "{words}: {said}");
     };
     let there = |name: &str| here.path().join(name).exists();
-    says("runs --out runs", 0);
-    says("compare runs/a runs/b", 0);
+    for words in ["runs --out runs", "runs --csv --out runs", "runs --json --out runs", "compare runs/a runs/b"] {
+        says(words, 0);
+    }
     for (words, name) in [
         ("export runs/a --csv", "scalars.csv"),
         ("export runs/a --tensorboard", "board"),
@@ -150,6 +152,27 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     // a record that is whole needs no wish and says nothing
     let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
     assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+}
+
+/// Warnings that a run recorded are no reason to leave out what is lost of its record.
+#[test]
+fn damage_is_said_beside_many_warnings() {
+    let here = with_runs();
+    let run = here.path().join("runs/a");
+    let warning = |i: usize| {
+        let event = json!({ "step": 0, "at": "", "notice": { "level": "warning", "text": format!("warning {i}") } });
+        format!("{event}\n")
+    };
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    fs::write(run.join("events.jsonl"), (0..4).map(warning).collect::<String>() + &events).unwrap();
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    fs::write(run.join("metrics.jsonl"), metrics + "{\"step\":\n").unwrap();
+    for words in ["runs --out runs", "runs --csv --out runs", "compare runs/a runs/b"] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(0), "{words}: {said}");
+        assert!(said.contains("warning 2") && !said.contains("warning 3"), "{words}: {said}");
+        assert!(said.contains("is passed over"), "{words}: {said}");
+    }
 }
 
 #[test]
@@ -180,6 +203,39 @@ fn exported_weights_are_those_of_the_newest_checkpoint() {
     });
     assert_ne!(coupled[0], coupled[1]);
     assert_eq!(values(&written), coupled[1]);
+}
+
+/// Where the newest checkpoint cannot be read, weights of an earlier step are handed on only if that is asked for.
+#[test]
+fn older_weights_are_not_handed_on_in_silence() {
+    let here = tempfile::tempdir().unwrap();
+    let words = "run neuron_graph --steps 4 --out runs --no-figures --set model.neurons=64 --set model.d_model=8 \
+                 --set train.window=32 --set train.batch=2 --set run.checkpoint_every=2 --set run.device=cpu";
+    let (code, said) = orrery(here.path(), words);
+    assert_eq!(code, Some(0), "{said}");
+    let run = fs::read_dir(here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    fs::rename(run, here.path().join("run")).unwrap();
+    let newest = checkpoint::latest(&here.path().join("run")).unwrap();
+    for file in fs::read_dir(newest).unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = fs::read(&file).unwrap();
+        if file.extension().is_some_and(|ending| ending == "safetensors") {
+            fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+        }
+    }
+    let says = |words: &str, wanted: i32| {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(wanted), "{words}: {said}");
+        assert!(said.contains("step-00000004 is passed over") && said.contains("of step 2"), "{words}: {said}");
+    };
+    for kind in ["safetensors", "gexf", "graphml"] {
+        let words = format!("export run --{kind} out.{kind} --csv out.csv");
+        says(&words, 1);
+        let is_there = |name: &str| here.path().join(name).exists();
+        assert!(!is_there(&format!("out.{kind}")) && !is_there("out.csv"), "{words}");
+        says(&format!("export run --{kind} out.{kind} --partial"), 0);
+        assert!(is_there(&format!("out.{kind}")), "{words}");
+    }
+    says("model merge run run --out merged.safetensors", 0);
 }
 
 #[test]

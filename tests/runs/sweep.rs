@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::folders::copy;
 
 /// Small models, short runs, a checkpoint at every other step.
-const SPEC: &str = r#"
+pub const SPEC: &str = r#"
 base = "fast_slow"
 seeds = [7, 8]
 objective = "held_out_loss of coupled"
@@ -44,17 +44,17 @@ fn orrery(here: &Path, words: &[&str]) -> Output {
     command(here, words).output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-fn done(here: &Path, words: &[&str]) -> Output {
+pub fn done(here: &Path, words: &[&str]) -> Output {
     let output = orrery(here, words);
     assert!(output.status.success(), "{words:?}: {}", said(&output));
     output
 }
 
-fn with_spec(text: &str) -> TempDir {
+pub fn with_spec(text: &str) -> TempDir {
     let here = tempfile::tempdir().unwrap();
     fs::write(here.path().join("rates.toml"), text).unwrap();
     here
@@ -74,7 +74,7 @@ fn made() -> &'static Path {
 }
 
 /// A copy of that sweep and its specification.
-fn whole() -> TempDir {
+pub fn whole() -> TempDir {
     let here = tempfile::tempdir().unwrap();
     copy(made(), here.path());
     here
@@ -92,7 +92,7 @@ fn the_sweeps_of_the_repository_are_accepted() {
     }
 }
 
-fn runs(here: &Path) -> Vec<PathBuf> {
+pub fn runs(here: &Path) -> Vec<PathBuf> {
     let mut runs: Vec<PathBuf> = fs::read_dir(here.join("sweeps/rates/runs"))
         .unwrap()
         .map(|e| e.unwrap().path())
@@ -111,7 +111,7 @@ fn records(here: &Path) -> BTreeMap<String, (PathBuf, std::time::SystemTime)> {
     runs(here).into_iter().map(of).collect()
 }
 
-fn table(here: &Path) -> String {
+pub fn table(here: &Path) -> String {
     done(here, &["sweep", "sweeps/rates", "--table"]);
     fs::read_to_string(here.join("sweeps/rates/table.csv")).unwrap()
 }
@@ -225,47 +225,6 @@ fn what_is_no_sweep_is_said_before_anything_is_made() {
     fs::write(here.path().join("two.toml"), SPEC).unwrap();
     let output = orrery(here.path(), &["sweep", "two.toml", "--on", "print"]);
     assert!(said(&output).contains("another specification"), "{}", said(&output));
-}
-
-/// A sweep's folder may come from somebody else: nothing is written or read over a link in it.
-#[cfg(unix)]
-#[test]
-fn no_link_in_the_folder_of_a_sweep_is_followed() {
-    use std::os::unix::fs::symlink;
-    let (made, outside) = (with_spec(SPEC), tempfile::tempdir().unwrap());
-    let here = made.path();
-    done(here, &["sweep", "rates.toml", "--on", "print"]);
-    let (folder, target) = (here.join("sweeps/rates"), outside.path().join("profile"));
-    fs::write(&target, "kept").unwrap();
-    let says_link = |words: &[&str]| {
-        let output = orrery(here, words);
-        assert!(!output.status.success(), "{words:?}: {}", said(&output));
-        assert!(said(&output).contains("link"), "{words:?}: {}", said(&output));
-    };
-    // the output of a run
-    for name in ["p1-s7", "p1-s8", "p2-s7", "p2-s8", "p3-s7", "p3-s8", "p4-s7", "p4-s8"] {
-        symlink(&target, folder.join(format!("logs/{name}.txt"))).unwrap();
-    }
-    says_link(&["sweep", "sweeps/rates", "--missing"]);
-    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
-    assert!(runs(here).is_empty());
-    // the folders
-    for inner in ["logs", "runs"] {
-        fs::remove_dir_all(folder.join(inner)).unwrap();
-        symlink(outside.path(), folder.join(inner)).unwrap();
-        says_link(&["sweep", "sweeps/rates", "--missing"]);
-        says_link(&["sweep", "rates.toml", "--missing"]);
-        fs::remove_file(folder.join(inner)).unwrap();
-        fs::create_dir(folder.join(inner)).unwrap();
-    }
-    // the locks
-    for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
-        symlink(&target, folder.join(lock)).unwrap();
-        says_link(&["sweep", "sweeps/rates", words]);
-        fs::remove_file(folder.join(lock)).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
-    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
 }
 
 /// Two that are begun at once make the runs of one, and the other says who is at work.

@@ -4,11 +4,11 @@
 use super::{
     Settings,
     choice::one_of,
-    lab_config,
+    damage, lab_config,
     output::JsonArgs,
     process::on_large_stack,
     settings::{self, Named},
-    trained_run::no_checkpoint,
+    trained_run::{no_checkpoint, passed_over},
 };
 use crate::{
     analysis::statistics::mean_sd,
@@ -197,6 +197,7 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let mut run = Run::open(plan)?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(folder))?;
+    damage::tell(folder, &passed_over(&loaded));
     run.restore(&loaded.checkpoint).map_err(Failure::failed)?;
     let name = format!("seed {}, step {}", config.seed, run.step);
     finished(run, name)

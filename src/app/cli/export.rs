@@ -3,7 +3,7 @@
 use super::{
     damage::{self, PartialArgs},
     graph_export::GraphArgs,
-    trained_run::{Model, newest, state_dict_of},
+    trained_run::{Model, newest_whole, state_dict_of},
 };
 use crate::{
     cli::prelude::*,
@@ -49,13 +49,16 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let graphs = [&args.graph.gexf, &args.graph.graphml];
     records.into_iter().chain(graphs).flatten().try_for_each(|path| output::check(path, &[&args.run]))?;
     if args.graph.is_wanted() {
-        args.graph.write(&args.run, args.variant.as_deref())?;
+        args.graph.write(&args.run, args.variant.as_deref(), args.partial)?;
     }
     if !of_record {
         return Ok(());
     }
     let words = |e: store::StoreError| Failure::failed(e);
     store::summary(&args.run).map_err(Failure::wrong)?;
+    let model = || newest_whole(&args.run, args.variant.as_deref(), args.partial);
+    // read first: where older weights are refused, nothing is written
+    let model = args.safetensors.as_ref().map(|file| model().map(|model| (file, model))).transpose()?;
     let record = Record { run: &args.run, allows_damage: args.partial.partial };
     let mut lost = Damage::default();
     if let Some(file) = &args.csv {
@@ -74,8 +77,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         print_line!("{}", dir.display())?;
     }
     damage::tell(&args.run, &lost);
-    if let Some(file) = &args.safetensors {
-        let Model { spec, weights, .. } = newest(&args.run, args.variant.as_deref())?;
+    if let Some((file, Model { spec, weights })) = model {
         let StateDict { tensors, metadata } = match spec {
             ModelSpec::Bdh(spec) => state_dict_of(&spec, &weights)?,
             _ => StateDict { tensors: weights, metadata: vec![] },

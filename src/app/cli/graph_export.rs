@@ -1,6 +1,6 @@
 //! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
-use super::{choice::one_of, trained_run::newest};
+use super::{choice::one_of, damage::PartialArgs, trained_run::newest_whole};
 use crate::{
     analysis::{
         graph::product::Sign,
@@ -57,9 +57,9 @@ impl GraphArgs {
     }
 
     /// Writes the files; `from` is a run folder, of whose newest checkpoint the variant's model is taken, or a file.
-    pub fn write(&self, from: &Path, variant: Option<&str>) -> Result<(), Failure> {
+    pub fn write(&self, from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<(), Failure> {
         let args = self.probe_args()?;
-        let model = model(from, variant)?;
+        let model = model(from, variant, partial)?;
         let (found, about) = neuron_graph::neuron_graph(&model, &args, SEED).map_err(Failure::failed)?;
         if self.beta.is_some() && found.edges.len() >= MAX_EDGES {
             notice!("note: more entries are above the threshold; the {MAX_EDGES} strongest are written");
@@ -79,13 +79,13 @@ impl GraphArgs {
 }
 
 /// The model whose graph it is. The graph is of the weights, so that the number of layers does not matter.
-fn model(from: &Path, variant: Option<&str>) -> Result<Bdh, Failure> {
+fn model(from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Bdh, Failure> {
     let wrong = |e: Error| Failure::usage(e.to_string());
     if !from.is_dir() {
         let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu).map_err(Failure::wrong)?;
         return checkpoint.model(checkpoint.facts.layers.map_or(1, |known| known.value)).map_err(Failure::failed);
     }
-    let found = newest(from, variant)?;
+    let found = newest_whole(from, variant, partial)?;
     let ModelSpec::Bdh(spec) = found.spec else {
         return Err(Failure::usage(format!("{} holds no BDH; only BDHs have a graph of neurons", from.display())));
     };

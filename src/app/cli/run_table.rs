@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{RUNS, progress::StepProgress, summary, sweep};
+use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -90,6 +90,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
         (_, true) => as_csv(&rows),
         _ => return print_table(&rows, all, &args.out),
     };
+    damage::report_rows(rows.iter().copied());
     output::print(text.as_bytes())
 }
 
@@ -107,6 +108,7 @@ fn list(out: &Path) -> Result<Listing, Failure> {
 
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
+        report_place(run);
         let place = trash::discard(run).map_err(Failure::wrong)?;
         notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
         return print_line!("{}", place.display());
@@ -125,6 +127,15 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
         return Err(Failure::usage("say what to change: --name, --note, --pin, --archive or --delete"));
     }
     note::write(run, &kept).map_err(Failure::wrong)
+}
+
+/// Says where a run lies to which its path leads over a link: the trash is there too.
+fn report_place(run: &Path) {
+    if let (Ok(named), Ok(place)) = (std::path::absolute(run), run.canonicalize())
+        && named != place
+    {
+        notice!("{} is the folder {}, which is deleted", run.display(), place.display());
+    }
 }
 
 fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {

@@ -1,6 +1,9 @@
 //! The trained models of a run folder: the weights of its newest checkpoint.
 
-use super::lab_config::recorded;
+use super::{
+    damage::{self, PartialArgs},
+    lab_config::recorded,
+};
 use crate::{
     cli::prelude::*,
     models::{
@@ -8,7 +11,7 @@ use crate::{
         bdh::{BdhSpec, StateDict, export_state_dict},
     },
     nn::Tensor,
-    store::checkpoint,
+    store::{Damage, Loaded, checkpoint},
 };
 
 /// A trained model of a run.
@@ -17,13 +20,40 @@ pub struct Model {
     pub weights: Vec<(String, Tensor)>,
 }
 
-/// The weights in a run's newest checkpoint, of the named variant or the only one.
+/// The weights in a run's newest checkpoint, of the named variant or the only one. Where that cannot be read they are those of
+/// an earlier step, which is reported.
 pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
+    let (model, lost) = read(run, variant)?;
+    damage::tell(run, &lost);
+    Ok(model)
+}
+
+/// Same as [`newest`], for a command that hands the weights on.
+///
+/// # Errors
+/// Also if they are those of an earlier step, and no part was asked for.
+pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Model, Failure> {
+    let (model, lost) = read(run, variant)?;
+    partial.check(run, &lost)?;
+    Ok(model)
+}
+
+/// What is lost where a checkpoint was read instead of newer ones; nothing, if it is the newest.
+pub fn passed_over(loaded: &Loaded) -> Damage {
+    let mut lost = loaded.notices.clone();
+    if !lost.is_empty() {
+        lost.insert(0, format!("the weights are those of step {}", loaded.checkpoint.step));
+    }
+    Damage(lost)
+}
+
+fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let words = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
     let (lab, config) = recorded(run)?;
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(|e| words(&e))?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
+    let lost = passed_over(&loaded);
     let ids = || plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>().join(", ");
     let of_variant = |id: &str| plan.variants.iter().find(|v| v.id == id);
     let chosen = match (variant, plan.variants.as_slice()) {
@@ -34,7 +64,7 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     let chosen = chosen.ok_or_else(|| Failure::usage(format!("say whose weights: --variant ID, one of {}", ids())))?;
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
-    Ok(Model { spec: chosen.model.clone(), weights: kept.weights })
+    Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))
 }
 
 /// The failure of a command that needs the weights of a run which has none yet.

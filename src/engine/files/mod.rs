@@ -16,8 +16,8 @@ pub use folders::{
 };
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{
-    FileError, create_inside, folder_inside, make_folder_inside, open, open_inside, open_inside_to_write, read,
-    read_all, read_end_inside, read_inside, read_text, read_text_inside,
+    FileError, check_inside_to_write, create_inside, folder_inside, make_folder_inside, open, open_inside,
+    open_inside_to_write, read, read_all, read_end_inside, read_inside, read_text, read_text_inside,
 };
-pub use replacement::{Replacement, folder_beside, rename_whole, replace, sync_folder};
+pub use replacement::{Replacement, folder_beside, rename_whole, replace, sync_folder, try_writing};
 pub use watched::WatchedFile;

@@ -29,6 +29,11 @@ pub enum FileError {
     /// A link where a file inside a run folder should be.
     #[error("it is a link, and a run folder's files must lie in the folder: replace the link by the file itself")]
     Link,
+    /// A file of several names, which would change under all of them.
+    #[error(
+        "it has another name too (a hard link), under which it would change as well: replace it by a copy of its own"
+    )]
+    HardLink,
     /// A name that leads out of the folder.
     #[error("its name leads out of the folder")]
     Outside,
@@ -112,15 +117,27 @@ pub fn open_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileEr
 /// Same as [`open_inside`], for reading and writing; makes the file if there is none, and never cuts it.
 ///
 /// # Errors
-/// Those of [`open_inside`].
+/// Those of [`open_inside`]; and on Unix if the file has another name (a hard link), which may lie outside of the folder.
 pub fn open_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
     inside::open(folder, name.as_ref(), true)
+}
+
+/// Checks that a file is missing, or such as [`open_inside_to_write`] opens; changes nothing.
+///
+/// # Errors
+/// Those of [`open_inside_to_write`].
+pub fn check_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<(), FileError> {
+    match open_inside(folder, name) {
+        Ok(file) => inside::check_only_name(&file),
+        Err(e) if e.is_missing() => Ok(()),
+        Err(e) => Err(e),
+    }
 }
 
 /// Opens a file like [`open_inside_to_write`] and empties it.
 ///
 /// # Errors
-/// Those of [`open_inside`].
+/// Those of [`open_inside_to_write`].
 pub fn create_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
     let file = open_inside_to_write(folder, name)?;
     file.set_len(0)?;
@@ -297,6 +314,26 @@ mod tests {
         fs::write(made.join("a"), "of an earlier run").unwrap();
         assert_eq!(make_folder_inside(folder, "logs").unwrap(), made);
         assert_eq!(create_inside(folder, "logs/a").unwrap().metadata().unwrap().len(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_another_name_is_read_and_not_written() {
+        let (here, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let target = outside.path().join("a");
+        fs::write(&target, "kept").unwrap();
+        fs::hard_link(&target, here.path().join("log")).unwrap();
+        let refused = [
+            open_inside_to_write(here.path(), "log").map(|_| ()),
+            create_inside(here.path(), "log").map(|_| ()),
+            check_inside_to_write(here.path(), "log"),
+        ];
+        assert!(refused.iter().all(|result| matches!(result, Err(FileError::HardLink))), "{refused:?}");
+        assert_eq!(read_inside(here.path(), "log", 9).unwrap(), b"kept");
+        fs::remove_file(&target).unwrap();
+        check_inside_to_write(here.path(), "log").unwrap();
+        check_inside_to_write(here.path(), "missing").unwrap();
+        create_inside(here.path(), "log").unwrap();
     }
 
     #[test]

@@ -113,6 +113,16 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
+/// Writes so many bytes into a file of a random name in a folder, forces them to the disk and removes them.
+///
+/// # Errors
+/// If the system refuses, as where the disk is full.
+pub fn try_writing(folder: &Path, bytes: usize) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(&vec![1; bytes])?;
+    file.as_file().sync_data()
+}
+
 /// Forces a folder's list of names to the disk. Where folders cannot be opened as files, the system does that
 /// on its own.
 ///
@@ -167,6 +177,14 @@ mod tests {
         assert_eq!(fs::read(&link).unwrap(), b"mine");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&link), mode(&victim), "the mode of any file that the user makes");
+    }
+
+    #[test]
+    fn what_is_written_to_try_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        try_writing(folder.path(), 9).unwrap();
+        assert!(names(folder.path()).is_empty());
+        assert!(try_writing(&folder.path().join("missing"), 9).is_err());
     }
 
     #[test]

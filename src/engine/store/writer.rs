@@ -114,6 +114,9 @@ impl Writer {
                 description.format
             )));
         }
+        for log in [METRICS, SAMPLES, EVENTS] {
+            files::check_inside_to_write(folder, log).at("go on with", &folder.join(log))?;
+        }
         let step = from.map(|c| c.step);
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
         checkpoint::move_aside_after(folder, step)?;

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Mutex,
     time::Duration,
@@ -21,7 +22,7 @@ use crate::{
     telemetry::{Event, FOREIGN, Level, RunInfo, RunState, channels},
 };
 
-/// Words about a folder that a row keeps.
+/// Recorded warnings that a row keeps; what is lost of the record stands there besides.
 const PROBLEMS: usize = 3;
 /// Folders are read by at most this many threads, which a training beside them should not feel.
 const READERS: usize = 4;
@@ -37,7 +38,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 4 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 5 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -59,8 +60,21 @@ pub fn list_with_progress(
     told: impl FnOnce(&[RunRow]),
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Listing, StoreError> {
-    let names = run_index::run_folders(runs)?.into_iter().filter_map(|name| name.into_string().ok());
-    let names: Vec<String> = names.collect();
+    Ok(list_names(runs, run_index::run_folders(runs)?, told, progress))
+}
+
+/// Same as [`list`], of these of its folders alone.
+pub fn list_some(runs: &Path, names: Vec<OsString>) -> Listing {
+    list_names(runs, names, |_| {}, |_, _| ())
+}
+
+fn list_names(
+    runs: &Path,
+    names: Vec<OsString>,
+    told: impl FnOnce(&[RunRow]),
+    progress: impl Fn(usize, usize) + Sync,
+) -> Listing {
+    let names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
     let mut index = RunIndex::<RunRow>::open(runs, &version());
     let (mut rows, mut stale) = (vec![], vec![]);
     for name in &names {
@@ -93,7 +107,7 @@ pub fn list_with_progress(
         }
     }
     sort(&mut rows);
-    Ok(Listing { rows, read })
+    Listing { rows, read }
 }
 
 /// Adds the runs of a sweep to the rows of others: each is called by the sweep and its own folder.
@@ -248,6 +262,8 @@ impl EventSummary {
             Some(RunState::Running) | None => RowState::Running,
         };
         let mut problems = self.problems;
+        let unsaid: Vec<String> = damage.0.iter().filter(|lost| !problems.contains(lost)).cloned().collect();
+        problems.extend(unsaid);
         if lab.is_none() {
             problems.push(format!("this version has no lab `{}`: its headline numbers are not known", info.lab));
         }

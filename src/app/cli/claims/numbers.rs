@@ -11,6 +11,7 @@ use super::super::{
     ask,
     failure::Failure,
     sweep::folder::{SweepFolder, TaskState},
+    terminal::notice,
 };
 use crate::{
     analysis::statistics::upper_quantile,
@@ -59,7 +60,7 @@ pub struct NumbersCache {
 
 /// The numbers of one run at the rule's step, or along a field of its answer, and at every recorded step.
 struct RunPoint {
-    /// Empty if it has none.
+    /// Empty if it has none, or if a part of the record is lost.
     numbers: Vec<PointNumbers>,
     steps: BTreeMap<u64, PointNumbers>,
     seconds: f64,
@@ -166,6 +167,10 @@ impl RunPoint {
         let run = series::read(folder, keeps).map_err(Failure::wrong)?;
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);
         let machines = Machines::of_run(folder, &run.info.device);
+        if !run.damage.is_empty() {
+            notice!("{}: {}: its seed counts as missing", folder.display(), run.damage);
+            return Ok(Self { numbers: vec![], steps: BTreeMap::new(), seconds, machines });
+        }
         let (numbers, steps) = match &rule.ask {
             Some(probe) => (Answers::ask(folder, probe, rule)?.points(rule)?, BTreeMap::new()),
             None => {

@@ -71,6 +71,8 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
     let file = rule.sweep(seeds).map_err(wrong)?;
     let text = file.to_toml().map_err(wrong)?;
     let sweep = SweepFolder::from_text(&text, &args.out.join("claim.toml"), &args.out)?;
+    // held until they are read: a result of the runs that another process is making would lack seeds
+    let _lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());

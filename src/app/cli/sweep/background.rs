@@ -99,6 +99,31 @@ mod tests {
         assert_eq!(background.complaint(folder.path()).as_deref(), Some("the disk is full"));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_over_a_link() {
+        use std::os::unix::fs::symlink;
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (logs, target) = (folder.path().join(LOGS), outside.path().join("profile"));
+        std::fs::write(&target, "kept").unwrap();
+        let background = Background::with_program("true".into());
+        let refused = || {
+            let words = background.begin(folder.path()).unwrap_err().words;
+            assert!(words.contains("could not be started") && words.contains("it is a link"), "{words}");
+        };
+        symlink(outside.path(), &logs).unwrap();
+        refused();
+        std::fs::remove_file(&logs).unwrap();
+        std::fs::create_dir(&logs).unwrap();
+        for target in [target.clone(), outside.path().join("dangling")] {
+            symlink(target, logs.join(LOG)).unwrap();
+            refused();
+            std::fs::remove_file(logs.join(LOG)).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
+    }
+
     #[test]
     fn a_sweep_that_another_process_makes_is_not_begun() {
         let folder = tempfile::tempdir().unwrap();

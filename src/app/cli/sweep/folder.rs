@@ -1,7 +1,7 @@
 //! The folder of a sweep: its specification, the settings that its points share, and its runs. A run is matched to its
 //! point by the settings that it recorded.
 
-use std::io;
+use std::{ffi::OsString, io};
 
 use super::super::settings::{self, Named};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         run_table::RowState,
         sweep::{Sweep, SweepFile, SweepTask},
     },
+    store::run_index::run_folders,
 };
 
 pub use super::super::sweep_names::SPEC;
@@ -123,15 +124,7 @@ impl SweepFolder {
 
     /// Refuses a folder whose own folders are links: what is written into it would end up elsewhere.
     fn check_inner(&self) -> Result<(), Failure> {
-        for inner in [RUNS, LOGS] {
-            match files::folder_inside(&self.path, inner) {
-                Err(e) if !e.is_missing() => {
-                    return Err(Failure::usage(format!("{} cannot be used: {e}", self.path.join(inner).display())));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        [RUNS, LOGS].iter().try_for_each(|inner| inner_folder(&self.path, inner).map(|_| ()))
     }
 
     /// The name of its folder.
@@ -156,7 +149,7 @@ impl SweepFolder {
 
     /// Every run of the sweep, by its number.
     pub fn states(&self) -> Result<Vec<TaskState>, Failure> {
-        let rows = run_rows::list(&self.runs(), |_| {}).map_err(Failure::failed)?.rows;
+        let rows = SweepRuns::find(&self.path)?.rows();
         let state = |task| {
             let config = self.sweep.config(task);
             let own = rows.iter().filter(|row| is_of(row, &config));
@@ -165,6 +158,62 @@ impl SweepFolder {
             TaskState { task, row }
         };
         Ok(self.sweep.tasks().into_iter().map(state).collect())
+    }
+}
+
+/// The run folders in the folder of a sweep. A run to which a link leads lies elsewhere and is none of the sweep's, which would
+/// go on with it where it lies.
+pub struct SweepRuns {
+    /// The folder in which they lie; `None` if there is none yet.
+    folder: Option<PathBuf>,
+    names: Vec<OsString>,
+    linked: Vec<OsString>,
+}
+
+impl SweepRuns {
+    /// Lists those of the sweep in this folder.
+    ///
+    /// # Errors
+    /// If the folder of its runs is a link, or cannot be listed.
+    pub fn find(sweep: &Path) -> Result<Self, Failure> {
+        let Some(folder) = inner_folder(sweep, RUNS)? else {
+            return Ok(Self { folder: None, names: vec![], linked: vec![] });
+        };
+        let found = run_folders(&folder).map_err(Failure::failed)?;
+        let (linked, names) = found.into_iter().partition(|name| folder.join(name).is_symlink());
+        Ok(Self { folder: Some(folder), names, linked })
+    }
+
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Their rows, newest first.
+    pub fn rows(self) -> Vec<RunRow> {
+        self.folder.map_or_else(Vec::new, |folder| run_rows::list_some(&folder, self.names).rows)
+    }
+
+    /// Reports the links that are left out.
+    pub fn report_linked(&self) {
+        for name in &self.linked {
+            let path = self.folder.as_deref().unwrap_or(Path::new("")).join(name);
+            notice!(
+                "{} is a link to a run elsewhere, so that it is no run of this sweep: it is left out",
+                path.display()
+            );
+        }
+    }
+}
+
+/// A folder of a sweep's own; `None` if it is not there.
+///
+/// # Errors
+/// If it is a link or no folder.
+fn inner_folder(sweep: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
+    match files::folder_inside(sweep, name) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(e) if e.is_missing() => Ok(None),
+        Err(e) => Err(Failure::usage(format!("{} cannot be used: {e}", sweep.join(name).display()))),
     }
 }
 

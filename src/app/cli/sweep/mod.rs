@@ -13,7 +13,8 @@ pub mod table;
 mod task;
 
 use self::{
-    folder::{SweepFolder, TaskState},
+    folder::{SweepFolder, SweepRuns, TaskState},
+    lock::SweepLock,
     pictures::PictureOptions,
 };
 use super::{damage, process::cores};
@@ -81,6 +82,18 @@ pub struct MakeArgs {
 }
 
 impl MakeArgs {
+    /// Takes the lock of a sweep, unless its runs are only printed: whoever makes or submits runs decides alone which are
+    /// missing.
+    ///
+    /// # Errors
+    /// If another process holds it, or its file cannot be written.
+    pub fn lock(&self, sweep: &SweepFolder) -> Result<Option<SweepLock>, Failure> {
+        match self.on {
+            RunPlace::Print => Ok(None),
+            RunPlace::Here | RunPlace::Slurm => lock::lock_sweep(&sweep.path).map(Some),
+        }
+    }
+
     /// Makes these runs of a sweep; how many have failed, or `None` where they are made elsewhere.
     ///
     /// # Errors
@@ -101,6 +114,7 @@ impl MakeArgs {
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let sweep = open(args)?;
+    SweepRuns::find(&sweep.path)?.report_linked();
     if args.table {
         return present(&sweep);
     }
@@ -111,8 +125,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if !args.task.is_empty() {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
     }
-    // whoever makes or submits runs decides alone which are missing
-    let lock = if args.make.on == RunPlace::Print { None } else { Some(lock::lock_sweep(&sweep.path)?) };
+    let lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     let has_begun = states.iter().any(|state| state.row.is_some());

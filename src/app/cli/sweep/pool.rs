@@ -2,7 +2,7 @@
 //! disk is full no further one is begun.
 
 use std::{
-    io::{self, Write as _},
+    io,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Mutex, PoisonError,
@@ -27,9 +27,7 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
 pub fn is_full(folder: &Path) -> bool {
-    let written = tempfile::NamedTempFile::new_in(folder)
-        .and_then(|mut file| file.write_all(&vec![1; ROOM]).and_then(|()| file.as_file().sync_data()));
-    written.is_err_and(|e| is_disk_full(&e))
+    files::try_writing(folder, ROOM).is_err_and(|e| is_disk_full(&e))
 }
 
 fn is_disk_full(error: &io::Error) -> bool {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     super::{shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
-    folder::SweepFolder,
+    folder::{RUNS, SweepFolder, SweepRuns},
 };
 use crate::{
     cli::prelude::*,
@@ -18,7 +18,6 @@ use crate::{
         },
     },
     labs::headline::{Better, Headline, split},
-    store::run_index::run_folders,
     ui::host::FoundSweep,
 };
 
@@ -125,19 +124,22 @@ fn place_order(key: &str) -> u64 {
 pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
     let own = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
     for sweep in beside(runs) {
-        let folder = sweep.folder.join(super::folder::RUNS);
-        if folder == own {
+        if sweep.folder.join(RUNS) == own {
             continue;
         }
-        match run_rows::list(&folder, |_| {}) {
-            Ok(listing) => run_rows::add_sweep(&mut rows, &sweep.name, listing.rows),
+        match SweepRuns::find(&sweep.folder) {
+            Ok(found) => {
+                found.report_linked();
+                run_rows::add_sweep(&mut rows, &sweep.name, found.rows());
+            }
             Err(e) => terminal::notice!("the runs of the sweep {} cannot be listed: {e}", sweep.name),
         }
     }
     rows
 }
 
-/// The sweeps in `sweeps` beside a folder of runs, and the one whose runs these are, by name.
+/// The sweeps in `sweeps` beside a folder of runs, and the one whose runs these are, by name. One to which a link leads is
+/// left out, with a notice: an index of its runs would be written elsewhere.
 pub fn beside(runs: &Path) -> Vec<FoundSweep> {
     let runs = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
     let Some(parent) = runs.parent() else { return vec![] };
@@ -150,13 +152,20 @@ pub fn beside(runs: &Path) -> Vec<FoundSweep> {
             vec![]
         }
     };
+    folders.retain(|folder| {
+        let is_link = folder.is_symlink();
+        if is_link {
+            terminal::notice!("{} is a link to a sweep elsewhere: it is left out", folder.display());
+        }
+        !is_link
+    });
     folders.sort();
     if is_sweep(parent) {
         folders.insert(0, parent.to_owned());
     }
     let found = |folder: PathBuf| FoundSweep {
         name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        runs: run_folders(&folder.join(super::folder::RUNS)).map_or(0, |runs| runs.len()),
+        runs: SweepRuns::find(&folder).map_or(0, |runs| runs.count()),
         folder,
     };
     folders.into_iter().map(found).collect()

@@ -2,9 +2,9 @@
 //! for a link between the look and the step.
 
 #[cfg(unix)]
-pub use descriptors::{make_folder, open, remove_file, rename};
+pub use descriptors::{check_only_name, make_folder, open, remove_file, rename};
 #[cfg(not(unix))]
-pub use paths::{make_folder, open, remove_file, rename};
+pub use paths::{check_only_name, make_folder, open, remove_file, rename};
 
 #[cfg(unix)]
 mod descriptors {
@@ -29,7 +29,18 @@ mod descriptors {
         check_kind(FileType::from_raw_mode(fstat(&file).map_err(refused)?.st_mode))?;
         let file = File::from(file);
         check_type(file.metadata()?.file_type())?;
+        if writing {
+            check_only_name(&file)?;
+        }
         Ok(file)
+    }
+
+    /// Refuses a file that has another name, which may lie anywhere: what is written to it would be written there too.
+    pub fn check_only_name(file: &File) -> Result<(), FileError> {
+        match fstat(file).map_err(refused)?.st_nlink {
+            0 | 1 => Ok(()),
+            _ => Err(FileError::HardLink),
+        }
     }
 
     /// Makes a folder, which must not be there.
@@ -103,6 +114,11 @@ mod paths {
         };
         check_type(file.metadata()?.file_type())?;
         Ok(file)
+    }
+
+    /// The names of a file are not counted here.
+    pub fn check_only_name(_: &File) -> Result<(), FileError> {
+        Ok(())
     }
 
     pub fn make_folder(folder: &Path, name: &Path) -> Result<(), FileError> {

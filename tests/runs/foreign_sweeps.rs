@@ -1,0 +1,108 @@
+//! The folder of a sweep of somebody else: nothing in it is written, read or gone on with over a link. The real binary.
+
+#![cfg(unix)]
+
+use std::{fs, os::unix::fs::symlink};
+
+use super::{
+    folders::contents,
+    foreign_folders::{orrery_in, put_pipe},
+    sweep::{SPEC, done, runs, said, table, whole, with_spec},
+};
+
+/// A sweep's folder may come from somebody else: nothing is written or read over a link in it, and no pipe is waited for.
+#[test]
+fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
+    let (made, outside) = (with_spec(SPEC), tempfile::tempdir().unwrap());
+    let here = made.path();
+    done(here, &["sweep", "rates.toml", "--on", "print"]);
+    let (folder, target) = (here.join("sweeps/rates"), outside.path().join("profile"));
+    fs::write(&target, "kept").unwrap();
+    let put = |trap: &str, name: &str| {
+        let place = folder.join(name);
+        match trap {
+            "is a link" => symlink(&target, place).unwrap(),
+            "hard link" => fs::hard_link(&target, place).unwrap(),
+            _ => put_pipe(&place),
+        }
+    };
+    let refused = |words: &[&str], why: &str| {
+        let output = orrery_in(here, words);
+        assert!(!output.status.success(), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains(why), "{words:?}, {why}: {}", said(&output));
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept", "{words:?}, {why}");
+    };
+    for trap in ["is a link", "hard link", "is a pipe"] {
+        // the output of every run
+        let logs = [1, 2, 3, 4].map(|point| [7, 8].map(|seed| format!("logs/p{point}-s{seed}.txt"))).concat();
+        logs.iter().for_each(|log| put(trap, log));
+        refused(&["sweep", "sweeps/rates", "--missing"], trap);
+        logs.iter().for_each(|log| fs::remove_file(folder.join(log)).unwrap());
+        assert!(runs(here).is_empty());
+        // the locks
+        for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
+            put(trap, lock);
+            refused(&["sweep", "sweeps/rates", words], trap);
+            fs::remove_file(folder.join(lock)).unwrap();
+        }
+    }
+    // the folders
+    for inner in ["logs", "runs"] {
+        fs::remove_dir_all(folder.join(inner)).unwrap();
+        symlink(outside.path(), folder.join(inner)).unwrap();
+        refused(&["sweep", "sweeps/rates", "--missing"], "link");
+        refused(&["sweep", "rates.toml", "--missing"], "link");
+        fs::remove_file(folder.join(inner)).unwrap();
+        fs::create_dir(folder.join(inner)).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
+}
+
+/// A run of the same settings that lies elsewhere is not gone on with, and no index is written over a link.
+#[test]
+fn a_run_behind_a_link_is_none_of_a_sweeps() {
+    let with = whole();
+    let here = with.path();
+    let (own, victim) = (runs(here).swap_remove(0), here.join("runs/victim"));
+    fs::create_dir(here.join("runs")).unwrap();
+    fs::rename(own, &victim).unwrap();
+    // as if it had been stopped: the line that ends it is missing
+    let events = fs::read_to_string(victim.join("events.jsonl")).unwrap();
+    let (begun, end) = events.trim_end().rsplit_once('\n').unwrap();
+    assert!(end.contains("finished"), "{end}");
+    fs::write(victim.join("events.jsonl"), format!("{begun}\n")).unwrap();
+    symlink("../../../runs/victim", here.join("sweeps/rates/runs/a")).unwrap();
+    let before = contents(&here.join("runs"));
+    let made = done(here, &["sweep", "sweeps/rates", "--missing"]);
+    assert!(said(&made).contains("runs/a is a link to a run elsewhere"), "{}", said(&made));
+    assert!(said(&made).contains("8 runs, 1 to make"), "{}", said(&made));
+    assert!(contents(&here.join("runs")) == before, "the run outside was written: {}", said(&made));
+    assert!(table(here).lines().skip(1).all(|line| line.contains(",2,2,")), "the sweep has a run of its own");
+
+    // the table of runs has no such row either, and writes its index nowhere else
+    let outside = tempfile::tempdir().unwrap();
+    let listed = |name: &str| {
+        let output = done(here, &["runs", "--json", "--out", "elsewhere"]);
+        assert!(said(&output).contains("link"), "{name}: {}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let rows = listed("a run");
+    assert!(!rows.contains("rates/a\"") && rows.contains("\"rates/"), "{rows}");
+    for name in ["runs", "sweep"] {
+        let (place, target) = match name {
+            "runs" => (here.join("sweeps/rates/runs"), outside.path().join("runs")),
+            _ => (here.join("sweeps/rates"), outside.path().join("rates")),
+        };
+        fs::rename(&place, &target).unwrap();
+        let index = outside.path().join(if name == "runs" { "runs/.index.json" } else { "rates/runs/.index.json" });
+        if name == "sweep" {
+            fs::remove_file(target.join("runs")).unwrap();
+            fs::rename(outside.path().join("runs"), target.join("runs")).unwrap();
+        }
+        fs::write(&index, "kept").unwrap();
+        symlink(&target, &place).unwrap();
+        assert!(!listed(name).contains("\"rates/"), "{name}");
+        assert_eq!(fs::read_to_string(&index).unwrap(), "kept", "{name}");
+    }
+}
