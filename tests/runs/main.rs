@@ -27,8 +27,8 @@ mod foreign_questions;
 #[path = "../shared/foreign_run.rs"]
 mod foreign_run;
 mod foreign_runs;
-mod going_on;
 mod foreign_sweeps;
+mod going_on;
 mod grammar_roles;
 mod graph_files;
 mod graph_formats;
