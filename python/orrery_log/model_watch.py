@@ -269,8 +269,8 @@ class Watch:
         self._logs_early = int(self._calls_at_pass == self.run.updates.calls)
         passes = self._passes.logged(step)
         interval = self.run.updates.interval if self.run.updates.calls else passes
-        for seen in [*self._waiting, *([] if self._current is None else [self._current])]:
-            if seen.step is None:
+        for seen in [*self._waiting, self._current]:
+            if seen is not None and seen.step is None:
                 seen.step = interval.step_of(self._number(seen))
         self._send([seen for seen in self._waiting if seen.step is not None])
         if self._due > step + 2 * self.every:
