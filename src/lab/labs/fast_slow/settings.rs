@@ -119,7 +119,7 @@ choices! {
 settings! {
     /// The approach of Post to its fixed point.
     pub struct ApproachSettings in "approach" {
-        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution.
+        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution. One residual over the whole batch says when these two stop, so that a later token or another text can change the number of iterations and, within the tolerance, earlier predictions: they are causal only as far as they converge.
         #[knob("Approach")]
         method: ApproachMethod = ApproachMethod::OnePass,
         /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.
