@@ -1,12 +1,17 @@
 //! Runs of networks that learn by a rule of their own: the same bits whatever the threads and however often a run is
 //! stopped, stages that end with the one pass over the sentences, and a divergence that is told and ends nothing.
 
+use std::collections::BTreeSet;
+
 use crossbeam::channel::bounded;
 use orrery::{
     config::Settings,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
     nn,
-    telemetry::{Event, RunState, Sample, channels, measurements::RoleAccuracy},
+    telemetry::{
+        Event, RunState, Sample, channels,
+        measurements::{RoleAccuracy, RoleCounts},
+    },
     trainer::{self, DriveOptions, Plan, Run},
 };
 
@@ -148,6 +153,24 @@ fn every_model_is_asked_at_the_end_of_its_stage() {
         let new = accuracy.representations[0].within_new.sum(|_| true).1;
         assert!(new > 0.0 && new <= words);
     }
+}
+
+/// Whatever is read through a random projection is read through five, each of its own numbers.
+#[test]
+fn projections_are_drawn_five_times() {
+    let changes =
+        [("train.steps", "1"), ("compare.bigru", "false"), ("compare.words", "false"), ("roles.project", "true")];
+    let mut run = Run::open(plan(&changes)).unwrap();
+    let probe = run.plan.probes[0].clone();
+    let samples = run.ask(0, &probe.probe, &probe.args).unwrap();
+    let accuracy = samples.iter().find_map(|s| s.measurement::<RoleAccuracy>()).unwrap();
+    let projected: Vec<_> = accuracy.representations.iter().filter(|r| r.projected).collect();
+    let dims: BTreeSet<usize> = projected.iter().map(|r| r.dims).collect();
+    assert_eq!((projected.len(), dims.len()), (15, 2), "activation and traces to its size, traces to half of it");
+    let half: Vec<&RoleCounts> =
+        projected.iter().filter(|r| Some(&r.dims) == dims.first()).map(|r| &r.within).collect();
+    assert_eq!(half.len(), 5);
+    assert!(half.iter().any(|counts| *counts != half[0]), "every draw reads the same: {half:?}");
 }
 
 #[test]

@@ -143,6 +143,17 @@ fn no_lab_lacks_anything() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// README's table has every lab once, by title and id, in the gallery's order.
+#[test]
+fn the_readme_names_every_lab() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let (_, table) = page.split_once("| lab | its question |\n").expect("a table of the labs");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let named: Vec<&str> = rows.map(|row| row.split('|').nth(1).unwrap_or_default().trim()).collect();
+    let labs: Vec<String> = LABS.iter().map(|lab| format!("*{}* `{}`", lab.title, lab.id)).collect();
+    assert_eq!(named, labs);
+}
+
 #[test]
 fn presets_and_config_files_are_each_others() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");

@@ -5,6 +5,7 @@ mod boundaries;
 mod claims;
 mod commands;
 mod contributing;
+mod coverage;
 mod import_picture;
 mod imports;
 mod labs;

@@ -1,5 +1,10 @@
 //! Fixed points x = G(x) of a map on `(B, T, D)`: Anderson's acceleration, a solve to a tolerance, and gradients by the
 //! implicit function theorem.
+//!
+//! A map that is causal has a causal fixed point, but an iterate that [`solve`] returns is causal only as far as it has converged:
+//! when it stops, and which iterate is best, is decided by one residual over all rows and positions. A later token, or another row
+//! of the batch, can so change the number of iterations, and by it the values at earlier positions, by as much as the tolerance
+//! leaves open. A solve in which every position stopped by the largest residual up to it would be causal exactly; there is none yet.
 
 use std::sync::{
     Arc,
@@ -66,7 +71,8 @@ pub struct Solution {
     pub residual: f64,
 }
 
-/// Solves x = G(x) from `start` by Anderson's acceleration. `map` should be detached.
+/// Solves x = G(x) from `start` by Anderson's acceleration. `map` should be detached. One residual over all of `(B, T, D)` decides
+/// when it stops: see the module on what that means for causality.
 pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: StopCriterion) -> Result<Solution> {
     let mut anderson = Anderson::default();
     let mut x = start.detach();

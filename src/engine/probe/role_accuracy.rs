@@ -26,6 +26,8 @@ use crate::{
 /// Sentences whose features are in memory at once.
 const BATCH_SENTENCES: usize = 128;
 const ROLES: usize = Role::ALL.len();
+/// Draws of a random projection, each of which is read on its own (the paper's table has five).
+const PROJECTIONS: u64 = 5;
 
 /// Makes a [`RoleAccuracy`].
 pub struct RoleProbe;
@@ -224,17 +226,18 @@ fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> 
     parts(level).iter().map(fit_part).collect()
 }
 
-/// The maps of the lowest level's features, projected to equal dimension.
+/// The maps of the lowest level's features, projected to equal dimension: for each dimension as many as there are draws.
 fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<FittedProbe> {
     let (parts, equal) = (parts(level), level.activation.len());
     let projections = [(0, equal), (1, equal), (1, equal / 2)];
-    let fit_projection = |(which, dims): (usize, usize)| {
+    let draws = |(which, dims): (usize, usize)| (0..PROJECTIONS).map(move |draw| (which, dims, draw));
+    let fit_projection = |(which, dims, draw): (usize, usize, u64)| {
         let (features, part): &(RoleFeatures, Range<usize>) = &parts[which];
-        let projection = gaussian(seed ^ dims as u64, part.len(), dims);
+        let projection = gaussian(seed ^ dims as u64 ^ (draw << 32), part.len(), dims);
         let map = sums.solve_projected(std::slice::from_ref(part), &projection, lambda);
         reading(map, RoleRepresentation { projected: true, ..representation(*features, 0, dims) })
     };
-    projections.into_iter().filter(|(_, dims)| *dims > 0).map(fit_projection).collect()
+    projections.into_iter().filter(|(_, dims)| *dims > 0).flat_map(draws).map(fit_projection).collect()
 }
 
 /// P `(features, dims)` with independent normal entries of variance 1 / dims.

@@ -43,9 +43,9 @@ pub static LAB: Lab = Lab {
     presets: presets! {
         "bdh_physics", "Fading synapses",
         "Synapses relax after every token, as with ALiBi. 96 neurons learn prose letter by letter; their rules can \
-         be stepped through before, during and after.";
+         be stepped through before, during and after. Two minutes.";
         "bdh_physics_swing", "Swinging synapses",
-        "Pairs of synapses turn, each at its own speed, as with RoPE: a memory that comes back with the other sign.";
+        "Pairs of synapses turn, each at its own speed, as with RoPE: a memory that comes back with the other sign. Two minutes.";
         "bdh_physics_graph", "Training the graph",
         "BDH-GPU beside a BDH of about as many parameters whose sparse graphs are trained directly: exciting and inhibiting edges, \
          and synapses at some pairs only. Three seeds.";

@@ -46,28 +46,28 @@ pub static LAB: Lab = Lab {
     knobs: CoupledQkSettings::schema,
     presets: presets! {
         "coupled_qk", "Live",
-        "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose.";
+        "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose. Some minutes.";
         "coupled_qk_seeds", "Three seeds",
-        "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval.";
+        "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval. About half an hour.";
         "coupled_qk_positions", "Learned or rotary",
-        "Standard and coupled attention, each with learned positions and with rotary embedding. Three seeds.";
+        "Standard and coupled attention, each with learned positions and with rotary embedding. Three seeds. About half an hour.";
         "coupled_qk_diff", "With differential attention",
-        "Standard or differential scores, with and without coupling before them: does one add to the other? Three seeds.";
+        "Standard or differential scores, with and without coupling before them: does one add to the other? Three seeds. About half an hour.";
         "coupled_qk_longer", "Standard for longer",
-        "Standard attention with 2.4 times the updates of the coupled model, as the paper matches their seconds.";
+        "Standard attention with 2.4 times the updates of the coupled model, as the paper matches their seconds. About a quarter of an hour.";
         "coupled_qk_mqar", "Associative recall",
         "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.";
         "coupled_qk_mqar_paper", "Recall at the paper's size",
         "Sixteen pairs, 256 channels, 6 layers, 10,000 steps: about 14 hours on two cores, less on a GPU.";
         "coupled_qk_coherence", "One domain or eight",
-        "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.";
+        "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds. About a quarter of an hour.";
         "coupled_qk_steps", "How many steps",
-        "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.";
+        "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike. About half an hour.";
         "coupled_qk_couplings", "Cheaper couplings",
-        "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds.";
+        "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds. About half an hour.";
         "coupled_qk_labels", "Fine-tuning on labels",
-        "Every variant reads prose, then tells good opinions from bad ones by a classification head. Three seeds.";
-        "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half.";
+        "Every variant reads prose, then tells good opinions from bad ones by a classification head. Three seeds. About half an hour.";
+        "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half. About half an hour.";
         "coupled_qk_paper", "Paper",
         "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.";
     },

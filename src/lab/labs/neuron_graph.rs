@@ -40,9 +40,9 @@ pub static LAB: Lab = Lab {
     knobs: NeuronGraphSettings::schema,
     presets: presets! {
         "neuron_graph", "From noise to communities",
-        "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries.";
+        "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries. Some minutes.";
         "neuron_graph_inhibitory", "The inhibitory side",
-        "The same model; edges are the 16,000 most negative entries instead.";
+        "The same model; edges are the 16,000 most negative entries instead. Some minutes.";
     },
     plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
     drawing: drawing::draw,

@@ -60,13 +60,13 @@ pub static LAB: Lab = Lab {
     knobs: OdeFlowSettings::schema,
     presets: presets! {
         "ode_flow", "Steer",
-        "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with.";
+        "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with. Some minutes.";
         "ode_flow_published", "Steer, as published",
-        "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing.";
+        "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing. Some minutes.";
         "ode_flow_both", "As published and corrected",
-        "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean.";
+        "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean. Some minutes.";
         "ode_flow_train", "Train",
-        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale.";
+        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale. Some minutes.";
         "ode_flow_field", "Playground",
         "Flows in the plane, where everything can be seen, and a small network that learns one of them.";
         "ode_flow_paper", "At the source's size",

@@ -49,17 +49,17 @@ pub static LAB: Lab = Lab {
     knobs: SpenSettings::schema,
     presets: presets! {
         "spen", "Live",
-        "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read.";
+        "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read. Some minutes.";
         "spen_staircase", "The staircase",
-        "Five models, each with one mechanism more, a transformer of equal size, and one that is only larger, on prose, over three seeds.";
+        "Five models, each with one mechanism more, a transformer of equal size, and one that is only larger, on prose, over three seeds. About 25 minutes.";
         "spen_repeat", "Repeat after me",
-        "The same staircase on random letters that must be repeated: what averages destroy, and who can recall.";
+        "The same staircase on random letters that must be repeated: what averages destroy, and who can recall. About a quarter of an hour.";
         "spen_mqar", "Associative recall",
-        "The same staircase on pairs of a key and a value that are asked for again.";
+        "The same staircase on pairs of a key and a value that are asked for again. About a quarter of an hour.";
         "spen_predictors", "Predictors",
-        "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does.";
+        "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does. About a quarter of an hour.";
         "spen_predictors_prose", "Predictors on prose",
-        "The same five predictors on prose, where three seeds can hardly tell them apart.";
+        "The same five predictors on prose, where three seeds can hardly tell them apart. About a quarter of an hour.";
         "spen_depth", "Time and depth",
         "Twelve thin layers: a fixed residual stream, learned weights, attention over layers. What is left of layer 1? Some minutes.";
         "spen_paper", "Paper", "The 130M model of the paper with its predictors, for a GPU and a text of your own.";

@@ -47,20 +47,20 @@ pub static LAB: Lab = Lab {
     knobs: SynapsesSettings::schema,
     presets: presets! {
         "synapses", "Parliament",
-        "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?";
+        "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one? Some minutes.";
         "synapses_naive", "The trap",
-        "The same with frames that belong to one concept: every synapse seems to know it, random weights too.";
+        "The same with frames that belong to one concept: every synapse seems to know it, random weights too. Some minutes.";
         "synapses_surprise", "Surprise",
-        "Random words, new once and then known: fewer neurons fire for what is expected.";
-        "synapses_prose", "Prose", "The same model reads generated English prose.";
+        "Random words, new once and then known: fewer neurons fire for what is expected. Some minutes.";
+        "synapses_prose", "Prose", "The same model reads generated English prose. Some minutes.";
         "synapses_merging", "Merging",
-        "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?";
+        "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three? About a quarter of an hour.";
         "synapses_no_bptt", "Without BPTT",
-        "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction?";
+        "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction? About a quarter of an hour.";
         "synapses_normfree", "Without norms",
         "BDH and the same BDH without any norm: at which layer, and at which size of initial weights, does learning stop?";
         "bdh_against_gpt", "Against a transformer",
-        "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?";
+        "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead? About a quarter of an hour.";
         "bdh_paper", "Paper",
         "The 25M model of the paper's scaling experiments and its recipe, for a GPU and a text of your own.";
     },

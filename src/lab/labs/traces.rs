@@ -36,11 +36,11 @@ pub static LAB: Lab = Lab {
     knobs: TracesLabSettings::schema,
     presets: presets! {
         "traces", "Random symbols",
-        "Sixteen letters in no order: nothing to guess, only to remember. The clean picture.";
+        "Sixteen letters in no order: nothing to guess, only to remember. The clean picture. Some minutes.";
         "traces_text", "Prose",
-        "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby.";
+        "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby. Some minutes.";
         "traces_bits", "A trace of 6 bits",
-        "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader.";
+        "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader. Some minutes.";
     },
     plan: |config| plan(config, &TracesLabSettings::read(config)?),
     drawing: drawing::draw,

@@ -44,7 +44,8 @@ measurement! {
 }
 
 arguments! {
-    /// Fast weights over their learning rate and the limit of precisions.
+    /// Fast weights over their learning rate and the limit of precisions. The precision enters the update once, eta (pi e) h^T;
+    /// equations 2 and 3 of the paper, for its column networks, have it twice.
     pub struct FastWeightsArgs asks "fast_weights" {
         /// Tokens of each stream.
         #[range(50..=50_000)]

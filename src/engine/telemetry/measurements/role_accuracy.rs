@@ -30,7 +30,7 @@ measurement! {
         pub level: usize,
         /// Features that the probe reads.
         pub dims: usize,
-        /// True if they are a random projection to so many.
+        /// True if they are a random projection to so many. Each draw of one is a representation of its own.
         pub projected: bool,
         /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
         pub finite: bool,
@@ -121,7 +121,7 @@ arguments! {
         lambda: f64 = 0.01,
         /// Levels that are read, from below; otherwise all.
         levels: Option<usize> = None,
-        /// Features of level 0 are also read projected to equal dimension.
+        /// Features of level 0 are also read projected to equal dimension, by five random projections each.
         project: bool = false,
     }
 }

@@ -42,7 +42,7 @@ settings! {
         /// Blocks before the paths part, at token rate.
         #[knob("Pre blocks", range(0..=8))]
         n_pre: usize = 1,
-        /// Blocks of the fast path after the injection, run every round with the same weights.
+        /// Blocks of the fast path after the injection, run every round with the same weights. Behind the last round stands one norm; the paper writes two in a row (Proposition 9), which are one but for the learned weight between them.
         #[knob("Post blocks", range(1..=8))]
         n_post: usize = 1,
         /// Blocks of the slow path over the pooled positions, run every round with the same weights.
@@ -84,7 +84,7 @@ settings! {
         /// The coupled model with linear attention in its slow path and one learned decay a head.
         #[knob("Decaying slow path")]
         decay: bool = false,
-        /// The coupled model as a hierarchy by update counts: no pooling, but fast passes with the slow state held, then one slow update; as many cycles as rounds. The paper contrasts itself with this regime.
+        /// The coupled model as a hierarchy by update counts: no pooling, but fast passes with the slow state held, then one slow update; as many cycles as rounds. The paper contrasts itself with this regime. *Approach* and *Residual penalty* act on the other variants alone: its passes are its own.
         #[knob("Update counts")]
         update_count: bool = false,
         /// The same, with gradients of the last cycle alone: what earlier cycles add counts as constant.
@@ -119,7 +119,7 @@ choices! {
 settings! {
     /// The approach of Post to its fixed point.
     pub struct ApproachSettings in "approach" {
-        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution.
+        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution. One residual over the whole batch says when these two stop, so that a later token or another text can change the number of iterations and, within the tolerance, earlier predictions: they are causal only as far as they converge.
         #[knob("Approach")]
         method: ApproachMethod = ApproachMethod::OnePass,
         /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.

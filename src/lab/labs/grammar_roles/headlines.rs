@@ -43,7 +43,7 @@ pub static ALL: &[Headline] = &[
     Headline {
         id: "within_projected",
         name: "within, projected",
-        about: "The share within the vocabulary, read from traces projected at random to half of the activation's dimensions.",
+        about: "The share within the vocabulary, read from traces projected at random to half of the activation's dimensions, mean over draws.",
         absent: "no projections were read (`roles.project`)",
         source: measured!(RoleAccuracy, within_projected),
         ..WITHIN
@@ -104,7 +104,8 @@ fn within_traces(m: &RoleAccuracy) -> Vec<(String, f64)> {
 fn within_projected(m: &RoleAccuracy) -> Option<f64> {
     let half = m.by_features(RoleFeatures::Activation, 0)?.dims / 2;
     let is_half = |r: &&RoleRepresentation| r.projected && r.features == RoleFeatures::Traces && r.dims == half;
-    within(m, m.representations.iter().find(is_half)?)
+    let shares: Vec<f64> = m.representations.iter().filter(is_half).map(|of| within(m, of)).collect::<Option<_>>()?;
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, f64)> {
@@ -151,12 +152,13 @@ mod tests {
                 representation(RoleFeatures::Both, 24, false, 7),
                 representation(RoleFeatures::Traces, 8, true, 2),
                 representation(RoleFeatures::Traces, 4, true, 5),
+                representation(RoleFeatures::Traces, 4, true, 7),
             ],
             ranks: vec![].into(),
         };
         assert_eq!(share(&m, 0), Some(0.5));
         assert_eq!(within_traces(&m), [("0".to_owned(), 0.25)]);
-        assert_eq!(within_projected(&m), Some(0.375), "half of the activation's dimensions");
+        assert_eq!(within_projected(&m), Some(0.4375), "half of the activation's dimensions, mean over draws");
         assert_eq!(transfer_by_role(&m), [("verb_rel".to_owned(), 0.875)], "a role that nobody asks for is left out");
     }
 }

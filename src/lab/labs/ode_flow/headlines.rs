@@ -1,7 +1,8 @@
 //! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
 
 use crate::{
-    labs::prelude::*,
+    labs::{headline::Source, prelude::*},
+    models::ode_flow::ALPHA,
     telemetry::measurements::{FlowAnswer, FlowSweepClass},
 };
 
@@ -24,6 +25,16 @@ pub static ALL: &[Headline] = &[
         about: "Cross-entropy of the next token on text that no update saw, nats a token; in the playground the squared error over \
                 the field's mean square.",
         ..common::LOSS
+    },
+    Headline {
+        id: "alpha",
+        name: "scale \u{3b1}",
+        unit: "",
+        about: "The learned scale of the field, 0.1 before the first step: what the flow adds is multiplied by it.",
+        better: Better::Neither,
+        digits: Digits::Decimals(4),
+        absent: "no variant has a flow",
+        source: Source::Scalar { channel: ALPHA, value: |v| v },
     },
     STEERED,
     Headline {
