@@ -1517,6 +1517,28 @@ fn reduced_motion_is_chosen_in_the_menu_or_the_palette_and_kept() {
 }
 
 #[test]
+fn presenter_mode_outlives_the_window() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::P);
+    let zoom = d.harness.ctx.zoom_factor();
+    let mut kept = Kept::default();
+    eframe::App::save(d.harness.state_mut(), &mut kept);
+    let kept: &'static Kept = Box::leak(Box::new(kept));
+    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
+    let harness = builder.build_eframe(move |cc| {
+        cc.storage = Some(kept);
+        App::with_lists(cc, host, Start::default(), LISTS)
+    });
+    let mut d = Desktop { harness, asked, deliver };
+    d.steps(3);
+    assert_eq!((d.harness.ctx.zoom_factor(), d.page().lab.id), (zoom, "pretend"));
+    assert!(!d.shows("Find a control"), "the panels are folded");
+    d.press(Key::P);
+    assert!((zoom / d.harness.ctx.zoom_factor() - 1.5).abs() < 1e-3 && d.shows("Find a control"));
+}
+
+#[test]
 fn messages_of_a_run_become_notes_and_errors_stay() {
     let mut d = desk(Worker::Steps);
     d.click("Menu");
