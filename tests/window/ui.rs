@@ -1236,7 +1236,7 @@ fn a_matrix_that_is_picked_brings_its_number_of_states() {
 }
 
 #[derive(Debug)]
-struct Dropped(PathBuf);
+pub struct Dropped(pub PathBuf);
 
 impl egui::DroppedFile for Dropped {
     fn path(&self) -> &std::path::Path {
