@@ -17,7 +17,10 @@ use orrery::{
 };
 use tempfile::TempDir;
 
-use crate::trainer::{fast_slow, started, train};
+use crate::{
+    copy_folder::copy_folder,
+    trainer::{fast_slow, started, train},
+};
 
 /// Four runs, made once: the first with a higher learning rate than the second, which the third differs from by its seed
 /// and the fourth by its text.
@@ -65,9 +68,10 @@ fn runs_are_set_beside_each_other() {
     assert_eq!(settings.lines().next().unwrap(), "run,seed,train.lr", "nothing else differs: {settings}");
     assert_eq!(settings.lines().nth(2).unwrap(), "\"seed 1, lr 0.001\",1,0.001");
     let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
-    let named = "run,variant,held-out loss (nats),loss less the first's (nats),residual after one pass,|tanh γ|";
+    let named = "run,variant,step,held-out loss (nats),loss less the first's (nats),residual after one pass,|tanh γ|";
     assert_eq!(numbers.lines().next().unwrap(), named);
     assert_eq!(numbers.lines().count(), 1 + 3 * 2, "a row a run and variant: {numbers}");
+    assert!(numbers.lines().skip(1).all(|row| row.contains(",9,") && !row.contains("(step")), "{numbers}");
     assert!(told(&out).contains("settings that differ") && told(&out).contains("held-out loss (nats)"));
     for stem in ["train_loss-coupled", "held_out_loss-frozen", "gate-coupled"] {
         let svg = fs::read_to_string(to.join(format!("{stem}.svg"))).unwrap();
@@ -78,6 +82,33 @@ fn runs_are_set_beside_each_other() {
     assert!(out.status.success(), "{}", told(&out));
     let svg = fs::read_to_string(folded.join("held_out_loss-coupled.svg")).unwrap();
     assert!(svg.contains("lr 0.001, 2 seeds") && svg.contains("seed 1, lr 0.01<"), "{svg}");
+}
+
+/// A copy of a run as it would be, had it been killed at step 2: after its first measurements alone.
+fn cut_off(run: &Path, to: &Path) {
+    copy_folder(run, to);
+    for log in ["metrics.jsonl", "samples.jsonl"].map(|log| to.join(log)) {
+        let text = fs::read_to_string(&log).unwrap();
+        let is_early = |line: &&str| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["step"].as_u64().is_some_and(|step| step <= 2)
+        };
+        fs::write(&log, text.lines().filter(is_early).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    }
+}
+
+#[test]
+fn a_number_of_another_step_says_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cut, to) = (dir.path().join("cut"), dir.path().join("compared"));
+    let [whole, other, ..] = runs();
+    cut_off(whole, &cut);
+    let out = compare(&[&cut, other], &["--out", to.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", told(&out));
+    let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
+    let rows: Vec<&str> = numbers.lines().skip(1).collect();
+    assert!(rows[0].contains(",2,") && rows[0].contains(" (step 0),"), "the loss is of step 0: {numbers}");
+    assert!(rows[2..].iter().all(|row| row.contains(",9,") && !row.contains("(step")), "{numbers}");
 }
 
 /// The newest sample of a run's first variant, as its folder has it.

@@ -18,13 +18,15 @@ use orrery::{
     trainer::{self, DriveOptions},
     ui::{
         app::{App, Opening, Start},
+        host::Host,
         session::Shared,
     },
 };
 
 use crate::ui::config_with;
 
-const STEPS: u64 = 6;
+/// The steps of an [`interrupted`] run.
+pub const STEPS: u64 = 6;
 
 /// A model that steps in a moment.
 fn small() -> Config {
@@ -39,7 +41,7 @@ fn small() -> Config {
 }
 
 /// A run of some steps with a checkpoint of its last, whose process died before it recorded an end.
-fn interrupted(out: &Path) -> PathBuf {
+pub fn interrupted(out: &Path) -> PathBuf {
     let lab = labs::find("fast_slow").unwrap();
     let writer = Writer::new(out);
     let options = DriveOptions { stay: true, writer: Some(writer.clone()), ..DriveOptions::default() };
@@ -81,12 +83,16 @@ fn run_folders(out: &Path) -> Vec<PathBuf> {
     store::list(out).unwrap().into_iter().map(|run| run.folder).collect()
 }
 
-struct Desk {
-    harness: Harness<'static, App>,
+pub struct Desk {
+    pub harness: Harness<'static, App>,
 }
 
 fn desk(out: &Path) -> Desk {
-    let host = Box::new(DesktopHost::new(out.to_owned(), Runs::new()));
+    desk_at(Box::new(DesktopHost::new(out.to_owned(), Runs::new())))
+}
+
+/// The window at this host, with a new run of [`small`] settings.
+pub fn desk_at(host: Box<dyn Host>) -> Desk {
     let start = Start { opening: Some(Opening::Config(small())), ..Start::default() };
     let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
     let mut desk = Desk { harness };
@@ -95,11 +101,11 @@ fn desk(out: &Path) -> Desk {
 }
 
 impl Desk {
-    fn steps(&mut self, n: usize) {
+    pub fn steps(&mut self, n: usize) {
         (0..n).for_each(|_| self.harness.step());
     }
 
-    fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
+    pub fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
         let begun = Instant::now();
         loop {
             self.harness.step();
@@ -111,20 +117,20 @@ impl Desk {
         }
     }
 
-    fn page(&self) -> &orrery::ui::page::Page {
+    pub fn page(&self) -> &orrery::ui::page::Page {
         self.harness.state().page().expect("a lab is open")
     }
 
-    fn state(&self) -> &'static str {
+    pub fn state(&self) -> &'static str {
         self.page().run.as_ref().map_or("none", |run| run.state_label())
     }
 
-    fn press(&mut self, key: Key) {
+    pub fn press(&mut self, key: Key) {
         self.harness.key_press(key);
         self.steps(3);
     }
 
-    fn undo(&mut self) {
+    pub fn undo(&mut self) {
         self.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
         self.steps(3);
     }

@@ -60,6 +60,7 @@ mod traces;
 mod trained_bdh;
 mod truth;
 mod ui;
+mod untouched_folders;
 mod views;
 mod waiting;
 mod walk;

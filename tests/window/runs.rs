@@ -391,6 +391,31 @@ fn ticked_runs_are_set_beside_each_other() {
     assert_eq!(d.rows().len(), 5, "Escape leads back too");
 }
 
+#[test]
+fn a_deleted_run_comes_back_wherever_undo_is_pressed() {
+    let mut d = desk(rows(), false);
+    let delete = |d: &mut Desk| {
+        d.select("Wide gate, fast_slow, finished");
+        d.click("Delete");
+        d.harness.key_press(Key::Escape);
+        d.steps(3);
+    };
+    let undo = |d: &mut Desk| {
+        d.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
+        d.steps(4);
+        d.asked.lock().unwrap().restored.len()
+    };
+    delete(&mut d);
+    assert!(d.shows("Open Fast-slow gate"), "home is in front");
+    assert_eq!(undo(&mut d), 1, "from home");
+    d.click("Runs");
+    delete(&mut d);
+    d.click("Open Fast-slow gate");
+    assert_eq!(undo(&mut d), 2, "from a lab where nothing else is left to undo");
+    assert_eq!(undo(&mut d), 2);
+    assert!(d.shows("There is nothing to undo."));
+}
+
 /// The comparison of three runs.
 fn comparison() -> Desk {
     let mut d = desk(rows(), false);

@@ -5,7 +5,7 @@ use crossbeam::channel::bounded;
 use eframe::egui::{Context, RawInput, Rect, Shape, pos2, vec2};
 use orrery::{
     config::Config,
-    labs::LABS,
+    labs::{LABS, Lab},
     telemetry::{Channel, Command, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
     ui::{
         action::{Action, Actions, RunAction},
@@ -18,6 +18,7 @@ use orrery::{
         session::Session,
         theme::{self, Theme},
         views::ViewCx,
+        views_of,
     },
 };
 
@@ -33,7 +34,8 @@ const IS_SCROLLED: &[&str] = &["graph_table"];
 fn begin(begun: u64, config: &Config) -> RunHandle {
     let (commands, _) = bounded(1);
     let inbox = std::sync::Arc::new(Inbox::default());
-    inbox.deliver(Event::Started(RunInfo { config: config.clone(), ..recorded::twins_info() }.into()));
+    let info = RunInfo { lab: config.lab.clone(), config: config.clone(), ..recorded::twins_info() };
+    inbox.deliver(Event::Started(info.into()));
     let mut noise = recorded::Noise::new(begun);
     for step in 1..=(60 + 40 * (begun % 3)) {
         for variant in 0..3 {
@@ -59,8 +61,7 @@ struct Desk {
 pub type Words = (Vec<String>, Option<String>);
 
 impl Desk {
-    fn new(seed: u64) -> Self {
-        let lab = LABS[0];
+    fn new(lab: &'static Lab, seed: u64) -> Self {
         let page = Page::new(lab, lab.config(None).unwrap());
         let mut begun = 0;
         let host = Box::new(StubHost(move |config: &Config| {
@@ -82,6 +83,22 @@ impl Desk {
         self.page.replay(run);
     }
 
+    /// Replays one of two runs: recorded ones that hold much, of the lab that they were made in, and small ones of any other.
+    fn replay_either(&mut self, first: bool) {
+        let lab = self.page.lab;
+        let mirror = match (lab.id == LABS[0].id, first) {
+            (true, true) => recorded::twins(),
+            (true, false) => recorded::seeds(),
+            (false, _) => {
+                let mut mirror = Mirror::default();
+                let run = begin(if first { 7 } else { 8 }, &lab.config(None).unwrap());
+                mirror.apply_batch(run.inbox.take());
+                mirror
+            }
+        };
+        self.replay(mirror);
+    }
+
     fn show(&mut self, view: &str) {
         self.page.tiling.show(view);
         self.page.tiling.maximised = self.page.tiling.selected;
@@ -90,8 +107,8 @@ impl Desk {
     fn act(&mut self) {
         let n = self.below(13);
         let words = match n {
-            0 => (self.replay(recorded::twins()), "replay twins").1,
-            1 => (self.replay(recorded::seeds()), "replay seeds").1,
+            0 => (self.replay_either(true), "replay").1,
+            1 => (self.replay_either(false), "replay of another").1,
             2 => (self.page.launch(self.host.as_mut(), &self.ctx), "reset").1,
             3 => {
                 let presets = self.page.lab.presets;
@@ -161,7 +178,8 @@ impl Desk {
             let (a, b) = (lines(&kept.1), lines(&fresh.1));
             let row = a.iter().zip(&b).find(|(a, b)| a != b);
             let counts = (kept.0.len(), fresh.0.len(), a.len(), b.len());
-            panic!("{view} says other things than one opened now: {differs:?}, row {row:?}, {counts:?}, after {last}");
+            let lab = self.page.lab.id;
+            panic!("{lab}: {view} says other than one opened now: {differs:?}, row {row:?}, {counts:?}, after {last}");
         }
     }
 }
@@ -234,21 +252,20 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
     view.csv(&cx)
 }
 
-/// As many actions as `ORRERY_ACTIONS` says.
+/// As many actions as `ORRERY_ACTIONS` says, shared by the labs.
 #[test]
 fn every_view_says_what_one_opened_now_says_after_random_actions() {
-    let actions: u64 = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(90);
-    let views: Vec<&str> = view_ids().into_iter().filter(|id| !HAS_A_CLOCK.contains(id)).collect();
-    for seed in 0..3 {
-        let mut desk = Desk::new(seed + 11);
-        for _ in 0..actions / 3 {
+    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let has_no_clock = |id: &&str| !HAS_A_CLOCK.contains(id);
+    let views: Vec<&str> = view_ids().into_iter().filter(has_no_clock).collect();
+    for (i, lab) in LABS.iter().enumerate() {
+        let mut desk = Desk::new(lab, i as u64 + 11);
+        // The lab's own views come again often, so that they live through many actions.
+        let own: Vec<&str> = views_of(Lists::default(), lab.id).into_iter().filter(has_no_clock).collect();
+        for _ in 0..actions.div_ceil(LABS.len()) {
             desk.act();
-            // Some views come again often, so that they live through many actions.
-            let often = ["losses", "loss_difference", "gate", "surprise", "graph_neuron", "graph_threshold"];
-            let view = match desk.below(2) {
-                0 => often[desk.below(often.len() as u64) as usize],
-                _ => views[desk.below(views.len() as u64) as usize],
-            };
+            let of = if desk.below(2) == 0 { &own } else { &views };
+            let view = of[desk.below(of.len() as u64) as usize];
             desk.compare(view);
         }
     }
@@ -257,7 +274,7 @@ fn every_view_says_what_one_opened_now_says_after_random_actions() {
 #[test]
 fn a_smoothed_curve_of_a_former_run_is_not_shown_for_a_new_one() {
     for view in ["losses", "loss_difference", "gate"] {
-        let mut desk = Desk::new(1);
+        let mut desk = Desk::new(LABS[0], 1);
         desk.replay(recorded::twins());
         desk.compare(view);
         desk.replay(recorded::seeds());
@@ -272,7 +289,7 @@ fn a_smoothed_curve_of_a_former_run_is_not_shown_for_a_new_one() {
 
 #[test]
 fn accuracy_does_not_point_to_the_preset_that_is_chosen() {
-    let mut desk = Desk::new(1);
+    let mut desk = Desk::new(LABS[0], 1);
     for (preset, asks) in [("fast_slow", false), ("fast_slow_needed", true), ("fast_slow_story", true)] {
         desk.page.take_config(desk.page.lab.config(Some(preset)).unwrap(), 0.0);
         desk.show("accuracy");
@@ -284,7 +301,7 @@ fn accuracy_does_not_point_to_the_preset_that_is_chosen() {
 
 #[test]
 fn a_measurement_of_a_later_step_is_not_shown_for_an_earlier_one() {
-    let mut desk = Desk::new(1);
+    let mut desk = Desk::new(LABS[0], 1);
     desk.replay(recorded::twins());
     desk.page.selection.neuron = Some(1897);
     desk.page.scrub = Some(65);

@@ -1236,7 +1236,7 @@ fn a_matrix_that_is_picked_brings_its_number_of_states() {
 }
 
 #[derive(Debug)]
-struct Dropped(PathBuf);
+pub struct Dropped(pub PathBuf);
 
 impl egui::DroppedFile for Dropped {
     fn path(&self) -> &std::path::Path {
@@ -1514,6 +1514,28 @@ fn reduced_motion_is_chosen_in_the_menu_or_the_palette_and_kept() {
     d.press(Key::Enter);
     assert!(!is_kept(&mut d));
     assert!(d.harness.ctx.global_style().animation_time > 0.0);
+}
+
+#[test]
+fn presenter_mode_outlives_the_window() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::P);
+    let zoom = d.harness.ctx.zoom_factor();
+    let mut kept = Kept::default();
+    eframe::App::save(d.harness.state_mut(), &mut kept);
+    let kept: &'static Kept = Box::leak(Box::new(kept));
+    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
+    let harness = builder.build_eframe(move |cc| {
+        cc.storage = Some(kept);
+        App::with_lists(cc, host, Start::default(), LISTS)
+    });
+    let mut d = Desktop { harness, asked, deliver };
+    d.steps(3);
+    assert_eq!((d.harness.ctx.zoom_factor(), d.page().lab.id), (zoom, "pretend"));
+    assert!(!d.shows("Find a control"), "the panels are folded");
+    d.press(Key::P);
+    assert!((zoom / d.harness.ctx.zoom_factor() - 1.5).abs() < 1e-3 && d.shows("Find a control"));
 }
 
 #[test]

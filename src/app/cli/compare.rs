@@ -4,7 +4,10 @@
 mod multiples;
 mod points;
 
-use super::{figures, summary::fitted};
+use super::{
+    figures,
+    summary::{cell_at, fitted},
+};
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
@@ -143,20 +146,25 @@ fn settings_table(names: &[String], differing: &[Difference]) -> TextTable {
     std::iter::once(head).chain(names.iter().enumerate().map(row)).collect()
 }
 
-/// A row for each run and variant.
+/// A row for each run and variant, with the newest step of its numbers; a number of another step says which.
 fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
     let keys = distinct(rows.iter().flat_map(|r| r.headlines.keys()));
     let heading =
         |key: &&str| rows.iter().find_map(|r| r.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key));
-    let head = ["run", "variant"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();
+    let head = ["run", "variant", "step"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();
     let mut table: TextTable = vec![head];
     for (name, row) in names.iter().zip(rows) {
         for loss in &row.losses {
+            let step = keys.iter().filter_map(|key| row.headlines.step(key, &loss.group)).max();
             let cell = |key: &&str| match (row.headlines.group(key, &loss.group), row.headline_of(key)) {
-                (Some(group), Some(headline)) => super::summary::cell(headline, Some(&group)),
+                (Some(group), Some(headline)) => {
+                    let other = row.headlines.step(key, &loss.group).filter(|at| Some(*at) != step);
+                    cell_at(headline, Some(&group), other)
+                }
                 _ => String::new(),
             };
-            let own = [name.clone(), loss.label.clone()].into_iter();
+            let own =
+                [name.clone(), loss.label.clone(), step.map_or(String::new(), |step| step.to_string())].into_iter();
             table.push(own.chain(keys.iter().map(cell)).collect());
         }
     }

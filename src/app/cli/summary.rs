@@ -36,7 +36,8 @@ fn line(run: &RunHeadlines) -> String {
     }
     let columns: Vec<(&str, &Headline)> =
         found.keys().into_iter().filter_map(|key| Some((key, lab.headline(key)?))).collect();
-    let corner = format!("at step {}", last_step(&found.values));
+    let newest = last_step(&found.values);
+    let corner = format!("at step {newest}");
     let mut rows =
         vec![std::iter::once(corner).chain(columns.iter().map(|(key, h)| h.heading(key))).collect::<Vec<_>>()];
     for group in info.groups() {
@@ -45,7 +46,10 @@ fn line(run: &RunHeadlines) -> String {
             [one] => one.label.clone(),
             many => format!("{group}, {} seeds", many.len()),
         };
-        let cells = columns.iter().map(|(key, headline)| cell(headline, found.group(key, group).as_ref()));
+        let cells = columns.iter().map(|(key, headline)| {
+            let other = found.step(key, group).filter(|step| *step != newest);
+            cell_at(headline, found.group(key, group).as_ref(), other)
+        });
         rows.push(std::iter::once(name).chain(cells).collect());
     }
     let mut lines = fitted(&rows);
@@ -95,10 +99,40 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     }
 }
 
+/// A [`cell`] with the step of its number where that is another than the table says: "5.5500 (step 0)".
+pub(super) fn cell_at(headline: &Headline, group: Option<&SeedSummary>, other_step: Option<u64>) -> String {
+    let step = other_step.map_or(String::new(), |step| format!(" (step {step})"));
+    format!("{}{step}", cell(headline, group))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labs::headline::common::{BESIDE_FIRST, LOSS};
+    use crate::{
+        experiments::headline_values::HeadlineValues,
+        labs::headline::common::{BESIDE_FIRST, LOSS},
+        store::Damage,
+        telemetry::{RunInfo, VariantInfo},
+    };
+
+    #[test]
+    fn a_number_of_another_step_than_the_heads_says_so() {
+        let lab = labs::find("fast_slow").unwrap();
+        let variant = VariantInfo { id: "a".into(), label: "A".into(), group: "a".into(), seed: 7, params: 1 };
+        let value = |key: &str, step, value| HeadlineValue {
+            key: key.into(),
+            variant: "a".into(),
+            group: "a".into(),
+            step,
+            value,
+        };
+        let values = vec![value(LOSS.id, 0, 5.55), value("gate", 78, 0.25)];
+        let found = HeadlineValues { values, ..HeadlineValues::default() };
+        let info = Arc::new(RunInfo { variants: vec![variant], ..RunInfo::default() });
+        let words = line(&RunHeadlines { info, lab: Some(lab), found, damage: Damage::default() });
+        assert!(words.contains("at step 78") && words.contains("5.5500 (step 0)"), "{words}");
+        assert!(!words.contains("(step 78)"), "{words}");
+    }
 
     #[test]
     fn seeds_become_mean_and_spread_and_gaps_a_dash() {

@@ -72,7 +72,6 @@ pub struct App {
     /// An overlay was open in the previous frame.
     covered: bool,
     pub(super) toasts: Toasts,
-    pub(super) presenter: bool,
     /// The last pressed key and its time, shown in presenter mode.
     last_key: Option<(String, f64)>,
     pub(super) frames: FrameTimes,
@@ -109,7 +108,7 @@ impl App {
         let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
         ctx.add_plugin(PointerEvents::default());
-        ctx.set_zoom_factor(session.scale(false));
+        ctx.set_zoom_factor(session.scale());
         let waker = ctx.clone();
         host.set_wake(Arc::new(move || waker.request_repaint()));
         host.list_runs();
@@ -133,7 +132,6 @@ impl App {
             overlay: None,
             covered: false,
             toasts: Toasts::default(),
-            presenter: false,
             last_key: None,
             frames: FrameTimes::default(),
             frames_shown: false,
@@ -236,7 +234,7 @@ impl App {
     fn keys(&mut self, ctx: &Context) -> Actions {
         let pressed = keys::pressed(ctx, self.overlay.is_some(), self.was_typing);
         let now = ctx.input(|i| i.time);
-        if let (true, Some(shown)) = (self.presenter, pressed.shown) {
+        if let (true, Some(shown)) = (self.session.is_presenting, pressed.shown) {
             self.last_key = Some((shown, now));
         }
         if let Some(text) = pressed.pasted {
@@ -253,12 +251,12 @@ impl App {
         let now = ui.input(|i| i.time);
         let mut shell = Shell {
             theme: &self.theme,
+            presenter: self.session.is_presenting,
             session: &mut self.session,
             lists: self.lists,
             actions,
             devices: &self.devices,
             now,
-            presenter: self.presenter,
         };
         let page = self.open.and_then(|id| self.pages.get_mut(id));
         match page {
@@ -284,7 +282,7 @@ impl App {
         }
         if let Some((key, when)) = &self.last_key {
             let left = 1.2 - (now - when);
-            if self.presenter && left > 0.0 {
+            if shell.presenter && left > 0.0 {
                 panels::frame_times::key_ui(ui.ctx(), &self.theme, key);
                 ui.ctx().request_repaint_after_secs(left as f32);
             } else {
@@ -326,7 +324,7 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
-        self.session.record_scale(ctx.zoom_factor(), self.presenter);
+        self.session.record_scale(ctx.zoom_factor());
         tooltips::hold(&ctx);
         let mut actions = self.keys(&ctx);
         self.draw(ui, &mut actions);

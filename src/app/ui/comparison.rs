@@ -52,11 +52,6 @@ impl ComparedLine {
         self.mean.last_step()
     }
 
-    /// The newest value at or before a step.
-    pub fn at(&self, step: u64) -> Option<f64> {
-        self.mean.value_at(step)
-    }
-
     /// Step, mean and standard deviation over seeds, by rising step.
     pub fn points(&self) -> &[[f64; 3]] {
         &self.points

@@ -156,9 +156,13 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
         let steps = counted((until - mirror.step) as usize, "more step");
         return Outcome::Waits(format!("not yet: needs {steps}"));
     }
-    let can_run = mirror.info.as_ref().is_none_or(|info| info.total_steps > 0);
+    let total = mirror.info.as_ref().map(|info| info.total_steps);
     match last(check, mirror) {
-        Some(_) if mirror.step == 0 && can_run => Outcome::Waits("not yet: press Space".into()),
+        Some(_) if mirror.step == 0 && total != Some(0) => Outcome::Waits("not yet: press Space".into()),
+        // a condition without a step is on what a whole run has learned
+        Some(found) if check.at.or(check.by).is_none() && total.is_some_and(|total| mirror.step < total) => {
+            Outcome::Waits(format!("not yet at step {}", found.step))
+        }
         Some(found) => {
             let value = number::short(found.value);
             Outcome::Fails(format!("not so at step {}: it is {value}, and not {}", found.step, check.wanted()))
@@ -217,7 +221,7 @@ fn entry_of(sample: &Sample, entry: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{Channel, Event, StepStats};
+    use crate::telemetry::{Channel, Event, RunInfo, StepStats};
 
     fn mirror(steps: u64) -> Mirror {
         let mut mirror = Mirror::default();
@@ -254,6 +258,19 @@ mod tests {
         for check in [Check { by: None, ..check() }, Check { at: Some(0), by: None, ..check() }] {
             assert_eq!(outcome(&check, Some(&mirror)), Outcome::Waits("not yet: press Space".into()));
         }
+    }
+
+    #[test]
+    fn a_check_without_a_step_waits_for_the_whole_run() {
+        let check = Check { by: None, ..check() };
+        let of_run = |total_steps: u64, steps: u64| {
+            let mut mirror = mirror(steps);
+            mirror.info = Some(std::sync::Arc::new(RunInfo { total_steps, ..RunInfo::default() }));
+            outcome(&check, Some(&mirror))
+        };
+        assert_eq!(of_run(90, 40), Outcome::Waits("not yet at step 40".into()));
+        assert_eq!(of_run(40, 40), Outcome::Fails("not so at step 40: it is 0.4, and not above 0.5".into()));
+        assert_eq!(of_run(90, 60), Outcome::Holds("the gate opened at step 60 (0.6)".into()), "it holds early");
     }
 
     #[test]

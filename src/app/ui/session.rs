@@ -41,6 +41,8 @@ pub struct Session {
     pub dark: bool,
     /// Scale of everything outside presenter mode.
     pub zoom: f32,
+    /// Presenter mode.
+    pub is_presenting: bool,
     /// Reduced motion.
     pub still: bool,
     pub controls_open: bool,
@@ -63,6 +65,7 @@ impl Default for Session {
         Self {
             dark: true,
             zoom: 1.0,
+            is_presenting: false,
             still: false,
             controls_open: true,
             all_settings: false,
@@ -81,23 +84,23 @@ pub const MAX_ZOOM: f32 = 3.0;
 /// The factor by which presenter mode enlarges everything.
 const PRESENTER_FACTOR: f32 = 1.5;
 
-fn presenter_factor(is_presenting: bool) -> f32 {
-    if is_presenting { PRESENTER_FACTOR } else { 1.0 }
-}
-
 /// Width from which a window has room for both side panels beside the tiles, points.
 const BOTH_PANELS: f32 = 1140.0;
 
 impl Session {
     /// The scale of the window.
-    pub fn scale(&self, is_presenting: bool) -> f32 {
-        self.zoom.clamp(MIN_ZOOM, MAX_ZOOM) * presenter_factor(is_presenting)
+    pub fn scale(&self) -> f32 {
+        self.zoom.clamp(MIN_ZOOM, MAX_ZOOM) * self.presenter_factor()
+    }
+
+    fn presenter_factor(&self) -> f32 {
+        if self.is_presenting { PRESENTER_FACTOR } else { 1.0 }
     }
 
     /// Takes over the scale that a frame was drawn at: the keys of egui change it without an action.
-    pub fn record_scale(&mut self, scale: f32, is_presenting: bool) {
-        if (scale - self.scale(is_presenting)).abs() > 1e-4 {
-            self.zoom = (scale / presenter_factor(is_presenting)).clamp(MIN_ZOOM, MAX_ZOOM);
+    pub fn record_scale(&mut self, scale: f32) {
+        if (scale - self.scale()).abs() > 1e-4 {
+            self.zoom = (scale / self.presenter_factor()).clamp(MIN_ZOOM, MAX_ZOOM);
         }
     }
 
@@ -268,14 +271,16 @@ mod tests {
         for presenting in [[true, true], [false, true], [true, false]] {
             let mut session = Session { zoom: 1.2, ..Session::default() };
             for is_presenting in presenting {
-                session.record_scale(session.scale(is_presenting), is_presenting);
+                session.is_presenting = is_presenting;
+                session.record_scale(session.scale());
             }
             let mut storage = Memory::default();
             session.save(&mut storage);
-            assert_eq!(Session::load(&storage).scale(false), 1.2);
+            let saved = Session::load(&storage);
+            assert_eq!((saved.zoom, saved.is_presenting), (1.2, presenting[1]));
         }
-        let mut session = Session::default();
-        session.record_scale(1.8, true);
+        let mut session = Session { is_presenting: true, ..Session::default() };
+        session.record_scale(1.8);
         assert!((session.zoom - 1.2).abs() < 1e-6, "a key that enlarges in presenter mode is kept without its factor");
     }
 

@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub use curves::{CurveLine, Curves, curve_lines, curves_ui};
-pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label};
+pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label, steps_label};
 pub use heat::heat_ui;
 pub use parallel::parallel_ui;
 pub use prepared::{PictureChoices, Prepared};
@@ -98,6 +98,8 @@ impl<'a> SweepView<'a> {
     fn about(&self, point: usize) -> String {
         let name = self.results.point_name(point);
         let value = self.values().and_then(|as_of| as_of.values.get(point)?.as_ref());
+        let other = self.values().and_then(|as_of| as_of.other_steps(point));
+        let other = other.map_or(String::new(), |steps| format!(", of {}", steps_label(steps)));
         let seeds = self.results.seeds.len();
         let words = match value {
             None => "no value so far".to_owned(),
@@ -105,7 +107,7 @@ impl<'a> SweepView<'a> {
             Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_label(v.mean)),
             Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(v.sd), v.each.len()),
         };
-        format!("point {}: {name}\n{}: {words}", point + 1, self.heading())
+        format!("point {}: {name}\n{}: {words}{other}", point + 1, self.heading())
     }
 }
 

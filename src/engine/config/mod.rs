@@ -52,7 +52,7 @@ pub struct Config {
 }
 
 /// Keys of earlier versions, which configs and run folders still hold, and what they are now called.
-const RENAMED: [(&str, &str); 1] = [("compare.seeds", "variants.seeds")];
+const RENAMED: [(&str, &str); 2] = [("compare.seeds", "variants.seeds"), ("graph.seeds", "variants.seeds")];
 
 fn current_name(key: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == key).map_or(key, |(_, new)| new)

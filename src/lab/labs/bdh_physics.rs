@@ -25,6 +25,7 @@ pub static LAB: Lab = Lab {
         ("toy", "Oscillators"),
         ("model", "Model"),
         ("graph", "Graph BDH"),
+        ("variants", "Variants"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
@@ -82,6 +83,7 @@ settings! {
             ..BdhSettings::default()
         },
         graph: GraphSettings,
+        variants: VariantSettings,
         corpus: CorpusSettings =
             CorpusSettings { tokenizer: TokenKind::Char, vocab: 64, ..corpus_settings("harbour") },
         train: TrainSettings =
@@ -156,6 +158,12 @@ settings! {
         /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) without norms, as it is printed, which vanishes or explodes.
         #[knob("Norms over neurons")]
         norms: bool = true,
+    }
+}
+
+settings! {
+    /// The number of seeds.
+    pub struct VariantSettings in "variants" {
         /// Repeats both models with further seeds, of weights, graph and batches.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,
@@ -205,7 +213,7 @@ fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
         variants.push(Variant::new("graph", "graph BDH", ModelSpec::GraphBdh(graph)));
     }
     let probes = vec![s.probe.bdh_dynamics.ask(&s.physics.args())];
-    let experiment = Experiment { seeds: s.graph.seeds, ..Experiment::new(config, &s.train, &s.run) };
+    let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
 }
 
@@ -236,6 +244,13 @@ mod tests {
             })
             .collect();
         assert!((counts[0] / counts[1] - 1.0).abs() < 0.03, "{counts:?}");
+    }
+
+    #[test]
+    fn seeds_are_named_as_in_every_lab() {
+        for key in ["variants.seeds", "graph.seeds"] {
+            assert_eq!(planned(&[(key, "2")]).unwrap().variants.len(), 4, "{key}");
+        }
     }
 
     #[test]

@@ -129,7 +129,8 @@ impl Report<'_> {
             let Some(headline) = self.lab.headline(key) else { continue };
             let _ = write!(out, "<tr><th>{}</th>", escaped(&headline.heading(key)));
             for (group, _) in &groups {
-                let cell = summary::cell(headline, self.found.group(key, group).as_ref());
+                let other_step = self.found.step(key, group).filter(|step| *step != self.mirror.step);
+                let cell = summary::cell_at(headline, self.found.group(key, group).as_ref(), other_step);
                 let _ = write!(out, "<td class=\"number\">{}</td>", escaped(&cell));
             }
             let about = format!("{} ({})", headline.about, headline.better.label());

@@ -127,12 +127,12 @@ pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
 
 /// The recorded steps that the shown number comes from: "at step 400", "at steps 350 to 400".
 pub fn step_label(view: &SweepView<'_>) -> String {
-    match view.values().and_then(|as_of| as_of.steps()) {
-        None => "at no step yet".to_owned(),
-        Some([a, b]) if a == b => format!("at step {}", crate::ui::widgets::number::grouped(a)),
-        Some([a, b]) => {
-            let [a, b] = [a, b].map(crate::ui::widgets::number::grouped);
-            format!("at steps {a} to {b}")
-        }
-    }
+    let steps = view.values().and_then(|as_of| as_of.steps);
+    steps.map_or_else(|| "at no step yet".to_owned(), |steps| format!("at {}", steps_label(steps)))
+}
+
+/// "step 400", "steps 350 to 400".
+pub fn steps_label([first, last]: [u64; 2]) -> String {
+    let [a, b] = [first, last].map(crate::ui::widgets::number::grouped);
+    if first == last { format!("step {a}") } else { format!("steps {a} to {b}") }
 }

@@ -143,6 +143,8 @@ pub struct PointValue {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AsOf {
     pub step: u64,
+    /// The oldest and the newest step that some value is of.
+    pub steps: Option<[u64; 2]>,
     /// The value of each point; `None` if no seed has recorded one so far.
     pub values: Vec<Option<PointValue>>,
 }
@@ -218,10 +220,20 @@ impl ResultAxis {
 }
 
 impl AsOf {
-    /// The oldest and the newest step that some value is of.
-    pub fn steps(&self) -> Option<[u64; 2]> {
-        let known = self.values.iter().flatten().map(|v| v.steps);
-        known.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
+    /// The newest step that some value is of: the step at which points are compared.
+    pub fn newest_step(&self) -> Option<u64> {
+        self.steps.map(|[_, newest]| newest)
+    }
+
+    /// The steps that the value of a point is of, where that is not the newest step alone, as of a run that was cut off.
+    pub fn other_steps(&self, point: usize) -> Option<[u64; 2]> {
+        let newest = self.newest_step()?;
+        self.values.get(point)?.as_ref().map(|value| value.steps).filter(|steps| *steps != [newest; 2])
+    }
+
+    /// The value of a point, if all of it is of the newest step.
+    pub fn mean_at_newest_step(&self, point: usize) -> Option<f64> {
+        self.mean(point).filter(|_| self.other_steps(point).is_none())
     }
 
     /// Points without a value so far.
@@ -278,7 +290,10 @@ impl SweepResults {
             let each = each.into_iter().map(|(i, _, v)| (i, v)).collect();
             Some(PointValue { mean, sd, each, steps: [first, last] })
         };
-        AsOf { step, values: each.into_iter().map(value).collect() }
+        let values: Vec<Option<PointValue>> = each.into_iter().map(value).collect();
+        let known = values.iter().flatten().map(|v| v.steps);
+        let steps = known.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        AsOf { step, steps, values }
     }
 
     /// Step, mean and standard deviation over the seeds of a point.
@@ -312,10 +327,11 @@ impl SweepResults {
         if plain.len() <= scientific.len() { plain } else { scientific }
     }
 
-    /// The point that the number is best at; nothing where neither way is better.
+    /// The point that the number is best at, among those with a value of the newest step; nothing where neither way is
+    /// better.
     pub fn best(&self, number: usize, as_of: &AsOf) -> Option<usize> {
         let sign = self.numbers.get(number)?.better.sign()?;
-        let known = (0..self.points.len()).filter_map(|i| Some((i, sign * as_of.mean(i)?)));
+        let known = (0..self.points.len()).filter_map(|i| Some((i, sign * as_of.mean_at_newest_step(i)?)));
         known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
     }
 

@@ -92,7 +92,10 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 app.opening.retain(|run| run.replayed_folder() != Some(folder.as_path()));
                 open_sweep(app, folder);
             }
-            Delivery::Restored => app.host.list_run_table(),
+            Delivery::Restored => {
+                app.host.list_run_table();
+                app.host.list_runs();
+            }
             Delivery::Failed { what } => app.toasts.push(Level::Error, what),
         }
     }

@@ -10,13 +10,13 @@ use crate::ui::{
 pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
     match action {
         LookAction::Presenter => {
-            app.presenter = !app.presenter;
-            ctx.set_zoom_factor(app.session.scale(app.presenter));
+            app.session.is_presenting = !app.session.is_presenting;
+            ctx.set_zoom_factor(app.session.scale());
         }
         LookAction::ToggleTheme => app.session.dark = !app.session.dark,
         LookAction::Zoom(factor) => {
             app.session.zoom = factor.clamp(MIN_ZOOM, MAX_ZOOM);
-            ctx.set_zoom_factor(app.session.scale(app.presenter));
+            ctx.set_zoom_factor(app.session.scale());
         }
         LookAction::ToggleStill => {
             app.session.still = !app.session.still;

@@ -103,7 +103,7 @@ fn back(app: &mut App) {
         }
         return;
     }
-    let presenting = app.presenter;
+    let presenting = app.session.is_presenting;
     let from_sweep = app.sweep.is_open.then(|| app.sweep.folder().clone());
     match app.page_mut() {
         Some(page) if page.tiling.maximised.is_some() => page.tiling.maximised = None,

@@ -12,7 +12,7 @@ use crate::ui::{
 };
 
 pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
-    if app.open.is_none() && app.runs.is_open && action == PageAction::Undo {
+    if action == PageAction::Undo && takes_back(app) {
         return take_back(app, ctx);
     }
     let Some(page) = app.page_mut() else { return };
@@ -70,7 +70,13 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     app.toasts.push(Level::Info, words);
 }
 
-/// Undo on the table of runs: the run that was deleted last comes back.
+/// True if undo is for deleted runs: where no lab is in front, or one in which nothing is left to undo.
+fn takes_back(app: &App) -> bool {
+    let is_done = |page: &Page| page.history.next_undo().is_none() && app.runs.last_trashed().is_some();
+    app.page().is_none_or(is_done)
+}
+
+/// The run that was deleted last comes back.
 fn take_back(app: &mut App, ctx: &Context) {
     let Some(place) = app.runs.last_trashed().cloned() else {
         return app.toasts.push(Level::Info, UndoKind::Undo.nothing().to_owned());

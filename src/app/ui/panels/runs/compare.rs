@@ -13,6 +13,7 @@ use crate::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{Multiples, ReplayedRuns},
         panels::prelude::*,
+        sweep_pictures::steps_label,
         views,
     },
 };
@@ -301,7 +302,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
                     ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.place)));
                     ui.label(row.name);
                 });
-                let value = row.line.and_then(|l| l.at(step)).map_or_else(|| "–".to_owned(), number::short);
+                let value = row.line.map_or_else(|| NOTHING.to_owned(), |line| value_label(line, step));
                 ui.label(RichText::new(value).font(theme::numbers()));
                 for difference in differences {
                     ui.label(RichText::new(values_of(&difference.values, row.runs)).font(theme::numbers()));
@@ -310,6 +311,18 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
             }
         });
     });
+}
+
+/// Stands where a run has no value by the step.
+const NOTHING: &str = "–";
+
+/// The newest value of a line at or before a step, with its own step where that is another.
+fn value_label(line: &ComparedLine, step: u64) -> String {
+    match line.curve().point_at(step) {
+        None => NOTHING.to_owned(),
+        Some((at, value)) if at == step => number::short(value),
+        Some((at, value)) => format!("{} ({})", number::short(value), steps_label([at; 2])),
+    }
 }
 
 /// A row of the table.
@@ -361,11 +374,14 @@ mod tests {
         let runs = ComparedRuns { names, figures: vec![figure], folded: vec![folded], ..ComparedRuns::default() };
         let mut page = ComparePage::new(runs);
         let shown = |page: &ComparePage| -> Vec<(String, Option<f64>)> {
-            rows(page).map(|row| (row.name.to_owned(), row.line.and_then(|l| l.at(2)))).collect()
+            rows(page).map(|row| (row.name.to_owned(), row.line.and_then(|l| l.curve().value_at(2)))).collect()
         };
         assert_eq!(shown(&page).len(), 3);
         page.folded = true;
         assert_eq!(shown(&page), [("lr 0, 2 seeds".to_owned(), Some(2.0)), ("lr 1, seed 1".to_owned(), Some(7.0))]);
+        let line = &page.runs.figures[0].lines[0];
+        let values = [2, 400].map(|step| value_label(line, step));
+        assert_eq!(values, [number::short(1.0), format!("{} (step 2)", number::short(1.0))], "its own step is said");
         assert_eq!(values_of(&["7".into(), "7".into(), "8".into()], &[0, 2]), "7, 8");
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     },
     ui::{
         panels::prelude::*,
-        sweep_pictures::{SweepView, number_label},
+        sweep_pictures::{SweepView, number_label, steps_label},
         widgets::sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
     },
 };
@@ -62,7 +62,7 @@ fn best_points(view: &SweepView<'_>) -> BTreeMap<NumberId, usize> {
     let best = |place: usize| {
         let id = &view.results.numbers.get(place)?.id;
         let as_of = view.as_of.get(id)?;
-        let known = (0..view.results.points.len()).filter(|point| as_of.mean(*point).is_some()).count();
+        let known = (0..view.results.points.len()).filter_map(|point| as_of.mean_at_newest_step(point)).count();
         Some((id.clone(), view.results.best(place, as_of).filter(|_| known > 1)?))
     };
     places.filter_map(best).collect()
@@ -99,13 +99,13 @@ impl<'a> TableFrame<'a> {
     fn new(order: &PointOrder, view: &SweepView<'a>, width: f32) -> Self {
         let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
         let numbers: Vec<(Column, String)> =
-            numbers(view).map(|n| (Column::Number(n.id.clone()), n.heading.clone())).collect();
+            numbers(view).map(|n| (Column::Number(n.id.clone()), heading(view, n))).collect();
         // a number with its spread is wider than a setting
         let parts = view.results.axes.len() as f32 + 1.5 * numbers.len() as f32;
         let point = point_width(view);
         let part = ((width - point - RUNS) / parts.max(1.0)).max(PART);
-        let heading = if view.results.names.is_empty() { "point" } else { "run" };
-        let all = std::iter::once((Column::Point, heading.to_owned(), point))
+        let points = if view.results.names.is_empty() { "point" } else { "run" };
+        let all = std::iter::once((Column::Point, points.to_owned(), point))
             .chain(settings.map(|(column, words)| (column, words, part)))
             .chain([(Column::Runs, "finished".to_owned(), RUNS)])
             .chain(numbers.into_iter().map(|(column, words)| (column, words, 1.5 * part)));
@@ -149,12 +149,22 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, row: &Table
         let colour = if text == NOTHING { theme.secondary } else { theme.text };
         cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, at_right: true });
     }
-    let best = numbers(view).filter(|number| row.is_best(&number.id)).map(|number| number.heading.as_str());
-    let best: Vec<&str> = best.collect();
+    let best = |number: &Number| {
+        let step = view.as_of.get(&number.id).filter(|_| row.is_best(&number.id))?.newest_step()?;
+        Some(format!("{} at {}", number.heading, steps_label([step; 2])))
+    };
+    let best: Vec<String> = numbers(view).filter_map(best).collect();
     match best.is_empty() {
         true => response,
-        false => response.on_hover_text(format!("★ best by {} at this step", best.join("; "))),
+        false => response.on_hover_text(format!("★ best by {}", best.join("; "))),
     }
+}
+
+/// The heading of a number, with the step that its values are of where that is not the step looked at.
+fn heading(view: &SweepView<'_>, number: &Number) -> String {
+    let as_of = view.as_of.get(&number.id);
+    let step = as_of.and_then(|as_of| as_of.newest_step().filter(|step| *step != as_of.step));
+    step.map_or_else(|| number.heading.clone(), |step| format!("{}, {}", number.heading, steps_label([step; 2])))
 }
 
 /// Stands where nothing is recorded so far.
@@ -168,21 +178,54 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
         Column::Runs => format!("{} of {}", results.finished(point), results.seeds.len()),
         Column::Number(id) => {
             let number = numbers(view).find(|n| n.id == *id);
-            let value = view.as_of.get(id).and_then(|as_of| as_of.values.get(point)?.as_ref());
-            match (number, value) {
-                (Some(number), Some(value)) => value_label(number, value, results.seeds.len()),
+            let as_of = view.as_of.get(id);
+            match (number, as_of.and_then(|as_of| as_of.values.get(point)?.as_ref())) {
+                (Some(number), Some(value)) => {
+                    let other_steps = as_of.and_then(|as_of| as_of.other_steps(point));
+                    value_label(number, value, results.seeds.len(), other_steps)
+                }
                 _ => NOTHING.to_owned(),
             }
         }
     }
 }
 
-/// "0.0123 ± 0.0011", and of how many seeds where some have no value yet.
-fn value_label(number: &Number, value: &PointValue, seeds: usize) -> String {
+/// "0.0123 ± 0.0011", and of how many seeds where some have no value yet, and of which steps where they are others than the
+/// heading's.
+fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: Option<[u64; 2]>) -> String {
     let mean = number_label(number, value.mean);
-    let of = if value.each.len() < seeds { format!(" ({} of {seeds})", value.each.len()) } else { String::new() };
-    match value.each.len() {
-        1 => format!("{mean}{of}"),
-        _ => format!("{mean} ± {}{of}", number_label(number, value.sd)),
+    let known = value.each.len();
+    let notes = (known < seeds).then(|| format!("{known} of {seeds}")).into_iter().chain(other_steps.map(steps_label));
+    let notes: Vec<String> = notes.collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    match known {
+        1 => format!("{mean}{notes}"),
+        _ => format!("{mean} ± {}{notes}", number_label(number, value.sd)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        experiments::sweep::results::NumberId,
+        labs::headline::{Better, Digits},
+    };
+
+    #[test]
+    fn a_value_of_another_step_says_so() {
+        let number = Number {
+            id: NumberId::default(),
+            heading: "loss".into(),
+            better: Better::Lower,
+            digits: Some(Digits::Decimals(2)),
+            series: vec![],
+        };
+        let of = |each: &[(usize, f64)]| PointValue { mean: 5.55, sd: 0.5, each: each.to_vec(), steps: [0, 400] };
+        let label = |each: &[(usize, f64)], steps| value_label(&number, &of(each), 2, steps);
+        let both = [(0, 5.05), (1, 6.05)];
+        assert_eq!(label(&both, None), "5.55 ± 0.50");
+        assert_eq!(label(&both, Some([0, 400])), "5.55 ± 0.50 (steps 0 to 400)");
+        assert_eq!(label(&both[..1], Some([0, 0])), "5.55 (1 of 2, step 0)");
     }
 }

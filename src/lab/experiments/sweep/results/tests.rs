@@ -73,7 +73,7 @@ fn values_are_those_of_the_newest_recorded_step() {
     let first = early.values[0].as_ref().unwrap();
     assert_eq!((first.mean, first.sd, first.steps), (4.0, 0.0, [0, 0]));
     assert_eq!(early.values[2].as_ref().unwrap().steps, [5, 5]);
-    assert_eq!((early.without(), early.steps()), (vec![3], Some([0, 5])), "what has no value is no zero");
+    assert_eq!((early.without(), early.steps), (vec![3], Some([0, 5])), "what has no value is no zero");
     let late = r.as_of(0, 20);
     let first = late.values[0].as_ref().unwrap();
     assert_eq!((first.mean, first.sd), (2.0, 2f64.sqrt()));
@@ -81,6 +81,22 @@ fn values_are_those_of_the_newest_recorded_step() {
     assert_eq!(late.mean(1), None, "a seed that has no number leaves none to the mean");
     assert_eq!((late.extent(), r.last_step()), (Some([0.5, 9.0]), 20));
     assert_eq!((r.best(0, &late), r.best(0, &r.as_of(0, 0))), (Some(0), Some(0)));
+}
+
+#[test]
+fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
+    let mut r = results();
+    // the run that was cut off has the least loss of all, but of step 5
+    r.numbers[0].series[4] = Arc::new(vec![(5, 0.1)]);
+    let late = r.as_of(0, 20);
+    assert_eq!((late.newest_step(), late.mean(2), late.other_steps(2)), (Some(20), Some(0.1), Some([5, 5])));
+    assert_eq!((late.other_steps(0), late.other_steps(3)), (None, None));
+    assert_eq!(r.best(0, &late), Some(0));
+    assert_eq!(r.best(0, &r.as_of(0, 5)), Some(2), "at its own step it is compared");
+    // one seed of the first point ended early
+    r.numbers[0].series[1] = Arc::new(vec![(0, 4.0)]);
+    let late = r.as_of(0, 20);
+    assert_eq!((late.other_steps(0), r.best(0, &late)), (Some([0, 20]), None));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::{ComparePage, scrubber_ui};
 use crate::{
     experiments::sweep::results::{
+        Number,
         brush::Brush,
         order::{Column, PointOrder},
     },
@@ -104,12 +105,14 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
     }
 }
 
-/// The table as numbers: one row per point, its settings, then mean and standard deviation of each number.
+/// The table as numbers: one row per point, its settings, then mean and standard deviation of each number, and the steps
+/// that they are of.
 fn csv(results: &SweepResults, step: u64) -> String {
     let mut head: Vec<String> = vec!["run".into()];
     head.extend(results.axes.iter().map(|axis| axis.key.clone()));
     let as_of: Vec<_> = (0..results.numbers.len()).map(|number| results.as_of(number, step)).collect();
-    head.extend(results.numbers.iter().flat_map(|n| [n.heading.clone(), format!("{}, sd over seeds", n.heading)]));
+    let of_number = |n: &Number| ["", ", sd over seeds", ", step"].map(|what| format!("{}{what}", n.heading));
+    head.extend(results.numbers.iter().flat_map(of_number));
     let order = PointOrder { column: Column::Point, is_falling: false };
     let mut out = Table::new(head);
     for point in order.sorted(results, None) {
@@ -119,6 +122,10 @@ fn csv(results: &SweepResults, step: u64) -> String {
             let value = number.values.get(point).and_then(Option::as_ref);
             line.push(value.map_or(String::new(), |v| v.mean.to_string()));
             line.push(value.filter(|v| v.each.len() > 1).map_or(String::new(), |v| v.sd.to_string()));
+            line.push(value.map_or(String::new(), |v| match v.steps {
+                [first, last] if first == last => first.to_string(),
+                [first, last] => format!("{first} to {last}"),
+            }));
         }
         out.row(line);
     }

@@ -6,7 +6,7 @@ use crate::{
     ui::{
         panels::prelude::*,
         plot::{Axis, Chart, Line, Mark, Stroke, value_label},
-        sweep_pictures::{OWN_COLOURS, point_colours},
+        sweep_pictures::{OWN_COLOURS, point_colours, steps_label},
     },
 };
 
@@ -34,6 +34,16 @@ impl Values {
             }
             Dimension::Number(id) => Self::Number(results.as_of(results.number(id)?, step)),
         })
+    }
+
+    /// The steps that the number of a point, or of all, is of, where that is not the step looked at: "step 0".
+    fn other_steps(&self, point: Option<usize>) -> Option<String> {
+        let Self::Number(as_of) = self else { return None };
+        let steps = match point {
+            Some(point) => as_of.values.get(point)?.as_ref()?.steps,
+            None => as_of.steps?,
+        };
+        (steps != [as_of.step; 2]).then(|| steps_label(steps))
     }
 
     /// The value of a run of a point.
@@ -81,11 +91,17 @@ fn chart(
     selected: Option<usize>,
     theme: &Theme,
 ) -> (Chart<'static>, Vec<usize>) {
-    let [x, y] = of.map(|dimension| Axis::new(label(results, dimension)));
+    let values = of.map(|dimension| Values::new(results, dimension, step));
+    let axis = |dimension: &Dimension, values: &Option<Values>| {
+        let steps = values.as_ref().and_then(|values| values.other_steps(None));
+        let steps = steps.map_or(String::new(), |steps| format!(", {steps}"));
+        Axis::new(format!("{}{steps}", label(results, dimension)))
+    };
+    let [x, y] = [0, 1].map(|i| axis(of[i], &values[i]));
     let mut chart = Chart::new("scatter of runs", x, y).empty("No run has recorded both by this step.");
     chart.legend = results.points.len() <= OWN_COLOURS;
     let (mut points, colours) = (vec![], point_colours(results, theme));
-    let [Some(x), Some(y)] = of.map(|dimension| Values::new(results, dimension, step)) else {
+    let [Some(x), Some(y)] = values else {
         return (chart, points);
     };
     for point in (0..results.points.len()).filter(|p| selected != Some(*p)).chain(selected) {
@@ -161,7 +177,9 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
         let each = results.runs_of(point).filter_map(|(run, _)| values.as_ref()?.of_run(point, run));
         let mut each: Vec<String> = each.map(value_label).collect();
         each.dedup();
-        words += &format!("\n{}: {}", label(results, dimension), each.join(", "));
+        let steps = values.as_ref().and_then(|values| values.other_steps(Some(point)));
+        let steps = steps.map_or(String::new(), |steps| format!(" ({steps})"));
+        words += &format!("\n{}: {}{steps}", label(results, dimension), each.join(", "));
     }
     words
 }
@@ -227,5 +245,7 @@ mod tests {
         assert_eq!(names([&all[1], &all[2]], 10), ["slow"], "the other has no gate");
         assert!(names([&all[0], &all[1]], 9).is_empty(), "nothing is recorded by then");
         assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1000\nloss: 2.000");
+        let later = about(&results, 0, [&all[0], &all[1]], 400);
+        assert_eq!(later, "slow\ntrain.lr: 0.1000\nloss: 2.000 (step 10)", "a value says its own step");
     }
 }

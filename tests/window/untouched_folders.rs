@@ -1,0 +1,235 @@
+//! Wandering through the interface writes into no run folder: whatever settings, lesson steps, links, undone steps and moved
+//! controls follow one another over runs that were opened from their folders, the bytes of the folders stay. Only a run
+//! that is told to train writes, and in its own. Real folders, opened by the real host; a run that is begun stands ready
+//! and trains nothing.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crossbeam::channel::{Receiver, bounded};
+use eframe::egui::{Event as Input, Key, Modifiers, accesskit::Role};
+use egui_kittest::kittest::Queryable;
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    config::{Config, Value},
+    experiments::permalink::{LinkSelection, Permalink},
+    labs::{self, lesson::LessonLink, restrictions::Restrictions},
+    telemetry::{Command, Event, Inbox, RunHandle, RunInfo, RunState},
+    ui::{
+        dialog::DialogKind,
+        host::{Delivery, Host, Wake},
+        session::Shared,
+    },
+};
+
+use crate::{
+    left_runs::{Desk, STEPS, desk_at, interrupted},
+    recorded,
+    ui::Dropped,
+};
+
+const LR: &str = "train.lr";
+
+/// The real host, but for the runs that are begun.
+struct Opener {
+    desktop: DesktopHost,
+    /// The ends of the commands of the runs that were begun.
+    begun: Vec<Receiver<Command>>,
+}
+
+impl Host for Opener {
+    fn set_wake(&mut self, wake: Wake) {
+        self.desktop.set_wake(wake);
+    }
+
+    fn launch(&mut self, config: &Config, _insist_memory: bool) -> Result<RunHandle, String> {
+        let (commands, receiver) = bounded(64);
+        self.begun.push(receiver);
+        let inbox = Arc::new(Inbox::default());
+        let info = RunInfo { lab: config.lab.clone(), config: config.clone(), ..recorded::twins_info() };
+        inbox.deliver(Event::Started(info.into()));
+        inbox.deliver(Event::State(RunState::Paused));
+        Ok(RunHandle { commands, inbox })
+    }
+
+    fn open_run(&mut self, folder: PathBuf) -> RunHandle {
+        self.desktop.open_run(folder)
+    }
+
+    fn identify(&mut self, path: PathBuf) {
+        self.desktop.identify(path);
+    }
+
+    fn pick(&mut self, _: DialogKind) {}
+    fn read_text(&mut self, _: PathBuf) {}
+    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
+    fn list_runs(&mut self) {}
+
+    fn export_folder(&self) -> PathBuf {
+        self.desktop.export_folder()
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        self.desktop.deliveries()
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
+}
+
+/// Every file of a folder with its bytes.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            // a lock cannot be read everywhere while it is held
+            all.insert(path.clone(), fs::read(&path).unwrap_or_default());
+        }
+    }
+    all
+}
+
+/// The files that differ between two states of a folder.
+fn changed(before: &BTreeMap<PathBuf, Vec<u8>>, now: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
+    let all = before.keys().chain(now.keys()).filter(|path| before.get(*path) != now.get(*path));
+    all.cloned().collect()
+}
+
+/// Two runs in `out`, and a window at a host that opens them.
+fn two_runs(out: &Path) -> ([PathBuf; 2], Desk) {
+    let runs = [interrupted(out), interrupted(out)];
+    let desktop = DesktopHost::new(out.to_owned(), Runs::new());
+    (runs, desk_at(Box::new(Opener { desktop, begun: vec![] })))
+}
+
+fn open(desk: &mut Desk, run: &Path) {
+    desk.harness.input_mut().dropped_files.push(Arc::new(Dropped(run.to_owned())));
+    desk.until("the replay", |d| {
+        d.state() == "replay" && d.page().recorded_folder().as_deref() == Some(run) && d.page().newest() == STEPS
+    });
+}
+
+/// Moves the control of the learning rate, where it is shown.
+fn set_rate(desk: &mut Desk, rate: f64) {
+    if let Some(field) = desk.harness.query_by_role_and_label(Role::SpinButton, "Learning rate") {
+        field.set_value_accesskit(rate);
+    }
+    desk.steps(3);
+}
+
+struct Wanderer {
+    desk: Desk,
+    runs: [PathBuf; 2],
+    chance: u64,
+}
+
+impl Wanderer {
+    fn below(&mut self, n: usize) -> usize {
+        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.chance >> 33) as usize % n
+    }
+
+    /// The settings of a preset, with another learning rate.
+    fn settings(&mut self) -> Config {
+        let lab = labs::find("fast_slow").unwrap();
+        let preset = lab.presets[self.below(lab.presets.len())].id;
+        let mut config = lab.config(Some(preset)).unwrap();
+        config.set(&(lab.knobs)(), LR, Value::Float(1e-3 * (1 + self.below(9)) as f64)).unwrap();
+        config
+    }
+
+    fn paste(&mut self, text: String) {
+        self.desk.harness.event(Input::Paste(text));
+        self.desk.steps(3);
+    }
+
+    /// Does one thing that names no folder to train in; what it was.
+    fn act(&mut self) -> String {
+        let shift = Modifiers { shift: true, ..Modifiers::COMMAND };
+        match self.below(9) {
+            0 => {
+                let config = self.settings();
+                let words = format!("settings of {}", config.preset);
+                self.paste(Shared { config, layout: None }.to_text().unwrap());
+                words
+            }
+            1 => {
+                let config = self.settings();
+                let words = format!("link to {}", config.preset);
+                let (restrictions, selection) = (Restrictions::default(), LinkSelection::default());
+                self.paste(Permalink { config, restrictions, step: None, views: vec![], selection }.to_string());
+                words
+            }
+            2 => {
+                let step = 1 + self.below(5);
+                self.paste(LessonLink::new("fast_slow", step).to_string());
+                format!("lesson step {step}")
+            }
+            3 | 4 => {
+                self.desk.undo();
+                "undo".into()
+            }
+            5 => {
+                self.desk.harness.key_press_modifiers(shift, Key::Z);
+                self.desk.steps(3);
+                "redo".into()
+            }
+            6 => {
+                let run = self.runs[self.below(2)].clone();
+                open(&mut self.desk, &run);
+                format!("opened {}", run.display())
+            }
+            7 => {
+                self.desk.press(Key::R);
+                "reset".into()
+            }
+            _ => {
+                let rate = 1e-3 * (1 + self.below(9)) as f64;
+                set_rate(&mut self.desk, rate);
+                format!("learning rate {rate}")
+            }
+        }
+    }
+}
+
+#[test]
+fn no_folder_changes_that_no_action_names() {
+    let out = tempfile::tempdir().unwrap();
+    let (runs, desk) = two_runs(out.path());
+    let before = contents(out.path());
+    let mut wanderer = Wanderer { desk, runs, chance: 5 };
+    let mut done = vec![];
+    for _ in 0..10 {
+        let acts: Vec<String> = (0..10).map(|_| wanderer.act()).collect();
+        let changed = changed(&before, &contents(out.path()));
+        assert!(changed.is_empty(), "{changed:?} after {done:?}, then {acts:?}");
+        done.extend(acts);
+    }
+    assert!(done.iter().any(|words| words.starts_with("opened")), "no run was opened: {done:?}");
+}
+
+#[test]
+fn a_run_that_goes_on_records_the_change_made_before() {
+    let out = tempfile::tempdir().unwrap();
+    let ([run, other], mut desk) = two_runs(out.path());
+    let (before, of_other) = (contents(&run), contents(&other));
+    open(&mut desk, &run);
+    set_rate(&mut desk, 0.002);
+    assert_eq!(desk.page().config.get(LR), Some(&Value::Float(0.002)));
+    assert!(changed(&before, &contents(&run)).is_empty(), "it is only looked at");
+    desk.harness.get_by_role_and_label(Role::Button, "Run").click();
+    desk.until("steps", |d| d.state() == "running" && d.page().newest() > STEPS + 2);
+    desk.press(Key::Space);
+    desk.until("a pause", |d| d.state() == "paused");
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let is_change = |line: &&str| line.contains("changed") && line.contains(LR) && line.contains("0.002");
+    assert_eq!(events.lines().filter(is_change).count(), 1, "{events}");
+    assert!(changed(&of_other, &contents(&other)).is_empty());
+}
