@@ -204,6 +204,45 @@ fn ids_and_replacements_of_a_tokenizer_are_bounded() {
     })
 }
 
+// ---- lists of characters ----
+
+fn characters(what: &str, name: &str, bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    let spec = CorpusSpec {
+        source: Source::Generated("harbour".into()),
+        tokenizer: TokenizerSpec::Characters(path),
+        held_out: 0.1,
+        seed: 1,
+    };
+    let said = bounded(what, bytes.len() + (2 << 20), || refusal(Corpus::open(&spec)));
+    println!("  {}", said.chars().take(300).collect::<String>());
+    said
+}
+
+#[test]
+fn characters_beyond_unicode_are_refused_before_they_are_held() {
+    alone(|| {
+        let many = |item: &str, count: usize| format!("[{}{item}]", format!("{item},").repeat(count));
+        for (what, list, why) in [
+            ("a list of characters", many("\"a\"", 4_000_000), "more than 2097152 entries"),
+            ("a list of numbers", many("0", 8_000_000), "entry 0 is 0"),
+            ("a list of lists", many("[]", 5_000_000), "entry 0 is a list"),
+            ("lists beside no list", format!("{{\"itos\":{},\"stoi\":[]}}", many("[]", 5_000_000)), "no character"),
+            ("lists in place of an id", format!("{{\"a\":{}}}", many("[]", 5_000_000)), "is a list"),
+        ] {
+            assert!(characters(what, "list.json", list.as_bytes()).contains(why), "{what}");
+        }
+        let symbol = text(&"k".repeat(256 << 10));
+        let again = [&b"\x80\x02]("[..], &symbol, b"q\x01", &b"h\x01".repeat(1000), b"e."].concat();
+        assert!(characters("a long symbol a thousand times", "meta.pkl", &again).contains("again and again"));
+        let lists = [&b"\x80\x02]("[..], &b"]".repeat(200_000), b"e."].concat();
+        let said = characters("lists in place of characters", "meta.pkl", &lists);
+        assert!(said.contains("entry 0 is a list") && said.len() < 1000, "{said}");
+    })
+}
+
 // ---- graphs ----
 
 fn graph(what: &str, format: Format, text: &str) -> String {

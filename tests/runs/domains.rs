@@ -129,8 +129,12 @@ fn a_folder_that_cannot_be_used_says_what_where_and_what_to_do() {
     refusal("short", &["note.txt has only 6 bytes", "take it out of the folder"]);
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink("nowhere", make("dangling").join("link.txt")).unwrap();
-        refusal("dangling", &["link.txt", "does not exist", "take it out of the folder"]);
+        let elsewhere = here.path().join("elsewhere.txt");
+        fs::write(&elsewhere, "ab\n".repeat(4000)).unwrap();
+        for (name, target) in [("dangling", Path::new("nowhere")), ("linked", elsewhere.as_path())] {
+            std::os::unix::fs::symlink(target, make(name).join("link.txt")).unwrap();
+            refusal(name, &["link.txt", "is a link", "take it out of the folder"]);
+        }
     }
 }
 

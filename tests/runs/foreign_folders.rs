@@ -5,6 +5,7 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -132,6 +133,85 @@ fn reading_a_run_follows_no_link_and_waits_for_no_pipe() {
             assert_eq!(done.status.code(), Some(code), "{name}, a {trap}: {said}");
             assert!(said.contains(&format!("it is a {trap}")), "{name}, a {trap}: {said}");
             assert!(!folder.path().join("out.csv").exists(), "{name}, a {trap}: half of the numbers were written");
+        }
+    }
+}
+
+/// A folder with two runs, in the first of which a link or a pipe has the place of this file or folder, and with what the link
+/// leads to in `elsewhere`; `None` where a folder would become a pipe.
+fn with_trap(name: &str, trap: &str) -> Option<TempDir> {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("run").join(name);
+    ["run", "other"].iter().for_each(|to| copy(run(), &folder.path().join(to)));
+    fs::write(folder.path().join("run/note.toml"), "name = \"mine\"\n").unwrap();
+    fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    match trap {
+        "link" => put_link(&place, &folder.path().join("elsewhere/target")),
+        _ if place.is_dir() => return None,
+        _ => put_pipe(&place),
+    }
+    Some(folder)
+}
+
+/// Commands that read a run, each with what it reads of it.
+#[test]
+fn no_command_reads_over_a_link_or_waits_for_a_pipe() {
+    const RECORD: &[&str] = &["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"];
+    let (state, weights) = (format!("{CHECKPOINT}/state.json"), weights());
+    let checkpoint: &[&str] = &["config.toml", "checkpoints", CHECKPOINT, &state, &weights];
+    let commands: [(&str, &[&str]); 7] = [
+        ("report run -o out.html", RECORD),
+        ("compare run other", &["run.json", "metrics.jsonl", "events.jsonl", "note.toml"]),
+        ("render run --view losses --out out.png", &["run.json", "metrics.jsonl"]),
+        ("follow run --headless", &["run.json", "metrics.jsonl", "samples.jsonl", "events.jsonl"]),
+        ("model merge run other --variant coupled --out out.safetensors", checkpoint),
+        ("export run --variant coupled --safetensors out.safetensors", checkpoint),
+        ("replay run", &["run.json", "metrics.jsonl"]),
+    ];
+    let cases = commands.iter().flat_map(|(command, files)| files.iter().map(move |file| (*command, *file)));
+    let cases: Vec<_> = cases.flat_map(|(command, file)| ["link", "pipe"].map(|trap| (command, file, trap))).collect();
+    let check = |(command, file, trap): &(&str, &str, &str)| {
+        let Some(folder) = with_trap(file, trap) else { return };
+        let before = contents(&folder.path().join("elsewhere"));
+        let done = orrery_in(folder.path(), &command.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        let what = format!("{command}, {file}, a {trap}: {said}");
+        assert!(contents(&folder.path().join("elsewhere")) == before, "something changed outside: {what}");
+        assert!(done.status.code().is_some() && !said.contains("panicked"), "{what}");
+        // a view is drawn where there is a graphics adapter, a window opened where there is a display
+        let needs_machine = ["render", "replay"].iter().any(|name| command.starts_with(name));
+        assert!(needs_machine || said.contains(&format!("it is a {trap}")), "{what}");
+    };
+    std::thread::scope(|scope| {
+        for part in cases.chunks(cases.len().div_ceil(2)) {
+            scope.spawn(move || part.iter().for_each(check));
+        }
+    });
+}
+
+/// What a run is sent to another machine by, until all that is there has been sent.
+#[test]
+fn nothing_is_streamed_over_a_link_or_from_a_pipe() {
+    for file in ["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"] {
+        for folder in ["link", "pipe"].into_iter().filter_map(|trap| with_trap(file, trap)) {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+            command.current_dir(folder.path()).args(["stream", "run", "--stdio"]).stdout(Stdio::piped());
+            let mut process = command.spawn().unwrap();
+            let mut frames = BufReader::new(process.stdout.take().unwrap());
+            let (sender, receiver) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let mut sent = vec![];
+                while !sent.ends_with(b"\"beat\"\n") && frames.read_until(b'\n', &mut sent).is_ok_and(|n| n > 0) {}
+                let _ = sender.send(sent);
+            });
+            let sent = receiver.recv_timeout(Duration::from_secs(60));
+            process.kill().unwrap();
+            process.wait().unwrap();
+            let sent = String::from_utf8_lossy(&sent.expect("it waits for a pipe")).into_owned();
+            assert!(sent.ends_with("\"beat\"\n"), "{file}: {sent}");
+            let is_sent = |name: &str| sent.contains(&format!("\"file\":\"{name}\""));
+            assert!(!is_sent(file), "{file}");
+            assert!(["run.json", "metrics.jsonl"].iter().any(|other| is_sent(other)), "{file}: the others are sent");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Files that list the characters which a model knows: JSON, or the pickle `meta.pkl` that nanoGPT's preparation of
 //! a character corpus leaves beside its data. A pickle is read as data, never run.
 
-use std::path::Path;
+mod json;
 
-use serde_json::Value;
+use std::path::Path;
 
 use super::{CorpusError, text_file::read_whole};
 use crate::files::{
@@ -36,7 +36,7 @@ pub(super) fn read<T>(
     let misfit = |e: &FileError| format!("{here} cannot be read as a list of characters: {e}.");
     let bytes = read_whole(path, MAX_BYTES, GROWTH, misfit)?;
     let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-    let pairs = if is_json { parse_json(&bytes) } else { parse_pickle(&bytes) };
+    let pairs = if is_json { json::parse(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {
         CorpusError::new(format!(
             "{here} is no list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \"b\": 1, ..}}, \
@@ -45,44 +45,56 @@ pub(super) fn read<T>(
     })
 }
 
-fn parse_json(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
-    let json: Value = serde_json::from_slice(bytes).map_err(|e| format!("it is no JSON ({e})"))?;
-    match json.get("stoi").unwrap_or(&json) {
-        Value::Array(all) => {
-            let symbols = all.iter().zip(0..).map(|(symbol, id)| match symbol {
-                Value::String(s) => Ok((s.clone(), id)),
-                other => Err(format!("entry {id} is {other}, not a character")),
-            });
-            symbols.collect()
-        }
-        Value::Object(all) => all.iter().map(|(symbol, id)| pair(symbol, id.as_u64(), id)).collect(),
-        _ => Err("it is neither a list nor an object".to_owned()),
-    }
-}
-
 fn parse_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let pickle = pickle::read(bytes)?;
     let top = match pickle.get(pickle.top) {
         Node::Dict(pairs) => pairs.iter().find(|(key, _)| is_text(&pickle, *key, "stoi")).map(|(_, stoi)| *stoi),
         _ => None,
     };
+    // a pickle may name one text many times, and a list has each of its symbols once
+    let mut left = bytes.len();
+    let mut check_symbol = |symbol: &str| match left.checked_sub(symbol.len()) {
+        Some(rest) => {
+            left = rest;
+            Ok(())
+        }
+        None => Err("it has the same symbol again and again".to_owned()),
+    };
     match pickle.get(top.unwrap_or(pickle.top)) {
         Node::List(all) | Node::Tuple(all) => {
             let symbols = all.iter().zip(0..).map(|(node, id)| match pickle.get(*node) {
-                Node::Text(s) => Ok(((*s).to_owned(), id)),
-                other => Err(format!("entry {id} is {other:?}, not a character")),
+                Node::Text(s) => check_symbol(s).map(|()| ((*s).to_owned(), id)),
+                other => Err(format!("entry {id} is {}, not a character", kind(other))),
             });
             symbols.collect()
         }
         Node::Dict(all) => {
             let pairs = all.iter().map(|(symbol, id)| match (pickle.get(*symbol), pickle.get(*id)) {
-                (Node::Text(symbol), Node::Int(id)) => pair(symbol, u64::try_from(*id).ok(), id),
-                (Node::Text(symbol), other) => Err(format!("the id of `{symbol}` is {other:?}, not a whole number")),
-                (other, _) => Err(format!("{other:?} stands where a character should")),
+                (Node::Text(symbol), Node::Int(id)) => {
+                    check_symbol(symbol)?;
+                    pair(symbol, u64::try_from(*id).ok(), id)
+                }
+                (Node::Text(symbol), other) => {
+                    Err(format!("the id of `{symbol}` is {}, not a whole number", kind(other)))
+                }
+                (other, _) => Err(format!("{} stands where a character should", kind(other))),
             });
             pairs.collect()
         }
         _ => Err("it is neither a list nor a dict".to_owned()),
+    }
+}
+
+/// The kind of a value in words, which its members could make long.
+fn kind(node: &Node<'_>) -> &'static str {
+    match node {
+        Node::None => "None",
+        Node::Bool(_) => "a truth value",
+        Node::Int(_) | Node::Float(_) => "a number",
+        Node::Text(_) => "a text",
+        Node::Tuple(_) | Node::List(_) => "a list",
+        Node::Dict(_) => "a dict",
+        Node::Class(..) | Node::Made { .. } | Node::Persistent(_) | Node::Other => "an object",
     }
 }
 

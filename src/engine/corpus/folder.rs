@@ -1,5 +1,5 @@
 //! The text files of one folder as domains: each gives as much as the others, mixed document by document. It reads
-//! ordinary files of that folder alone, none of a folder inside it.
+//! ordinary files of that folder alone, none of a folder inside it and none over a link: the folder may be somebody else's.
 
 use std::{
     fs, io,
@@ -24,7 +24,7 @@ const MIN_FILE: u64 = 4 << 10;
 /// and whose names do not begin with a dot.
 ///
 /// # Errors
-/// If it is no folder, may not be read, has too many entries, or none that is a file.
+/// If it is no folder, may not be read, has too many entries, none that is a file, or a link where a file could be.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
     let entries = files::all_entries(folder).map_err(|e| match e.kind() {
@@ -46,11 +46,18 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
             )));
         }
         let entry = entry.map_err(|e| refused(folder, e.into()))?;
-        // A link to a file is as good as a file; what cannot be looked at is refused when it is opened.
+        // What cannot be looked at is refused when it is opened.
         let is_file = fs::metadata(entry.path()).map_or(true, |meta| meta.is_file());
-        if is_file && !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            names.push(entry.file_name());
+        if !is_file || entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
         }
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            return Err(CorpusError::new(format!(
+                "{} is a link, and only files that lie in the folder are read: put a copy in its place (cp -L), or take it out of the folder.",
+                entry.path().display()
+            )));
+        }
+        names.push(entry.file_name());
     }
     if names.is_empty() {
         return Err(CorpusError::new(format!(

@@ -71,6 +71,12 @@ pub fn with_fault(command: &[&str], call: &Call, fault: Fault) -> Output {
     strace(&["-e", &trace, "-e", &inject], Path::new("/dev/null"), command)
 }
 
+/// Runs the command while every call of this name fails with this error.
+pub fn with_each_failing(command: &[&str], name: &str, error: &str) -> Output {
+    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:error={error}"));
+    strace(&["-e", &trace, "-e", &inject], Path::new("/dev/null"), command)
+}
+
 fn strace(options: &[&str], log: &Path, command: &[&str]) -> Output {
     let mut p = Command::new("strace");
     p.args(["-f", "-qq", "-o"]).arg(log).args(options);

@@ -13,8 +13,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use super::folders::copy;
-use calls::{Call, Fault, can_trace, trace, with_fault};
+use super::{
+    folders::copy,
+    sweep::{SPEC, done, runs, with_spec},
+};
+use calls::{Call, Fault, can_trace, trace, with_each_failing, with_fault};
 use orrery::{nn::Device, store::checkpoint, telemetry::channels};
 use serde_json::Value;
 
@@ -265,4 +268,21 @@ fn an_export_in_which_a_call_fails_writes_the_whole_file_or_none() {
         assert_eq!(left, usize::from(file.exists()), "{call:?}: something is left beside it: {said}");
         output.status.success()
     });
+}
+
+/// Some network file systems have no locks: runs are made there, with a word about what cannot be prevented.
+#[test]
+fn a_sweep_says_that_its_file_system_has_no_locks() {
+    if !can_trace() {
+        return;
+    }
+    let made = with_spec(SPEC);
+    let here = made.path();
+    done(here, &["sweep", "rates.toml", "--on", "print"]);
+    let folder = here.join("sweeps/rates").display().to_string();
+    let output = with_each_failing(&["sweep", &folder, "--task", "0"], "flock", "ENOLCK");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("as its file system has no locks") && said.contains("p1-s7.lock"), "{said}");
+    assert_eq!(runs(here).len(), 1);
 }

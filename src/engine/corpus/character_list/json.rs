@@ -1,0 +1,157 @@
+//! A list of characters in JSON, read as it comes: what is not of the list is passed over, and a list that is too long is
+//! refused before it is held.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{MAX_IDS, pair};
+
+/// The symbols and ids of a list.
+///
+/// # Errors
+/// In words, if it is no such list.
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let list = List { is_top: true }.deserialize(&mut json).and_then(|list| json.end().map(|()| list));
+    let list = list.map_err(|e| if e.is_data() { e.to_string() } else { format!("it is no JSON ({e})") })?;
+    match list {
+        Found::Array(pairs) => Ok(pairs),
+        Found::Object(ids) => ids.iter().map(|(symbol, id)| pair(symbol, id.as_id(), id)).collect(),
+    }
+}
+
+/// A list as it stands in the file.
+enum Found {
+    Array(Vec<(String, u64)>),
+    Object(BTreeMap<String, Item>),
+}
+
+/// Reads a list, which at the top of the file may also be what an object has as `stoi`.
+#[derive(Clone, Copy)]
+struct List {
+    is_top: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for List {
+    type Value = Found;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Found, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List {
+    type Value = Found;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list or an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
+        let mut pairs = vec![];
+        while let Some(item) = list.next_element::<Item>()? {
+            check_room::<A::Error>(pairs.len())?;
+            let id = pairs.len() as u64;
+            match item {
+                Item::Text(symbol) => pairs.push((symbol, id)),
+                other => return Err(A::Error::custom(format!("entry {id} is {other}, not a character"))),
+            }
+        }
+        Ok(Found::Array(pairs))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Found, A::Error> {
+        let (mut ids, mut stoi) = (BTreeMap::new(), None);
+        while let Some(symbol) = object.next_key::<String>()? {
+            if self.is_top && symbol == "stoi" {
+                stoi = Some(object.next_value_seed(List { is_top: false })?);
+            } else {
+                check_room::<A::Error>(ids.len())?;
+                ids.insert(symbol, object.next_value()?);
+            }
+        }
+        Ok(stoi.unwrap_or(Found::Object(ids)))
+    }
+}
+
+fn check_room<E: Error>(count: usize) -> Result<(), E> {
+    if (count as u64) < MAX_IDS { Ok(()) } else { Err(E::custom(format!("it has more than {MAX_IDS} entries"))) }
+}
+
+/// A value, as far as a list may hold it: no other is kept.
+enum Item {
+    Text(String),
+    Whole(u64),
+    /// Another value as an error shows it.
+    Other(String),
+}
+
+impl Item {
+    fn as_id(&self) -> Option<u64> {
+        match self {
+            Self::Whole(id) => Some(*id),
+            Self::Text(_) | Self::Other(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("a text"),
+            Self::Whole(value) => write!(f, "{value}"),
+            Self::Other(shown) => f.write_str(shown),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ItemVisitor)
+    }
+}
+
+struct ItemVisitor;
+
+impl<'de> Visitor<'de> for ItemVisitor {
+    type Value = Item;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
+        Ok(Item::Text(text.to_owned()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Item, E> {
+        Ok(Item::Whole(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Item, E> {
+        Ok(Item::Other(value.to_string()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Item, E> {
+        Ok(Item::Other(value.to_string()))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Item, E> {
+        Ok(Item::Other(value.to_string()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Item, E> {
+        Ok(Item::Other("null".to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Item, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Item::Other("a list".to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Item, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Item::Other("an object".to_owned()))
+    }
+}
