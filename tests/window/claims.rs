@@ -48,6 +48,7 @@ number = "0"
 tier = "scaled"
 counter = "they share a seed"
 turns = "any difference"
+hours = 2.0
 
 [claim.rule]
 base = "fast_slow"
@@ -442,7 +443,9 @@ fn a_claim_opens_its_lab_with_the_settings_of_its_rule() {
 #[test]
 fn a_verdict_fills_in_as_seeds_end() {
     let mut d = desk();
+    assert!(d.rows()[0].ends_with(", not run: needs about 2 hours of two cores"), "{}", d.rows()[0]);
     d.unfold("X1");
+    assert!(d.shows("takes about 2 hours of two cores"), "it is said before the click that begins them");
     d.click("Run all seeds: X1");
     assert_eq!(d.asked.lock().unwrap().run, ["X1"]);
     assert!(d.rows()[0].ends_with("1 of 3 runs have ended here"), "{}", d.rows()[0]);

@@ -73,7 +73,9 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
     let sweep = SweepFolder::from_text(&text, &args.out.join("claim.toml"), &args.out)?;
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
-    notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());
+    let time = claim.time_label().filter(|_| !waiting.is_empty());
+    let time = time.map_or(String::new(), |time| format!("; all of them take {time}"));
+    notice!("{} ({}): {} runs, {} to make{time}", claim.id, sweep.path.display(), states.len(), waiting.len());
     if !waiting.is_empty() {
         let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(None) };
         if failed > 0 {

@@ -173,7 +173,7 @@ impl Standing {
             Self::Needs(_) => ClaimState::Needs,
             Self::Open(_) => ClaimState::Open,
             Self::Held(_) => ClaimState::Stands,
-            Self::NotRun => ClaimState::NotRun,
+            Self::NotRun { .. } => ClaimState::NotRun,
             Self::Judged(judged) => ClaimState::judged(judged),
         }
     }
@@ -223,7 +223,9 @@ impl ClaimEntry {
         match &self.standing {
             Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
             Standing::Open(why) => facts.push(("a rule would take", why.clone())),
-            Standing::Needs(_) | Standing::NotRun | Standing::Judged(_) => {}
+            // the verdict says it of what was not run
+            Standing::NotRun { .. } | Standing::Judged(_) => {}
+            Standing::Needs(_) => facts.extend(claim.time_label().map(|time| ("time", time))),
         }
         facts.extend(claim.needs.clone().map(|needs| ("needs", needs)));
         let readings = [("other reading", &claim.counter), ("what would turn it", &claim.turns)];

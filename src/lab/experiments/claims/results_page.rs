@@ -25,6 +25,12 @@ stands beside it where there is one on this scale. p is corrected by Holm's meth
 training, all runs together, on the machine that is named; several results may be of the same runs.
 ";
 
+const NOT_RUN: &str = "
+## Not run yet
+
+Rules without a result, each with what its runs take. Rules that ask for the same runs share them and their hours.
+";
+
 /// Most values of a setting that are written out.
 const MAX_VALUES: usize = 8;
 
@@ -51,6 +57,7 @@ impl Ledger {
                 paper_section(paper, &of_paper, &mut text);
             }
         }
+        text.push_str(&not_run_section(&rows));
         text
     }
 
@@ -58,6 +65,20 @@ impl Ledger {
         let (rule, judged) = (row.claim.rule.as_ref()?, row.standing.judgement()?);
         Some(ResultLine { row, rule, judged, result: self.results.get(&row.claim.id)? })
     }
+}
+
+/// The rules that have no result, each with what its runs take; empty if all have one.
+fn not_run_section(rows: &[Row]) -> String {
+    let is_left = |row: &&Row| row.claim.rule.is_some() && row.standing.judgement().is_none();
+    let line = |row: &Row| {
+        let claim = row.claim;
+        let needs = claim.needs.as_ref().map(|needs| format!("needs {needs}"));
+        let takes: Vec<String> = needs.into_iter().chain(claim.time_label()).collect();
+        let takes = if takes.is_empty() { "not timed".to_owned() } else { takes.join("; ") };
+        format!("- {}, {}: {takes}.\n", claim.id, claim.title)
+    };
+    let lines: String = rows.iter().filter(is_left).map(line).collect();
+    if lines.is_empty() { lines } else { format!("{NOT_RUN}\n{lines}") }
 }
 
 fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
@@ -118,6 +139,9 @@ mod tests {
         assert!(line.ends_with(" | 3 | 3.5 | Orrery 0, 2 cores of c |"), "{line}");
         assert!(page.contains("1 of 3 claims have a result of runs, 1 of them an interval."), "{page}");
         assert!(!page.contains("| X2 |"), "it was not run");
+        let (_, not_run) = page.split_once("## Not run yet").unwrap();
+        assert!(not_run.contains("- X2, it is cheaper: about 5 hours of two cores.\n"), "{page}");
+        assert!(!not_run.contains("X1,") && !not_run.contains("X12"), "one has a result, the other no rule: {page}");
     }
 
     #[test]

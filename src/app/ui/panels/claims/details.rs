@@ -149,17 +149,22 @@ fn run_all_ui(
     if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
         return None;
     }
-    let minutes = entry
-        .made
-        .as_ref()
-        .map_or(String::new(), |made| format!(" They took {} minutes on {}.", short(made.minutes), made.machine()));
+    let expected = entry.claim.time_label();
+    let time = match (&entry.made, &expected) {
+        (Some(made), _) => format!(" They took {} minutes on {}.", short(made.minutes), made.machine()),
+        (None, Some(expected)) => format!(" They take {expected}."),
+        (None, None) => String::new(),
+    };
     let about = format!(
         "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended are not \
-         made again.{minutes}",
+         made again.{time}",
         rule.seeds
     );
     let is_reading = runs.is_some_and(|runs| runs.is_reading);
     let is_clicked = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
+    if let (None, Some(expected)) = (&entry.made, expected) {
+        ui.label(RichText::new(format!("takes {expected}")).color(shell.theme.text));
+    }
     is_clicked.then(|| RunsAction::RunClaim(id.clone()))
 }
 

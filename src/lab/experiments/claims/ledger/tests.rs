@@ -14,9 +14,10 @@ fn labels(ledger: &Ledger) -> Vec<String> {
 /// Holm's family is all rules, run or not: one p of two rules counts twice.
 #[test]
 fn verdicts_are_corrected_for_all_rules_of_the_paper() {
-    assert_eq!(labels(&ledger()), ["not run", "not run", "needs a GPU"]);
+    let five_hours = "not run: needs about 5 hours of two cores";
+    assert_eq!(labels(&ledger()), ["not run", five_hours, "needs a GPU"]);
     let ledger = with(&[0.001, 0.0011, 0.0009]);
-    assert_eq!(labels(&ledger), ["stands", "not run", "needs a GPU"]);
+    assert_eq!(labels(&ledger), ["stands", five_hours, "needs a GPU"]);
     let judged = ledger.rows()[0].standing.judgement().cloned().unwrap();
     let raw = judged.outcome.unwrap().p();
     assert!((judged.p.unwrap() - 2.0 * raw).abs() < 1e-12, "{judged:?}");
@@ -83,4 +84,18 @@ fn the_ledger_that_is_built_in_is_sound() {
     assert_eq!(ledger.problems(), Vec::<String>::new());
     assert!(ledger.claims().count() >= 120, "{}", ledger.claims().count());
     assert_eq!(ledger.claims().filter(|(_, claim)| claim.starred).count(), 20);
+}
+
+/// A claim without a result says why: its hours, what it needs, or what a rule would take.
+#[test]
+fn what_was_not_run_says_what_it_takes() {
+    let ledger = Ledger::built_in().unwrap();
+    let is_silent = |row: &&Row| match &row.standing {
+        Standing::NotRun { hours } => hours.is_none(),
+        Standing::Needs(words) | Standing::Open(words) => words.trim().is_empty(),
+        Standing::Held(_) | Standing::Judged(_) => false,
+    };
+    let rows = ledger.rows();
+    let silent: Vec<&str> = rows.iter().filter(is_silent).map(|row| row.claim.id.as_str()).collect();
+    assert!(silent.is_empty(), "without `hours`: {silent:?}");
 }
