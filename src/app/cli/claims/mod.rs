@@ -182,7 +182,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     for line in laid_out(&lines, |_| true) {
         print_line!("{line}")?;
     }
-    notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
+    notice!("{}; `orrery claims show ID` says at which scale, and more", ledger.summary());
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
     // writing to a string does not fail
     let _ = writeln!(
         out,
-        "<p class=\"note\">{}. Verdicts are at our scale; dots are seeds, the bar is the interval, the dashed line the \
+        "<p class=\"note\">{}. A verdict says its scale, the paper's or ours; dots are seeds, the bar is the interval, the dashed line the \
          paper's number, the shade where the claim stands.</p>",
         escaped(&ledger.summary())
     );

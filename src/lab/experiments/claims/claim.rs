@@ -78,7 +78,7 @@ pub(super) fn time_label(hours: f64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// The paper's own experiment, or mathematics.
+    /// The paper's own experiment at its own size, or mathematics, which has none.
     Exact,
     /// The same experiment, with a smaller model or less text.
     Scaled,
@@ -95,7 +95,7 @@ impl Tier {
         }
     }
 
-    /// Said with every verdict.
+    /// Said with every verdict of runs.
     pub fn scale(self) -> &'static str {
         match self {
             Self::Exact => "at the paper's scale",

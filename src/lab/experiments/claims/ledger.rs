@@ -91,11 +91,10 @@ impl Standing {
         }
     }
 
-    /// The standing with the scale of a verdict: "stands, at our scale".
+    /// The standing with the scale of the runs of a verdict: "stands, at our scale".
     pub fn verdict_label(&self, tier: Tier) -> String {
         match self {
             Self::Judged(judged) if !judged.is_rule_changed => format!("{}, {}", judged.verdict.label(), tier.scale()),
-            Self::Held(_) => format!("stands, {}, held by a test", tier.scale()),
             other => other.label(),
         }
     }

@@ -21,8 +21,9 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
     orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
 
 An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number
-stands beside it where there is one on this scale. p is corrected by Holm's method for all rules of its paper. Minutes are those of
-training, all runs together, on the machine that is named; several results may be of the same runs.
+stands beside it where there is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
+by Holm's method for all rules of its paper. Minutes are those of training, all runs together, on the machine that is named; several
+results may be of the same runs.
 ";
 
 const NOT_RUN: &str = "
@@ -97,7 +98,7 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
                 row.claim.title.clone(),
                 row.effect_label(),
                 rule.published.map_or(String::new(), short),
-                row.standing.label(),
+                row.standing.verdict_label(row.claim.tier),
                 judged.p.map_or(String::new(), short),
                 row.seeds_label(),
                 short(result.made.minutes),
@@ -136,6 +137,7 @@ mod tests {
         let page = ledger_with(&result(&[0.002, 0.0021, 0.0019])).results_markdown();
         let line = page.lines().find(|line| line.starts_with("| X1 |")).unwrap();
         assert!(line.starts_with("| X1 | the gate stays shut | 0.002 ["), "{line}");
+        assert!(line.contains(" | stands, at our scale | "), "{line}");
         assert!(line.ends_with(" | 3 | 3.5 | Orrery 0, 2 cores of c |"), "{line}");
         assert!(page.contains("1 of 3 claims have a result of runs, 1 of them an interval."), "{page}");
         assert!(!page.contains("| X2 |"), "it was not run");

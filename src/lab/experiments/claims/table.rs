@@ -24,9 +24,10 @@ Every claim of the five papers that an experiment could support or contradict, a
 A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
 and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
 margin (two one-sided tests), never by a difference that was not found. Rules were fixed before the runs; a rule that was edited
-afterwards says so. Every verdict is one at our scale: *exact* is the paper's experiment, *scaled* the same with a smaller model or
-less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
-held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
+afterwards says so. A verdict holds at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics,
+which has none; *scaled* is the same with a smaller model or less text; *proxy* is another one that bears on it. A run that failed
+says nothing. Mathematics and counts are held by a test of this repository, which `orrery claims show` names. A star marks the twenty
+of most interest.
 
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone.

@@ -99,3 +99,13 @@ fn what_was_not_run_says_what_it_takes() {
     let silent: Vec<&str> = rows.iter().filter(is_silent).map(|row| row.claim.id.as_str()).collect();
     assert!(silent.is_empty(), "without `hours`: {silent:?}");
 }
+
+/// Runs of a small preset are not of the paper's scale. E23 is mathematics, which has none.
+#[test]
+fn exact_rules_run_presets_of_the_papers_size() {
+    let ledger = Ledger::built_in().unwrap();
+    for (_, claim) in ledger.claims().filter(|(_, claim)| claim.tier == Tier::Exact && claim.id != "E23") {
+        let base = claim.rule.as_ref().map_or("_paper", |rule| rule.base.as_str());
+        assert!(base.ends_with("_paper"), "{} is exact, by runs of {base}", claim.id);
+    }
+}
