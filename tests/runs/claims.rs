@@ -163,6 +163,13 @@ fn a_claim_is_run_judged_and_checked() {
     // the folders are the truth: nothing is made again
     let again = done(here.path(), "claims run X1 --from ledger");
     assert!(again.contains("2 runs, 0 to make"), "{again}");
+    // other seeds than the rule's take no stored result's place unasked
+    let stored = fs::read_to_string(&path).unwrap();
+    for other in ["--seeds 3", "--first-seed 20"] {
+        let (code, said) = orrery(here.path(), &format!("claims run X1 --from ledger {other}"));
+        assert!(code == Some(2) && said.contains("--results"), "{other}: {said}");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), stored);
     let shown = done(here.path(), "claims show X1 --from ledger");
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
     assert!(shown.contains("over steps: from step 0 where the claim stands"), "{shown}");

@@ -87,11 +87,12 @@ struct ShowArgs {
 struct RunArgs {
     /// A claim's id, or a paper by the name of its file
     what: String,
-    /// Seeds; as many as the rule asks for without it
-    #[arg(long, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    /// Seeds, where the rule asks for another number; needs --results, as a result of the rule's own seeds is not replaced by one
+    /// whose number was chosen afterwards
+    #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: Option<u64>,
-    /// The first seed; the preset's without it
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
+    /// The first seed, where it is not the preset's; needs --results as well
+    #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
     first_seed: Option<u64>,
     #[command(flatten)]
     make: MakeArgs,

@@ -1,6 +1,6 @@
 //! The ledger as tables of text: a row a claim, and the page `docs/claims.md`.
 
-use std::fmt::Write as _;
+use std::{cmp::Ordering, fmt::Write as _};
 
 use super::{
     curve::EffectPoint,
@@ -73,11 +73,16 @@ impl Row<'_> {
         outcome.as_ref().map_or(String::new(), Outcome::label)
     }
 
-    /// Seeds that have a value, "5 of 8" where that are fewer than the rule asks for; empty without runs.
+    /// Seeds that have a value; "5 of 8" or "60, the rule asks 8" where that are fewer or more than the rule asks for. Empty
+    /// without runs.
     pub fn seeds_label(&self) -> String {
         let (Some(judged), Some(rule)) = (self.standing.judgement(), &self.claim.rule) else { return String::new() };
         let seeds = judged.values.len();
-        if (seeds as u64) < rule.seeds { format!("{seeds} of {}", rule.seeds) } else { seeds.to_string() }
+        match (seeds as u64).cmp(&rule.seeds) {
+            Ordering::Less => format!("{seeds} of {}", rule.seeds),
+            Ordering::Equal => seeds.to_string(),
+            Ordering::Greater => format!("{seeds}, the rule asks {}", rule.seeds),
+        }
     }
 
     /// "stands, at our scale"; where there is no rule, what one would take.
