@@ -194,6 +194,21 @@ fn a_claim_is_run_judged_and_checked() {
     fs::write(&path, edited.to_string()).unwrap();
     let (code, said) = orrery(here.path(), "claims check --from ledger");
     assert!(code == Some(1) && said.contains("X1: the curve over steps does not lead to its numbers"), "{said}");
+
+    // an edit that every number agrees with is no result, and is not made one
+    let digest = result["digest"].as_str().unwrap();
+    for (words, edit) in [
+        ("were edited after the run", text.replace("\"seed\": 8", "\"seed\": 9")),
+        ("has no digest", text.replace(&format!("  \"digest\": \"{digest}\",\n"), "")),
+    ] {
+        assert_ne!(edit, text);
+        fs::write(&path, &edit).unwrap();
+        for check in ["claims check --from ledger", "claims check --from ledger --write"] {
+            let (code, said) = orrery(here.path(), check);
+            assert!(code == Some(1) && said.contains("X1: the ") && said.contains(words), "{check}: {said}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), edit, "nothing is written");
+    }
     fs::write(&path, &text).unwrap();
 
     // and so is an edited rule, which nothing mends but a run

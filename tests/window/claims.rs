@@ -162,6 +162,7 @@ fn ledger() -> Ledger {
     if let Some(result) = ledger.results.get_mut("X2") {
         result.curve = curve;
     }
+    ledger.results.values_mut().for_each(|result| *result = result.clone().with_digest());
     ledger
 }
 

@@ -105,8 +105,11 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 /// Writes the results whose verdict is another one now.
 ///
 /// # Errors
-/// See [`write`].
+/// If the numbers of a result are not those that were made: each verdict of its paper counts them. See [`write`].
 pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
+    if let Some((id, words)) = ledger.results.iter().find_map(|(id, result)| Some((id, result.digest_problem()?))) {
+        return Err(Failure::run(format!("{id}: {words}; no verdict is written")));
+    }
     for (stored, now) in ledger.rejudged() {
         if now != *stored {
             write(&now, folder)?;

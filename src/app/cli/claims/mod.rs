@@ -108,7 +108,7 @@ struct RunArgs {
 
 #[derive(Args)]
 struct CheckArgs {
-    /// Write the verdicts that the stored numbers give now
+    /// Write the verdicts that the stored numbers give now; nothing where the numbers of a result were edited
     #[arg(long)]
     write: bool,
     #[command(flatten)]

@@ -139,11 +139,13 @@ impl EndedRuns {
             effect,
             interval,
             p,
+            digest: None,
             seeds,
             missing,
             curve,
             made,
         }
+        .with_digest()
     }
 }
 

@@ -225,6 +225,9 @@ impl Ledger {
             if stored.rule != rule.hash() {
                 tell("rule changed after the run".to_owned());
             }
+            if let Some(words) = stored.digest_problem() {
+                tell(words.to_owned());
+            }
             if let Some(words) = rule.curve_problem(&stored.curve, &stored.seeds) {
                 tell(words);
             }

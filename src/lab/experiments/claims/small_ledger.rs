@@ -78,9 +78,11 @@ pub fn result(numbers: &[f64]) -> ClaimResult {
         p: None,
         seeds: numbers.iter().enumerate().map(seed).collect(),
         missing: vec![],
+        digest: None,
         curve: vec![],
         made: Made { version: "0".to_owned(), cpu: "c".to_owned(), cores: 2, device: None, minutes: 3.5, commit: None },
     }
+    .with_digest()
 }
 
 /// The claims with this result, judged.

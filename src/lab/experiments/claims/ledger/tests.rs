@@ -54,7 +54,10 @@ fn the_check_finds_what_was_edited() {
     };
     assert!(edited(&|r| r.verdict = Verdict::DoesNotStand).contains("its numbers \u{201c}stands\u{201d}"));
     assert!(edited(&|r| r.effect = Some(0.002)).contains("not those of its numbers"));
-    assert!(edited(&|r| r.seeds[0].points[0].number = 0.5).contains("cannot be told"));
+    let numbers = edited(&|r| r.seeds[0].points[0].number = 0.5);
+    assert!(numbers.contains("cannot be told") && numbers.contains("edited after the run"), "{numbers}");
+    // an edit that turns no verdict is one too
+    assert_eq!(edited(&|r| r.made.cores = 64), "X1: the numbers, or what made them, were edited after the run");
     assert!(edited(&|r| r.claim = "X2".to_owned()).contains("of X2"));
 
     let mut ledger = good.clone();
