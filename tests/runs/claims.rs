@@ -161,7 +161,7 @@ fn a_claim_is_run_judged_and_checked() {
     done(here.path(), "claims check --from ledger");
 
     // the folders are the truth: nothing is made again
-    let again = done(here.path(), "claims run X1 --from ledger");
+    let again = done(here.path(), "claims run X1 --from ledger --missing");
     assert!(again.contains("2 runs, 0 to make"), "{again}");
     // other seeds than the rule's take no stored result's place unasked
     let stored = fs::read_to_string(&path).unwrap();
@@ -180,6 +180,15 @@ fn a_claim_is_run_judged_and_checked() {
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
     assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
     assert!(page.contains("over steps: from step 0 where the claim stands"), "{page}");
+    for words in [
+        "rule: the paired difference of held_out_loss of coupled beside held_out_loss of frozen at step 0 lies between",
+        "; 2 seeds of fast_slow",
+        "verdict: stands, at the paper's scale",
+        " cores of ",
+        "<code>orrery claims run X1</code>",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
 
     // an edited result is found, and made anew from its numbers
     fs::write(&path, text.replace("\"stands\"", "\"does_not_stand\"")).unwrap();
@@ -217,6 +226,8 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
     let listed = done(here.path(), "claims --from ledger");
     assert!(listed.contains("outdated: rule changed after the run"), "{listed}");
+    let outdated = done(here.path(), "claims --from ledger --verdict outdated");
+    assert!(outdated.contains("twins begin alike") && !outdated.contains("it scales"), "{outdated}");
 }
 
 /// Rules that ask for the same runs share them, and a probe is asked of the runs that are there.

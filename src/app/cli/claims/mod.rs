@@ -96,6 +96,9 @@ struct RunArgs {
     first_seed: Option<u64>,
     #[command(flatten)]
     make: MakeArgs,
+    /// Make only the runs that have no end, as is done without it too
+    #[arg(long)]
+    missing: bool,
     /// Where the folders of the runs are made; runs that have ended there are not made again
     #[arg(long, value_name = "DIR", default_value = "sweeps")]
     out: PathBuf,
@@ -121,6 +124,8 @@ enum Wanted {
     Stands,
     DoesNotStand,
     CannotBeTold,
+    /// A result of a rule that was edited since
+    Outdated,
     /// A rule without runs
     NotRun,
     /// Needs what a desktop does not have
@@ -135,6 +140,7 @@ impl From<Wanted> for ClaimState {
             Wanted::Stands => Self::Stands,
             Wanted::DoesNotStand => Self::DoesNotStand,
             Wanted::CannotBeTold => Self::CannotBeTold,
+            Wanted::Outdated => Self::Outdated,
             Wanted::NotRun => Self::NotRun,
             Wanted::Needs => Self::Needs,
             Wanted::Open => Self::Open,
