@@ -1,7 +1,7 @@
 //! The ledger of claims as a person uses it: the claims that are built in, and a folder of one's own whose tiny claim is run,
 //! checked, and edited.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
@@ -234,6 +234,10 @@ fn a_claim_is_run_judged_and_checked() {
 #[test]
 fn a_rule_may_ask_a_probe_of_the_same_runs() {
     let here = with_claims();
+    let git = |words: &str| Command::new("git").args(words.split(' ')).current_dir(here.path().join("ledger")).output();
+    let is_repository = git("init -q").is_ok()
+        && git("-c user.name=a -c user.email=a@a commit -q --allow-empty -m a")
+            .is_ok_and(|output| output.status.success());
     let first = done(here.path(), "claims run paper --from ledger");
     assert!(first.contains("X1 (") && first.contains("2 runs, 2 to make"), "{first}");
     assert!(first.contains("X3 (") && first.contains("2 runs, 0 to make"), "{first}");
@@ -243,6 +247,8 @@ fn a_rule_may_ask_a_probe_of_the_same_runs() {
         let explained = seed["points"][0]["number"].as_f64().unwrap();
         assert!(explained > 0.0 && explained <= 1.0, "{result}");
     }
+    let commit = result["made"]["commit"].as_str().map(str::len);
+    assert_eq!(commit, is_repository.then_some(40), "that of the ledger, which was named from outside");
     done(here.path(), "claims check --from ledger");
     fs::write(here.path().join("ledger/paper.toml"), paper().replace("explained of", "explaned of")).unwrap();
     let (code, said) = orrery(here.path(), "claims run X3 --from ledger");

@@ -68,6 +68,11 @@ impl Source {
         self.folder.is_some()
     }
 
+    /// The folder of the claims; the working folder for those that are built in.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_deref().unwrap_or(Path::new("."))
+    }
+
     /// The folder in which results are kept.
     pub fn results(&self) -> PathBuf {
         self.folder.clone().unwrap_or_else(|| PathBuf::from(CLAIMS)).join(RESULTS)

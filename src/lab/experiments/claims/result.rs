@@ -71,7 +71,7 @@ pub struct PointNumbers {
 pub struct Made {
     /// Version of Orrery.
     pub version: String,
-    /// The commit of the working folder, where it is known.
+    /// The commit of the repository that holds the rules, where git told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The processors of the machines that trained.
