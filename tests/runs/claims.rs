@@ -61,6 +61,10 @@ stands = { above = 0.1 }"#;
 over_steps = "rise"
 statistic = "mean"
 stands = { below = 10.0 }"#;
+    let area = r#"read = "held_out_loss of coupled"
+beside = "held_out_loss of frozen"
+statistic = "area"
+stands = { above = -1.0, below = 1.0 }"#;
     let along = r#"ask = "attention_statistics"
 read = "layers.effective_rank of coupled"
 along = "layers.top_share"
@@ -85,6 +89,7 @@ needs = "a GPU"
         &claim("X5", "no loss is below zero", every),
         &claim("X6", "rank does not know the top share", along),
         &claim("X7", "little is lost after the best step", rise),
+        &claim("X8", "both courses lie together", area),
     ]
     .concat()
 }
@@ -133,15 +138,18 @@ fn numbers_are_read_over_steps_of_several_variants_and_along_a_field() {
     let printed = done(here.path(), "claims run X4 --from ledger --on print");
     assert!(printed.lines().filter(|line| line.contains("--task")).count() == 2, "{printed}");
     assert!(!here.path().join("ledger/results/X4.json").exists(), "nothing was made here");
-    for claim in ["X4", "X5", "X6", "X7"] {
+    for claim in ["X4", "X5", "X6", "X7", "X8"] {
         done(here.path(), &format!("claims run {claim} --from ledger --jobs 2"));
     }
     let &[(own, Some(largest))] = points(here.path(), "X4").as_slice() else { panic!("one point of two numbers") };
     assert!(own > 0.0 && largest >= own, "{own} of {largest}");
     assert!(matches!(points(here.path(), "X5").as_slice(), [(loss, None)] if *loss > 0.0));
     assert!(points(here.path(), "X6").len() > 1, "a point a layer");
-    let &[(first, None)] = points(here.path(), "X5").as_slice() else { panic!("one point of one number") };
-    assert!(matches!(points(here.path(), "X7").as_slice(), [(rise, None)] if (0.0..first).contains(rise)));
+    let &[(last, None)] = points(here.path(), "X5").as_slice() else { panic!("one point of one number") };
+    let &[(rise, None)] = points(here.path(), "X7").as_slice() else { panic!("one point of one number") };
+    assert!((0.0..last).contains(&rise), "{rise}");
+    let &[(mean, Some(_))] = points(here.path(), "X8").as_slice() else { panic!("one point of two numbers") };
+    assert!(mean >= last - rise && mean != last, "{mean} is no mean over steps, of which the last has {last}");
     done(here.path(), "claims check --from ledger");
 }
 
