@@ -4,6 +4,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use serde_json::Value;
@@ -64,6 +65,10 @@ stands = { above = 0.1 }"#;
 over_steps = "rise"
 statistic = "mean"
 stands = { below = 10.0 }"#;
+    let area = r#"read = "held_out_loss of coupled"
+beside = "held_out_loss of frozen"
+statistic = "area"
+stands = { above = -1.0, below = 1.0 }"#;
     let along = r#"ask = "attention_statistics"
 read = "layers.effective_rank of coupled"
 along = "layers.top_share"
@@ -88,6 +93,7 @@ needs = "a GPU"
         &claim("X5", "no loss is below zero", every),
         &claim("X6", "rank does not know the top share", along),
         &claim("X7", "little is lost after the best step", rise),
+        &claim("X8", "both courses lie together", area),
     ]
     .concat()
 }
@@ -136,15 +142,18 @@ fn numbers_are_read_over_steps_of_several_variants_and_along_a_field() {
     let printed = done(here.path(), "claims run X4 --from ledger --on print");
     assert!(printed.lines().filter(|line| line.contains("--task")).count() == 2, "{printed}");
     assert!(!here.path().join("ledger/results/X4.json").exists(), "nothing was made here");
-    for claim in ["X4", "X5", "X6", "X7"] {
+    for claim in ["X4", "X5", "X6", "X7", "X8"] {
         done(here.path(), &format!("claims run {claim} --from ledger --jobs 2"));
     }
     let &[(own, Some(largest))] = points(here.path(), "X4").as_slice() else { panic!("one point of two numbers") };
     assert!(own > 0.0 && largest >= own, "{own} of {largest}");
     assert!(matches!(points(here.path(), "X5").as_slice(), [(loss, None)] if *loss > 0.0));
     assert!(points(here.path(), "X6").len() > 1, "a point a layer");
-    let &[(first, None)] = points(here.path(), "X5").as_slice() else { panic!("one point of one number") };
-    assert!(matches!(points(here.path(), "X7").as_slice(), [(rise, None)] if (0.0..first).contains(rise)));
+    let &[(last, None)] = points(here.path(), "X5").as_slice() else { panic!("one point of one number") };
+    let &[(rise, None)] = points(here.path(), "X7").as_slice() else { panic!("one point of one number") };
+    assert!((0.0..last).contains(&rise), "{rise}");
+    let &[(mean, Some(_))] = points(here.path(), "X8").as_slice() else { panic!("one point of two numbers") };
+    assert!(mean >= last - rise && mean != last, "{mean} is no mean over steps, of which the last has {last}");
     done(here.path(), "claims check --from ledger");
 }
 
@@ -164,8 +173,15 @@ fn a_claim_is_run_judged_and_checked() {
     done(here.path(), "claims check --from ledger");
 
     // the folders are the truth: nothing is made again
-    let again = done(here.path(), "claims run X1 --from ledger");
+    let again = done(here.path(), "claims run X1 --from ledger --missing");
     assert!(again.contains("2 runs, 0 to make"), "{again}");
+    // other seeds than the rule's take no stored result's place unasked
+    let stored = fs::read_to_string(&path).unwrap();
+    for other in ["--seeds 3", "--first-seed 20"] {
+        let (code, said) = orrery(here.path(), &format!("claims run X1 --from ledger {other}"));
+        assert!(code == Some(2) && said.contains("--results"), "{other}: {said}");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), stored);
     let shown = done(here.path(), "claims show X1 --from ledger");
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
     assert!(shown.contains("over steps: from step 0 where the claim stands"), "{shown}");
@@ -176,6 +192,15 @@ fn a_claim_is_run_judged_and_checked() {
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
     assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
     assert!(page.contains("over steps: from step 0 where the claim stands"), "{page}");
+    for words in [
+        "rule: the paired difference of held_out_loss of coupled beside held_out_loss of frozen at step 0 lies between",
+        "; 2 seeds of fast_slow",
+        "verdict: stands, at the paper's scale",
+        " cores of ",
+        "<code>orrery claims run X1</code>",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
 
     // an edited result is found, and made anew from its numbers
     fs::write(&path, text.replace("\"stands\"", "\"does_not_stand\"")).unwrap();
@@ -190,6 +215,21 @@ fn a_claim_is_run_judged_and_checked() {
     fs::write(&path, edited.to_string()).unwrap();
     let (code, said) = orrery(here.path(), "claims check --from ledger");
     assert!(code == Some(1) && said.contains("X1: the curve over steps does not lead to its numbers"), "{said}");
+
+    // an edit that every number agrees with is no result, and is not made one
+    let digest = result["digest"].as_str().unwrap();
+    for (words, edit) in [
+        ("were edited after the run", text.replace("\"seed\": 8", "\"seed\": 9")),
+        ("has no digest", text.replace(&format!("  \"digest\": \"{digest}\",\n"), "")),
+    ] {
+        assert_ne!(edit, text);
+        fs::write(&path, &edit).unwrap();
+        for check in ["claims check --from ledger", "claims check --from ledger --write"] {
+            let (code, said) = orrery(here.path(), check);
+            assert!(code == Some(1) && said.contains("X1: the ") && said.contains(words), "{check}: {said}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), edit, "nothing is written");
+    }
     fs::write(&path, &text).unwrap();
 
     // and so is an edited rule, which nothing mends but a run
@@ -198,6 +238,8 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
     let listed = done(here.path(), "claims --from ledger");
     assert!(listed.contains("outdated: rule changed after the run"), "{listed}");
+    let outdated = done(here.path(), "claims --from ledger --verdict outdated");
+    assert!(outdated.contains("twins begin alike") && !outdated.contains("it scales"), "{outdated}");
 }
 
 /// The folder of the only sweep that claims have made.
@@ -242,6 +284,10 @@ fn a_claim_whose_runs_are_being_made_has_no_result_yet() {
 #[test]
 fn a_rule_may_ask_a_probe_of_the_same_runs() {
     let here = with_claims();
+    let git = |words: &str| Command::new("git").args(words.split(' ')).current_dir(here.path().join("ledger")).output();
+    let is_repository = git("init -q").is_ok()
+        && git("-c user.name=a -c user.email=a@a commit -q --allow-empty -m a")
+            .is_ok_and(|output| output.status.success());
     let first = done(here.path(), "claims run paper --from ledger");
     assert!(first.contains("X1 (") && first.contains("2 runs, 2 to make"), "{first}");
     assert!(first.contains("X3 (") && first.contains("2 runs, 0 to make"), "{first}");
@@ -251,6 +297,8 @@ fn a_rule_may_ask_a_probe_of_the_same_runs() {
         let explained = seed["points"][0]["number"].as_f64().unwrap();
         assert!(explained > 0.0 && explained <= 1.0, "{result}");
     }
+    let commit = result["made"]["commit"].as_str().map(str::len);
+    assert_eq!(commit, is_repository.then_some(40), "that of the ledger, which was named from outside");
     done(here.path(), "claims check --from ledger");
     fs::write(here.path().join("ledger/paper.toml"), paper().replace("explained of", "explaned of")).unwrap();
     let (code, said) = orrery(here.path(), "claims run X3 --from ledger");

@@ -93,7 +93,26 @@ fn every_step_asks_for_a_guess() {
     }
 }
 
-/// Lessons quote ids of claims in their last section, and no numbers of their own.
+/// A number of a claim stands in the ledger, where it is made anew; a lesson that repeated it would part from it.
+#[test]
+fn a_lesson_that_names_a_claim_gives_no_number_of_it() {
+    let ledger = Ledger::built_in().unwrap();
+    let is_claim = |word: &str| ledger.claims().any(|(_, claim)| claim.id == word);
+    // "0.011", ".97", "9%"
+    let has_result = |text: &str| {
+        let is_decimal = |pair: &[u8]| pair[0] == b'.' && pair[1].is_ascii_digit();
+        text.contains('%') || text.as_bytes().windows(2).any(is_decimal)
+    };
+    assert!(has_result("ahead by 0.011 (A2)") && has_result("9% apart") && !has_result("A1 to A4. D5 in 3 steps"));
+    for lab in LABS {
+        for paragraph in lab.lesson.split("\n\n") {
+            let names_claim = paragraph.split(|c: char| !c.is_ascii_alphanumeric()).any(is_claim);
+            assert!(!names_claim || !has_result(paragraph), "{}: {paragraph}", lab.id);
+        }
+    }
+}
+
+/// Lessons quote ids of claims in their last section.
 #[test]
 fn claims_that_a_lesson_names_are_those_of_its_lab() {
     let claims: Vec<_> = Ledger::built_in().unwrap().entries().into_iter().flat_map(|paper| paper.claims).collect();

@@ -48,6 +48,7 @@ number = "0"
 tier = "scaled"
 counter = "they share a seed"
 turns = "any difference"
+hours = 2.0
 
 [claim.rule]
 base = "fast_slow"
@@ -161,6 +162,7 @@ fn ledger() -> Ledger {
     if let Some(result) = ledger.results.get_mut("X2") {
         result.curve = curve;
     }
+    ledger.results.values_mut().for_each(|result| *result = result.clone().with_digest());
     ledger
 }
 
@@ -312,7 +314,7 @@ fn claims_are_listed_by_paper_with_their_counts() {
     let d = desk();
     assert_eq!(d.ids(), ["X1", "X2", "X3", "X4", "X5"]);
     assert!(d.shows("A paper of five claims") && d.shows("arXiv 0 · 5 claims: 1 stands, 1 outdated, 1 not run"));
-    assert!(d.shows("5 of 5 claims. Every verdict is one at our scale"));
+    assert!(d.shows("5 of 5 claims. A verdict says its scale"));
     let rows = d.rows();
     assert!(rows[1].ends_with(", stands, at our scale, by a proxy"), "{}", rows[1]);
     assert!(rows[3].ends_with(", needs a GPU") && rows[4].ends_with(", no rule yet"), "{rows:?}");
@@ -442,7 +444,9 @@ fn a_claim_opens_its_lab_with_the_settings_of_its_rule() {
 #[test]
 fn a_verdict_fills_in_as_seeds_end() {
     let mut d = desk();
+    assert!(d.rows()[0].ends_with(", not run: needs about 2 hours of two cores"), "{}", d.rows()[0]);
     d.unfold("X1");
+    assert!(d.shows("takes about 2 hours of two cores"), "it is said before the click that begins them");
     d.click("Run all seeds: X1");
     assert_eq!(d.asked.lock().unwrap().run, ["X1"]);
     assert!(d.rows()[0].ends_with("1 of 3 runs have ended here"), "{}", d.rows()[0]);

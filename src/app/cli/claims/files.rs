@@ -68,6 +68,11 @@ impl Source {
         self.folder.is_some()
     }
 
+    /// The folder of the claims; the working folder for those that are built in.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_deref().unwrap_or(Path::new("."))
+    }
+
     /// The folder in which results are kept.
     pub fn results(&self) -> PathBuf {
         self.folder.clone().unwrap_or_else(|| PathBuf::from(CLAIMS)).join(RESULTS)
@@ -105,8 +110,11 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 /// Writes the results whose verdict is another one now.
 ///
 /// # Errors
-/// See [`write`].
+/// If the numbers of a result are not those that were made: each verdict of its paper counts them. See [`write`].
 pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
+    if let Some((id, words)) = ledger.results.iter().find_map(|(id, result)| Some((id, result.digest_problem()?))) {
+        return Err(Failure::run(format!("{id}: {words}; no verdict is written")));
+    }
     for (stored, now) in ledger.rejudged() {
         if now != *stored {
             write(&now, folder)?;

@@ -87,14 +87,18 @@ struct ShowArgs {
 struct RunArgs {
     /// A claim's id, or a paper by the name of its file
     what: String,
-    /// Seeds; as many as the rule asks for without it
-    #[arg(long, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    /// Seeds, where the rule asks for another number; needs --results, as a result of the rule's own seeds is not replaced by one
+    /// whose number was chosen afterwards
+    #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: Option<u64>,
-    /// The first seed; the preset's without it
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
+    /// The first seed, where it is not the preset's; needs --results as well
+    #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
     first_seed: Option<u64>,
     #[command(flatten)]
     make: MakeArgs,
+    /// Make only the runs that have no end, as is done without it too
+    #[arg(long)]
+    missing: bool,
     /// Where the folders of the runs are made; runs that have ended there are not made again
     #[arg(long, value_name = "DIR", default_value = "sweeps")]
     out: PathBuf,
@@ -107,7 +111,7 @@ struct RunArgs {
 
 #[derive(Args)]
 struct CheckArgs {
-    /// Write the verdicts that the stored numbers give now
+    /// Write the verdicts that the stored numbers give now; nothing where the numbers of a result were edited
     #[arg(long)]
     write: bool,
     #[command(flatten)]
@@ -120,6 +124,8 @@ enum Wanted {
     Stands,
     DoesNotStand,
     CannotBeTold,
+    /// A result of a rule that was edited since
+    Outdated,
     /// A rule without runs
     NotRun,
     /// Needs what a desktop does not have
@@ -134,6 +140,7 @@ impl From<Wanted> for ClaimState {
             Wanted::Stands => Self::Stands,
             Wanted::DoesNotStand => Self::DoesNotStand,
             Wanted::CannotBeTold => Self::CannotBeTold,
+            Wanted::Outdated => Self::Outdated,
             Wanted::NotRun => Self::NotRun,
             Wanted::Needs => Self::Needs,
             Wanted::Open => Self::Open,
@@ -182,7 +189,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     for line in laid_out(&lines, |_| true) {
         print_line!("{line}")?;
     }
-    notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
+    notice!("{}; `orrery claims show ID` says at which scale, and more", ledger.summary());
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use crate::{
     config::{Value, did_you_mean},
     experiments::{
         claims::{
-            criterion::Verdict,
+            criterion::{Statistic, Verdict},
             curve::{RunSteps, SeedSteps},
             result::{ClaimResult, Made, PointNumbers, SeedNumbers, StepValues},
             rule::{OverSteps, Read, Rule},
@@ -140,11 +140,13 @@ impl EndedRuns {
             effect,
             interval,
             p,
+            digest: None,
             seeds,
             missing,
             curve,
             made,
         }
+        .with_digest()
     }
 }
 
@@ -233,12 +235,13 @@ fn numbers(
     Ok(largest(&second)?.map(|beside| PointNumbers { at: None, number, beside: Some(beside) }))
 }
 
-/// A number of a run, at its end, at a step, or over its steps.
+/// A number of a run, at its end, at a step, or over its steps: for an area their mean.
 fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64> {
     let series = series_of(run, key, group)?;
     let mut values = series.points.iter().map(|point| point[1]);
     match (rule.at, rule.over_steps) {
         (Some(step), _) => series.points.iter().find(|[at, ..]| *at == step as f64).map(|point| point[1]),
+        (None, None) if rule.statistic == Statistic::Area => mean(&values.collect::<Vec<f64>>()),
         (None, None) => values.next_back(),
         (None, Some(OverSteps::Median)) => upper_quantile(values.collect(), 0.5),
         (None, Some(OverSteps::Rise)) => {

@@ -1,5 +1,5 @@
-//! The ledger as one HTML file: a table a paper, each claim with its seeds as dots. It has no script of its own and needs
-//! no network.
+//! The ledger as one HTML file: a table a paper, each claim with its seeds as dots, and unfolded with quote, rule, machine and
+//! command. It has no script of its own and needs no network.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::report::page::{escaped, finish, head};
 use crate::experiments::{
     claims::{
-        entry::EffectCurve,
+        entry::{ClaimEntry, EffectCurve},
         ledger::{Judgement, Ledger, Row},
     },
     short_number::short,
@@ -24,11 +24,13 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
     // writing to a string does not fail
     let _ = writeln!(
         out,
-        "<p class=\"note\">{}. Verdicts are at our scale; dots are seeds, the bar is the interval, the dashed line the \
-         paper's number, the shade where the claim stands.</p>",
+        "<p class=\"note\">{}. A verdict says its scale, the paper's or ours; dots are seeds, the bar is the interval, the dashed \
+         line the paper's number, the shade where the claim stands.</p>",
         escaped(&ledger.summary())
     );
-    for paper in &ledger.papers {
+    let entries = ledger.entries();
+    for (paper, entries) in ledger.papers.iter().zip(&entries) {
+        let entry = |row: &Row| entries.claims.iter().find(|entry| entry.claim.id == row.claim.id);
         let of_paper: Vec<&Row> = rows.iter().filter(|row| row.paper.id == paper.id).collect();
         if of_paper.is_empty() {
             continue;
@@ -39,7 +41,9 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
             "<h2>{title}</h2>\n<p class=\"note\">{source}</p>\n<table>\n<tr><th></th><th>claim</th><th>the paper</th>\
              <th>seeds and interval</th><th>verdict</th></tr>"
         );
-        of_paper.iter().for_each(|row| table_row(row, &mut out));
+        for row in of_paper {
+            table_row(row, entry(row), &mut out);
+        }
         out.push_str("</table>\n");
     }
     finish(&mut out, &Value::Array(vec![]), &Value::Null);
@@ -83,26 +87,25 @@ fn effect_chart(curve: &EffectCurve) -> String {
     out
 }
 
-fn table_row(row: &Row, out: &mut String) {
+fn table_row(row: &Row, entry: Option<&ClaimEntry>, out: &mut String) {
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let picture = row.standing.judgement().map(|judged| picture(row, judged)).unwrap_or_default();
     let curves = claim.rule.as_ref().zip(row.standing.judgement()).map(|(rule, judged)| judged.curves(rule));
     let effect_charts: String = curves.into_iter().flatten().map(|curve| effect_chart(&curve)).collect();
-    let more = |name: &str, text: &str| match text {
-        "" => String::new(),
-        text => format!("<br>{name}: {}", escaped(text)),
-    };
+    // rule, seeds, machine and what else is known, in the words of `orrery claims show`
+    let fact = |(name, text): (&str, String)| format!("<br>{}: {}", escaped(name), escaped(&text));
+    let facts: String = entry.map(ClaimEntry::facts).unwrap_or_default().into_iter().map(fact).collect();
+    let command = entry.and_then(ClaimEntry::command);
+    let command = command.map_or(String::new(), |command| format!("<br><code>{}</code>", escaped(&command)));
     let _ = writeln!(
         out,
-        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}{effect_charts}</details></td><td>{}</td><td>{picture}\
-         {}</td><td>{}</td></tr>",
+        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){facts}{command}{effect_charts}</details>\
+         </td><td>{}</td><td>{picture}{}</td><td>{}</td></tr>",
         escaped(&claim.id),
         escaped(&claim.title),
         escaped(&claim.quote),
         escaped(&claim.place),
-        more("Counter-reading", &claim.counter),
-        more("What would turn it", &claim.turns),
         escaped(&claim.number),
         escaped(&row.effect_label()),
         escaped(&row.verdict_label()),

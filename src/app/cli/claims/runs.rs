@@ -23,9 +23,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut ledger = source.ledger()?;
     let claims = meant(&ledger, &args.what)?;
     let results = args.results.clone().unwrap_or_else(|| source.results());
+    let commit = commit(source.folder());
+    if commit.is_none() {
+        notice!("results will name no commit: git knows none of {}", source.folder().display());
+    }
     let mut failed = vec![];
     for (claim, rule) in &claims {
-        match made(claim, rule, args) {
+        match made(claim, rule, args, commit.as_deref()) {
             // made elsewhere: there is nothing to read yet
             Ok(None) => {}
             // written at once: who is interrupted keeps what was made
@@ -61,7 +65,7 @@ fn meant(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
 }
 
 /// Makes the runs that a rule asks for, as far as they have not ended, and reads them; `None` where others make them.
-fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult>, Failure> {
+fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Result<Option<ClaimResult>, Failure> {
     let wrong = |why: String| Failure::usage(format!("the claim {} {why}", claim.id));
     let count = args.seeds.unwrap_or(rule.seeds);
     let seeds = match args.first_seed {
@@ -75,25 +79,22 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult
     let _lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
-    notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());
+    let time = claim.time_label().filter(|_| !waiting.is_empty());
+    let time = time.map_or(String::new(), |time| format!("; all of them take {time}"));
+    notice!("{} ({}): {} runs, {} to make{time}", claim.id, sweep.path.display(), states.len(), waiting.len());
     if !waiting.is_empty() {
         let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(None) };
         if failed > 0 {
             notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
         }
     }
-    read(claim, rule, &sweep).map(Some)
+    let ended = EndedRuns::read(rule, &sweep, &sweep.states()?, &NumbersCache::default())?;
+    Ok(Some(ended.into_result(&claim.id, rule, commit.map(str::to_owned))))
 }
 
-/// The result of the runs that have ended.
-fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
-    let ended = EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
-    Ok(ended.into_result(&claim.id, rule, commit()))
-}
-
-/// The commit of the folder here, where git tells it.
-fn commit() -> Option<String> {
-    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(Path::new(".")).output().ok()?;
+/// The commit of the repository that a folder is in, where git tells it.
+fn commit(folder: &Path) -> Option<String> {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(folder).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let commit = text.trim();
     (output.status.success() && commit.len() == 40).then(|| commit.to_owned())

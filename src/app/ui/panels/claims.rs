@@ -305,7 +305,9 @@ fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry) {
 
 fn count_message(page: &ClaimsPage) -> String {
     let (shown, all) = (page.shown.iter().map(Vec::len).sum::<usize>(), page.claims().count());
-    format!("{shown} of {all} claims. Every verdict is one at our scale, by a rule that was fixed before its runs.")
+    format!(
+        "{shown} of {all} claims. A verdict says its scale, the paper's or ours, and its rule was fixed before its runs."
+    )
 }
 
 fn empty_message(page: &ClaimsPage) -> Option<String> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Planned, Rule};
+use crate::experiments::short_number::short;
 
 /// The claims of one paper: `claims/PAPER.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct Claim {
     /// The means that its runs need and a desktop lacks: "a GPU". A rule may say how they would be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
+    /// Hours that the runs of its rule take on two cores; several rules may share them. The rule's hash leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hours: Option<f64>,
     /// The reason why it has no rule yet: "a preset with ...".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<String>,
@@ -64,11 +68,17 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+/// "about 5 hours of two cores".
+pub(super) fn time_label(hours: f64) -> String {
+    let unit = if hours == 1.0 { "hour" } else { "hours" };
+    format!("about {} {unit} of two cores", short(hours))
+}
+
 /// The distance of our experiment from the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// The paper's own experiment, or mathematics.
+    /// The paper's own experiment at its own size, or mathematics, which has none.
     Exact,
     /// The same experiment, with a smaller model or less text.
     Scaled,
@@ -85,7 +95,7 @@ impl Tier {
         }
     }
 
-    /// Said with every verdict.
+    /// Said with every verdict of runs.
     pub fn scale(self) -> &'static str {
         match self {
             Self::Exact => "at the paper's scale",
@@ -119,6 +129,11 @@ impl PaperFile {
 }
 
 impl Claim {
+    /// "about 5 hours of two cores".
+    pub fn time_label(&self) -> Option<String> {
+        self.hours.map(time_label)
+    }
+
     /// Refuses a claim that says too little, or whose rule no lab can follow.
     fn check(&self, planned: &mut Planned) -> Result<(), ClaimError> {
         let wrong = |why: String| Err(ClaimError::Claim { id: self.id.clone(), why });
@@ -134,6 +149,9 @@ impl Claim {
         let reasons = [self.rule.is_some() || self.needs.is_some(), self.open.is_some(), self.held.is_some()];
         if reasons.iter().filter(|given| **given).count() != 1 {
             return wrong("needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`".to_owned());
+        }
+        if self.hours.is_some_and(|hours| self.rule.is_none() || !hours.is_finite() || hours <= 0.0) {
+            return wrong("has `hours`, which are those of a rule's runs, a number above 0".to_owned());
         }
         let Some(rule) = &self.rule else { return Ok(()) };
         if self.counter.trim().is_empty() || self.turns.trim().is_empty() {
@@ -169,6 +187,7 @@ tier = 'scaled'
         assert_eq!((read.claims.len(), read.claims[0].tier), (1, Tier::Scaled));
         assert!(refusal(HEAD).contains("needs `rule`"), "{}", refusal(HEAD));
         assert!(refusal(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
+        assert!(refusal(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("those of a rule's runs"));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Statistic {
     /// The mean over seeds of one number less the other.
     PairedDifference,
+    /// The mean over seeds of the area between the courses of both numbers: the mean over the recorded steps of one less the other.
+    Area,
     /// One number over the other: the geometric mean over seeds, with an interval on the scale of logarithms.
     Ratio,
     /// The standard deviation over seeds of one number over that of the other, both of the same seeds (Pitman and Morgan).
@@ -34,6 +36,7 @@ impl Statistic {
     pub fn label(self) -> &'static str {
         match self {
             Self::PairedDifference => "paired difference",
+            Self::Area => "mean difference over steps",
             Self::Ratio => "ratio",
             Self::SpreadRatio => "ratio of spreads",
             Self::Mean => "mean",

@@ -78,7 +78,8 @@ impl Rule {
     /// value each.
     pub fn has_curve(&self) -> bool {
         let varies_steps = self.over.as_ref().is_some_and(|over| over.key == TrainSettings::steps.name);
-        self.ask.is_none() && self.over_steps.is_none() && self.statistic != Statistic::SpreadRatio && !varies_steps
+        let is_of_one_step = self.over_steps.is_none() && self.statistic != Statistic::Area;
+        self.ask.is_none() && is_of_one_step && self.statistic != Statistic::SpreadRatio && !varies_steps
     }
 
     /// The values of these seeds at the steps that all of their runs have recorded, at most [`MAX_STEPS`] of them, the first, the
@@ -285,6 +286,7 @@ mod tests {
     fn probes_and_spreads_have_no_curve() {
         assert!(!rule("statistic = \"mean\"\nask = \"staircase\"").has_curve());
         assert!(!rule("statistic = \"spread_ratio\"").has_curve());
+        assert!(!rule("statistic = \"area\"").has_curve());
         let over = "statistic = \"slope\"\nover = { key = \"train.steps\", values = [10, 20] }";
         assert!(!rule(over).has_curve());
         assert!(rule("statistic = \"mean\"").has_curve());

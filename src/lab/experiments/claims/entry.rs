@@ -37,6 +37,8 @@ pub struct ClaimEntry {
     pub problems: Vec<String>,
     /// Seeds whose runs failed or have no number.
     pub missing: Vec<u64>,
+    /// The seed with which the rule begins.
+    pub first_seed: Option<u64>,
     /// The hash of the rule as it is, and as it was when the runs were made.
     pub hash: String,
     pub run_hash: Option<String>,
@@ -173,7 +175,7 @@ impl Standing {
             Self::Needs(_) => ClaimState::Needs,
             Self::Open(_) => ClaimState::Open,
             Self::Held(_) => ClaimState::Stands,
-            Self::NotRun => ClaimState::NotRun,
+            Self::NotRun { .. } => ClaimState::NotRun,
             Self::Judged(judged) => ClaimState::judged(judged),
         }
     }
@@ -192,6 +194,7 @@ impl ClaimEntry {
             missing: result.map(|result| result.missing.clone()).unwrap_or_default(),
             hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
             run_hash: result.map(|result| result.rule.clone()),
+            first_seed: first.as_ref().map(|config| config.seed),
             lab: first.as_ref().map(|config| config.lab.clone()).unwrap_or_default(),
             link: first.map(|config| {
                 let (restrictions, selection) = (Default::default(), LinkSelection::default());
@@ -223,7 +226,9 @@ impl ClaimEntry {
         match &self.standing {
             Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
             Standing::Open(why) => facts.push(("a rule would take", why.clone())),
-            Standing::Needs(_) | Standing::NotRun | Standing::Judged(_) => {}
+            // the verdict says it of what was not run
+            Standing::NotRun { .. } | Standing::Judged(_) => {}
+            Standing::Needs(_) => facts.extend(claim.time_label().map(|time| ("time", time))),
         }
         facts.extend(claim.needs.clone().map(|needs| ("needs", needs)));
         let readings = [("other reading", &claim.counter), ("what would turn it", &claim.turns)];
@@ -237,7 +242,8 @@ impl ClaimEntry {
         facts
     }
 
-    /// "10: 7 to 16; without a number, which says nothing: 3".
+    /// "10: 7 to 16; without a number, which says nothing: 3", and where they are others than the rule's: "the rule asks 8, from 1
+    /// on".
     fn seeds_label(&self, judged: &Judgement) -> String {
         let seeds: Vec<u64> = judged.values.iter().map(|(seed, _)| *seed).collect();
         let ends = match (seeds.first(), seeds.last()) {
@@ -250,7 +256,12 @@ impl ClaimEntry {
             true => String::new(),
             false => format!("; without a number, which says nothing: {}", missing.join(", ")),
         };
-        format!("{}{ends}{missing}", seeds.len())
+        let all = || seeds.iter().chain(&self.missing);
+        let rule = self.claim.rule.as_ref().zip(self.first_seed);
+        let rule = rule.filter(|(rule, first)| rule.seeds != all().count() as u64 || Some(first) != all().min());
+        let rule =
+            rule.map_or(String::new(), |(rule, first)| format!("; the rule asks {}, from {first} on", rule.seeds));
+        format!("{}{ends}{missing}{rule}", seeds.len())
     }
 
     /// Says whether rule and numbers are those of the verdict that is stored.
@@ -423,6 +434,16 @@ mod tests {
         assert_ne!(claims[0].state(), ClaimState::Outdated);
         assert!(claims[0].verdict_label().ends_with(", at our scale"), "{}", claims[0].verdict_label());
         assert_eq!((claims[2].state(), claims[2].verdict_label().as_str()), (ClaimState::Needs, "needs a GPU"));
+    }
+
+    /// A rule's number of seeds is fixed before the runs: more of them, or others, are said with the result.
+    #[test]
+    fn seeds_that_the_rule_does_not_ask_for_are_said() {
+        let ledger = ledger_with(&result(&[0.001, 0.002, 0.003, 0.002, 0.001]));
+        let entry = ledger.entries().remove(0).claims.remove(0);
+        let seeds = entry.facts().into_iter().find(|(name, _)| *name == "seeds").unwrap().1;
+        assert_eq!(seeds, "5: 0 to 4; the rule asks 3, from 7 on");
+        assert_eq!(ledger.rows()[0].seeds_label(), "5, the rule asks 3");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    claim::{Claim, ClaimError, HeldBy, PaperFile, Tier},
+    claim::{Claim, ClaimError, HeldBy, PaperFile, Tier, time_label},
     criterion::Verdict,
     curve::EffectPoint,
     result::ClaimResult,
@@ -62,8 +62,10 @@ pub enum Standing {
     Open(String),
     /// A test in this repository checks the claim.
     Held(HeldBy),
-    /// The claim has a rule but no runs.
-    NotRun,
+    /// The claim has a rule but no runs, which take so many hours of two cores.
+    NotRun {
+        hours: Option<f64>,
+    },
     Judged(Judgement),
 }
 
@@ -76,23 +78,23 @@ pub struct Row<'a> {
 }
 
 impl Standing {
-    /// The standing in a phrase: "stands", "needs a GPU", "not run".
+    /// The standing in a phrase: "stands", "needs a GPU", "not run: needs about 5 hours of two cores".
     pub fn label(&self) -> String {
         match self {
             Self::Needs(what) => format!("needs {what}"),
             Self::Open(_) => "no rule yet".to_owned(),
             Self::Held(_) => "stands, held by a test".to_owned(),
-            Self::NotRun => "not run".to_owned(),
+            Self::NotRun { hours: None } => "not run".to_owned(),
+            Self::NotRun { hours: Some(hours) } => format!("not run: needs {}", time_label(*hours)),
             Self::Judged(judged) if judged.is_rule_changed => "outdated: rule changed after the run".to_owned(),
             Self::Judged(judged) => judged.verdict.label().to_owned(),
         }
     }
 
-    /// The standing with the scale of a verdict: "stands, at our scale".
+    /// The standing with the scale of the runs of a verdict: "stands, at our scale".
     pub fn verdict_label(&self, tier: Tier) -> String {
         match self {
             Self::Judged(judged) if !judged.is_rule_changed => format!("{}, {}", judged.verdict.label(), tier.scale()),
-            Self::Held(_) => format!("stands, {}, held by a test", tier.scale()),
             other => other.label(),
         }
     }
@@ -156,7 +158,7 @@ impl Ledger {
             match (ruled, self.results.get(&claim.id), &claim.needs) {
                 (Some(ruled), Some(result), _) => Standing::Judged(ruled.judgement(result)),
                 (_, _, Some(needs)) => Standing::Needs(needs.clone()),
-                (Some(_), None, None) => Standing::NotRun,
+                (Some(_), None, None) => Standing::NotRun { hours: claim.hours },
                 (None, _, None) => Standing::Open(claim.open.clone().unwrap_or_default()),
             }
         };
@@ -222,6 +224,9 @@ impl Ledger {
             }
             if stored.rule != rule.hash() {
                 tell("rule changed after the run".to_owned());
+            }
+            if let Some(words) = stored.digest_problem() {
+                tell(words.to_owned());
             }
             if let Some(words) = rule.curve_problem(&stored.curve, &stored.seeds) {
                 tell(words);

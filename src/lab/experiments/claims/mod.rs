@@ -9,7 +9,7 @@
 //! 4. From each run that has ended one number is read, or two: headline numbers, or what a probe answers ([`result`]).
 //! 5. The statistic makes one value of each seed, and of all seeds an effect, an interval and p values ([`statistics`]).
 //! 6. All rules of a paper are one family for Holm's correction, run or not, so that no result changes its size ([`ledger`]).
-//! 7. `claims/results/ID.json` keeps numbers, hash, machine, effect and verdict; nothing is judged that is not in it.
+//! 7. `claims/results/ID.json` keeps numbers with their digest, hash, machine, effect and verdict; what is not in it is not judged.
 //! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
 //! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]).
 //! 10. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the

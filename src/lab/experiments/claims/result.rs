@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{claim::ClaimError, criterion::Verdict};
-use crate::telemetry::number;
+use crate::{files::sha256, telemetry::number};
 
 /// The numbers of a claim's runs, and what was made of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct ClaimResult {
     /// Corrected by Holm's method for all rules of the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
+    /// [`ClaimResult::numbers_digest`] when the result was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     pub seeds: Vec<SeedNumbers>,
     /// Seeds whose runs failed, or have no such number: they say nothing for or against the claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +71,7 @@ pub struct PointNumbers {
 pub struct Made {
     /// Version of Orrery.
     pub version: String,
-    /// The commit of the working folder, where it is known.
+    /// The commit of the repository that holds the rules, where git told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The processors of the machines that trained.
@@ -117,5 +120,65 @@ impl ClaimResult {
     /// If a number cannot stand in JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+
+    /// SHA-256 of its file without what is made of the numbers: without the lines from the verdict up to the seeds.
+    pub fn numbers_digest(&self) -> String {
+        let text = self.to_json().unwrap_or_default();
+        let (head, rest) = text.split_once("\n  \"verdict\": ").unwrap_or_default();
+        let (_, seeds) = rest.split_once("\n  \"seeds\": ").unwrap_or_default();
+        sha256(&format!("{head}\n  \"seeds\": {seeds}"))
+    }
+
+    /// This with the digest of its numbers, as they are when it is made.
+    pub fn with_digest(self) -> Self {
+        Self { digest: Some(self.numbers_digest()), ..self }
+    }
+
+    /// The way in which its numbers are not those that were made, in words; `None` if they are.
+    pub fn digest_problem(&self) -> Option<&'static str> {
+        match &self.digest {
+            None => Some("the result has no digest, so that edits of its numbers would not be seen"),
+            Some(digest) if *digest == self.numbers_digest() => None,
+            Some(_) => Some("the numbers, or what made them, were edited after the run"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::small_ledger::result, *};
+
+    /// A verdict moves with the other claims of its paper; numbers, machine and rule do not.
+    #[test]
+    fn a_digest_covers_all_but_the_verdict() {
+        let made = result(&[0.1, 0.2]);
+        assert_eq!(made.digest_problem(), None);
+        let judged = ClaimResult { verdict: Verdict::Stands, effect: Some(0.1), p: Some(0.5), ..made.clone() };
+        assert_eq!(judged.digest_problem(), None);
+        let edits: [&dyn Fn(&mut ClaimResult); 6] = [
+            &|r| r.seeds[0].points[0].number = 0.3,
+            &|r| r.missing.push(9),
+            &|r| r.curve.push(StepValues { step: 0, values: vec![] }),
+            &|r| r.made.cores = 64,
+            &|r| r.rule = "another".to_owned(),
+            &|r| r.claim = "X2".to_owned(),
+        ];
+        for (i, edit) in edits.iter().enumerate() {
+            let mut edited = made.clone();
+            edit(&mut edited);
+            assert!(edited.digest_problem().is_some_and(|words| words.contains("edited")), "edit {i}");
+        }
+        assert!(ClaimResult { digest: None, ..made }.digest_problem().is_some_and(|words| words.contains("no digest")));
+    }
+
+    /// The digest is that of the file's text, which any program can take.
+    #[test]
+    fn a_digest_is_that_of_the_text_of_the_file() {
+        let made = result(&[0.1]);
+        let lines = made.to_json().unwrap();
+        let is_kept = |line: &&str| !line.starts_with("  \"verdict\"") && !line.starts_with("  \"digest\"");
+        let kept: String = lines.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+        assert_eq!(made.digest.as_deref(), Some(sha256(&kept).as_str()));
     }
 }

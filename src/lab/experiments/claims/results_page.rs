@@ -21,8 +21,15 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
     orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
 
 An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number
-stands beside it where there is one on this scale. p is corrected by Holm's method for all rules of its paper. Minutes are those of
-training, all runs together, on the machine that is named; several results may be of the same runs.
+stands beside it where there is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
+by Holm's method for all rules of its paper. Minutes are those of training, all runs together, on the machine that is named; several
+results may be of the same runs.
+";
+
+const NOT_RUN: &str = "
+## Not run yet
+
+Rules without a result, each with what its runs take. Rules that ask for the same runs share them and their hours.
 ";
 
 /// Most values of a setting that are written out.
@@ -51,6 +58,7 @@ impl Ledger {
                 paper_section(paper, &of_paper, &mut text);
             }
         }
+        text.push_str(&not_run_section(&rows));
         text
     }
 
@@ -58,6 +66,20 @@ impl Ledger {
         let (rule, judged) = (row.claim.rule.as_ref()?, row.standing.judgement()?);
         Some(ResultLine { row, rule, judged, result: self.results.get(&row.claim.id)? })
     }
+}
+
+/// The rules that have no result, each with what its runs take; empty if all have one.
+fn not_run_section(rows: &[Row]) -> String {
+    let is_left = |row: &&Row| row.claim.rule.is_some() && row.standing.judgement().is_none();
+    let line = |row: &Row| {
+        let claim = row.claim;
+        let needs = claim.needs.as_ref().map(|needs| format!("needs {needs}"));
+        let takes: Vec<String> = needs.into_iter().chain(claim.time_label()).collect();
+        let takes = if takes.is_empty() { "not timed".to_owned() } else { takes.join("; ") };
+        format!("- {}, {}: {takes}.\n", claim.id, claim.title)
+    };
+    let lines: String = rows.iter().filter(is_left).map(line).collect();
+    if lines.is_empty() { lines } else { format!("{NOT_RUN}\n{lines}") }
 }
 
 fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
@@ -76,7 +98,7 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
                 row.claim.title.clone(),
                 row.effect_label(),
                 rule.published.map_or(String::new(), short),
-                row.standing.label(),
+                row.standing.verdict_label(row.claim.tier),
                 judged.p.map_or(String::new(), short),
                 row.seeds_label(),
                 short(result.made.minutes),
@@ -115,9 +137,13 @@ mod tests {
         let page = ledger_with(&result(&[0.002, 0.0021, 0.0019])).results_markdown();
         let line = page.lines().find(|line| line.starts_with("| X1 |")).unwrap();
         assert!(line.starts_with("| X1 | the gate stays shut | 0.002 ["), "{line}");
+        assert!(line.contains(" | stands, at our scale | "), "{line}");
         assert!(line.ends_with(" | 3 | 3.5 | Orrery 0, 2 cores of c |"), "{line}");
         assert!(page.contains("1 of 3 claims have a result of runs, 1 of them an interval."), "{page}");
         assert!(!page.contains("| X2 |"), "it was not run");
+        let (_, not_run) = page.split_once("## Not run yet").unwrap();
+        assert!(not_run.contains("- X2, it is cheaper: about 5 hours of two cores.\n"), "{page}");
+        assert!(!not_run.contains("X1,") && !not_run.contains("X12"), "one has a result, the other no rule: {page}");
     }
 
     #[test]

@@ -263,8 +263,11 @@ impl Rule {
 
     fn check_statistic(&self) -> Result<(), String> {
         let name = self.statistic.label();
-        let is_pair = matches!(self.statistic, Statistic::PairedDifference | Statistic::Ratio);
+        let is_pair = matches!(self.statistic, Statistic::PairedDifference | Statistic::Area | Statistic::Ratio);
         let is_along = self.statistic.is_along_axis();
+        if self.statistic == Statistic::Area && (self.ask.is_some() || self.at.is_some() || self.over_steps.is_some()) {
+            return Err(format!("has a {name}: leave out `ask`, `at` and `over_steps`"));
+        }
         match (&self.over, &self.beside) {
             (None, None) if is_pair => {
                 return Err(format!("has a {name} of one number: give `beside`, or two values in `over`"));
@@ -377,6 +380,8 @@ mod tests {
     fn a_statistic_has_what_it_needs() {
         assert!(refusal(|r| r.beside = None).contains("`beside`"));
         assert!(refusal(|r| r.statistic = Statistic::Slope).contains("`over`"));
+        assert!(refusal(|r| (r.statistic, r.at) = (Statistic::Area, Some(5))).contains("leave out"));
+        assert_eq!(Rule { statistic: Statistic::Area, ..rule() }.check(&mut Planned::new()), Ok(()));
         assert!(refusal(|r| r.statistic = Statistic::Count).contains("`counted`"));
         assert!(refusal(|r| r.stands = Region { above: None, below: None }).contains("`stands`"));
         assert!(refusal(|r| r.stands = Region { above: Some(1.0), below: Some(0.0) }).contains("empty"));

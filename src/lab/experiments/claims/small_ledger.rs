@@ -1,4 +1,4 @@
-//! A ledger of three claims for tests: X1 and X2 have rules, X12 needs a GPU.
+//! A ledger of three claims for tests: X1 and X2 have rules, X2's runs take five hours, and X12 needs a GPU.
 
 use super::{
     criterion::Verdict,
@@ -37,6 +37,7 @@ number = ""
 tier = "proxy"
 counter = "c"
 turns = "t"
+hours = 5.0
 [claim.rule]
 base = "fast_slow"
 seeds = 3
@@ -77,9 +78,11 @@ pub fn result(numbers: &[f64]) -> ClaimResult {
         p: None,
         seeds: numbers.iter().enumerate().map(seed).collect(),
         missing: vec![],
+        digest: None,
         curve: vec![],
         made: Made { version: "0".to_owned(), cpu: "c".to_owned(), cores: 2, device: None, minutes: 3.5, commit: None },
     }
+    .with_digest()
 }
 
 /// The claims with this result, judged.

@@ -54,7 +54,8 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
         // each by itself says nothing of a spread; both are there
         Statistic::SpreadRatio => first.beside.map(|_| first.number)?,
         Statistic::Mean => first.number,
-        Statistic::PairedDifference => other.map(|(a, b)| a - b)?,
+        // of an area both numbers are means over steps, whose difference is the mean of the differences
+        Statistic::PairedDifference | Statistic::Area => other.map(|(a, b)| a - b)?,
         Statistic::Ratio => {
             let ratio = other.map(|(a, b)| a / b)?;
             return (ratio.is_finite() && ratio > 0.0).then_some(ratio);

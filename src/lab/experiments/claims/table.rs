@@ -1,6 +1,6 @@
 //! The ledger as tables of text: a row a claim, and the page `docs/claims.md`.
 
-use std::fmt::Write as _;
+use std::{cmp::Ordering, fmt::Write as _};
 
 use super::{
     curve::EffectPoint,
@@ -24,9 +24,10 @@ Every claim of the five papers that an experiment could support or contradict, a
 A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
 and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
 margin (two one-sided tests), never by a difference that was not found. Rules were fixed before the runs; a rule that was edited
-afterwards says so. Every verdict is one at our scale: *exact* is the paper's experiment, *scaled* the same with a smaller model or
-less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
-held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
+afterwards says so. A verdict holds at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics,
+which has none; *scaled* is the same with a smaller model or less text; *proxy* is another one that bears on it. A run that failed
+says nothing. Mathematics and counts are held by a test of this repository, which `orrery claims show` names. A star marks the twenty
+of most interest.
 
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone.
@@ -72,11 +73,16 @@ impl Row<'_> {
         outcome.as_ref().map_or(String::new(), Outcome::label)
     }
 
-    /// Seeds that have a value, "5 of 8" where that are fewer than the rule asks for; empty without runs.
+    /// Seeds that have a value; "5 of 8" or "60, the rule asks 8" where that are fewer or more than the rule asks for. Empty
+    /// without runs.
     pub fn seeds_label(&self) -> String {
         let (Some(judged), Some(rule)) = (self.standing.judgement(), &self.claim.rule) else { return String::new() };
         let seeds = judged.values.len();
-        if (seeds as u64) < rule.seeds { format!("{seeds} of {}", rule.seeds) } else { seeds.to_string() }
+        match (seeds as u64).cmp(&rule.seeds) {
+            Ordering::Less => format!("{seeds} of {}", rule.seeds),
+            Ordering::Equal => seeds.to_string(),
+            Ordering::Greater => format!("{seeds}, the rule asks {}", rule.seeds),
+        }
     }
 
     /// "stands, at our scale"; where there is no rule, what one would take.

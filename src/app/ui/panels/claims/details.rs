@@ -47,7 +47,7 @@ pub fn details_ui(
         }
         let action = buttons_ui(ui, shell, entry, runs);
         if let (Some(rule), Some(runs)) = (&entry.claim.rule, runs) {
-            runs_ui(ui, shell, rule, runs);
+            runs_ui(ui, shell, entry, rule, runs);
         }
         action
     });
@@ -149,17 +149,22 @@ fn run_all_ui(
     if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
         return None;
     }
-    let minutes = entry
-        .made
-        .as_ref()
-        .map_or(String::new(), |made| format!(" They took {} minutes on {}.", short(made.minutes), made.machine()));
+    let expected = entry.claim.time_label();
+    let time = match (&entry.made, &expected) {
+        (Some(made), _) => format!(" They took {} minutes on {}.", short(made.minutes), made.machine()),
+        (None, Some(expected)) => format!(" They take {expected}."),
+        (None, None) => String::new(),
+    };
     let about = format!(
         "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended are not \
-         made again.{minutes}",
+         made again.{time}",
         rule.seeds
     );
     let is_reading = runs.is_some_and(|runs| runs.is_reading);
     let is_clicked = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
+    if let (None, Some(expected)) = (&entry.made, expected) {
+        ui.label(RichText::new(format!("takes {expected}")).color(shell.theme.text));
+    }
     is_clicked.then(|| RunsAction::RunClaim(id.clone()))
 }
 
@@ -172,7 +177,7 @@ fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> bool {
 }
 
 /// The runs of the rule in this folder, and what they say so far.
-fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, rule: &Rule, runs: &RunsHere) {
+fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
     let complaints = [runs.complaint.as_ref(), runs.read.as_ref().and_then(|read| read.complaint.as_ref())];
     for words in complaints.into_iter().flatten() {
@@ -187,7 +192,9 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, rule: &Rule, runs: &RunsHere) {
     }
     judgement_ui(ui, theme, rule, &here.judged);
     let words = match (here.state(), here.judged.effect_label()) {
-        (Some(state), Some(effect)) => format!("{}, by these runs, at our scale: {effect}.", state.label()),
+        (Some(state), Some(effect)) => {
+            format!("{}, by these runs, {}: {effect}.", state.label(), entry.claim.tier.scale())
+        }
         (Some(state), None) => format!("{}: fewer seeds have a number than the rule asks for.", state.label()),
         (None, _) => format!("{} of {} seeds have their number so far.", here.judged.values.len(), rule.seeds),
     };

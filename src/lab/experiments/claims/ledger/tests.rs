@@ -14,9 +14,10 @@ fn labels(ledger: &Ledger) -> Vec<String> {
 /// Holm's family is all rules, run or not: one p of two rules counts twice.
 #[test]
 fn verdicts_are_corrected_for_all_rules_of_the_paper() {
-    assert_eq!(labels(&ledger()), ["not run", "not run", "needs a GPU"]);
+    let five_hours = "not run: needs about 5 hours of two cores";
+    assert_eq!(labels(&ledger()), ["not run", five_hours, "needs a GPU"]);
     let ledger = with(&[0.001, 0.0011, 0.0009]);
-    assert_eq!(labels(&ledger), ["stands", "not run", "needs a GPU"]);
+    assert_eq!(labels(&ledger), ["stands", five_hours, "needs a GPU"]);
     let judged = ledger.rows()[0].standing.judgement().cloned().unwrap();
     let raw = judged.outcome.unwrap().p();
     assert!((judged.p.unwrap() - 2.0 * raw).abs() < 1e-12, "{judged:?}");
@@ -53,7 +54,10 @@ fn the_check_finds_what_was_edited() {
     };
     assert!(edited(&|r| r.verdict = Verdict::DoesNotStand).contains("its numbers \u{201c}stands\u{201d}"));
     assert!(edited(&|r| r.effect = Some(0.002)).contains("not those of its numbers"));
-    assert!(edited(&|r| r.seeds[0].points[0].number = 0.5).contains("cannot be told"));
+    let numbers = edited(&|r| r.seeds[0].points[0].number = 0.5);
+    assert!(numbers.contains("cannot be told") && numbers.contains("edited after the run"), "{numbers}");
+    // an edit that turns no verdict is one too
+    assert_eq!(edited(&|r| r.made.cores = 64), "X1: the numbers, or what made them, were edited after the run");
     assert!(edited(&|r| r.claim = "X2".to_owned()).contains("of X2"));
 
     let mut ledger = good.clone();
@@ -83,4 +87,28 @@ fn the_ledger_that_is_built_in_is_sound() {
     assert_eq!(ledger.problems(), Vec::<String>::new());
     assert!(ledger.claims().count() >= 120, "{}", ledger.claims().count());
     assert_eq!(ledger.claims().filter(|(_, claim)| claim.starred).count(), 20);
+}
+
+/// A claim without a result says why: its hours, what it needs, or what a rule would take.
+#[test]
+fn what_was_not_run_says_what_it_takes() {
+    let ledger = Ledger::built_in().unwrap();
+    let is_silent = |row: &&Row| match &row.standing {
+        Standing::NotRun { hours } => hours.is_none(),
+        Standing::Needs(words) | Standing::Open(words) => words.trim().is_empty(),
+        Standing::Held(_) | Standing::Judged(_) => false,
+    };
+    let rows = ledger.rows();
+    let silent: Vec<&str> = rows.iter().filter(is_silent).map(|row| row.claim.id.as_str()).collect();
+    assert!(silent.is_empty(), "without `hours`: {silent:?}");
+}
+
+/// Runs of a small preset are not of the paper's scale. E23 is mathematics, which has none.
+#[test]
+fn exact_rules_run_presets_of_the_papers_size() {
+    let ledger = Ledger::built_in().unwrap();
+    for (_, claim) in ledger.claims().filter(|(_, claim)| claim.tier == Tier::Exact && claim.id != "E23") {
+        let base = claim.rule.as_ref().map_or("_paper", |rule| rule.base.as_str());
+        assert!(base.ends_with("_paper"), "{} is exact, by runs of {base}", claim.id);
+    }
 }

@@ -88,6 +88,19 @@ fn a_difference_may_be_that_of_two_runs() {
     assert_eq!(value(&ratio, &seed(4.0, None)), None, "a run is missing");
 }
 
+/// Both numbers of an area are means over steps: of courses 4, 2, 0 and 1, 1, 1 that of the differences 3, 1, -1.
+#[test]
+fn an_area_is_the_difference_of_means_over_steps() {
+    let mean = |course: [f64; 3]| course.iter().sum::<f64>() / 3.0;
+    let area = rule(Statistic::Area, Some(0.0), None);
+    let seeds = pairs(&[(mean([4.0, 2.0, 0.0]), 1.0), (3.0, 1.0), (9.0, 6.0)]);
+    assert_eq!(value(&area, &seeds[0]), Some(1.0));
+    let found = outcome(&area, &seeds).unwrap();
+    near(found.effect, 2.0);
+    near(found.p_stands, 0.0742);
+    assert_eq!(value(&area, &seed(4.0, None)), None, "one course has no area beside another");
+}
+
 /// Ratios 1/2, 1, 2: the geometric mean is 1, and the interval is as wide to both sides in logarithms.
 #[test]
 fn a_ratio_is_taken_in_logarithms() {
