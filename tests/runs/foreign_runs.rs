@@ -185,11 +185,14 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     run.step(6);
     assert_eq!(reader.look().unwrap(), Look::Same);
     assert_eq!(told(&mut reader).0, [6]);
-    // the number of parameters has become known
-    let described = fs::read_to_string(run.folder.join("run.json")).unwrap();
-    let mut described: Value = serde_json::from_str(&described).unwrap();
-    described["run"]["variants"][0]["params"] = 12.into();
-    run.describe(&described);
+    // another run of the same variants
+    ForeignRun::begin(here.path(), "run", &json!({"lr": 0.2}));
+    fs::write(&log, fs::read_to_string(&log).unwrap().replace("wall_secs\":", "wall_secs\":1")).unwrap();
+    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    // another variant
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0.len(), 6);
+    run.redescribe(|described| described["run"]["variants"] = json!([{"id": "model"}, {"id": "twin"}]));
     assert_eq!(reader.look().unwrap(), Look::Replaced);
     // the logs begin anew
     let mut reader = Reader::follow(&run.folder).unwrap();
@@ -200,6 +203,31 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     fs::rename(&run.folder, here.path().join("elsewhere")).unwrap();
     let why = "it has neither run.json nor config.toml".to_owned();
     assert_eq!(reader.look().unwrap(), Look::Missing { why });
+}
+
+/// docs/protocol.md lets `run.json` be replaced when more is known.
+#[test]
+fn a_run_of_which_more_is_known_goes_on() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0.len(), 3);
+    run.redescribe(|described| {
+        described["run"]["variants"][0]["params"] = 12.into();
+        described["run"]["config"]["values"]["optimizer"] = "adam".into();
+    });
+    run.step(4);
+    assert_eq!(reader.look().unwrap(), Look::Same);
+    let events: Vec<Event> = reader.by_ref().collect();
+    let [Event::Described(info), Event::Step(stats)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((info.variants[0].params, stats.step), (12, 4));
+    assert_eq!(info.config.get("optimizer").map(ToString::to_string).as_deref(), Some("adam"));
+    assert!(info.folder.is_some(), "the folder is not written down");
+    // the same words are no news
+    run.redescribe(|_| {});
+    assert_eq!(reader.look().unwrap(), Look::Same);
+    assert_eq!(reader.by_ref().count(), 0);
 }
 
 #[cfg(unix)]

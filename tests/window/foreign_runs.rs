@@ -217,6 +217,37 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     desk.until("the matrix is shown", |d| d.shows("Show answer/lesson large"));
 }
 
+/// As `orrery_log.update` and `watch` make it.
+#[test]
+fn an_open_question_outlives_a_change_of_the_description() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    run.allow(&["attention"]);
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    ask(&mut desk, "attention", "hi");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    let (id, _) = run.asked().remove(0);
+    desk.until("the view waits", |d| d.shows("Asked "));
+    run.redescribe(|described| {
+        described["run"]["config"]["values"]["optimizer"] = "adam".into();
+        described["asks"] = json!(["attention", "next_tokens"]);
+    });
+    desk.until("the new setting is shown", |d| d.page().is_some_and(|page| page.config.get("optimizer").is_some()));
+    desk.until("what is allowed now is offered", |d| {
+        d.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_some()
+    });
+    assert_eq!(desk.newest(), 3);
+    assert!(desk.shows("Asked "), "the view has not forgotten the question");
+    assert_eq!(run.asked().len(), 1, "the question stays");
+    run.answer_attention(&id, 3);
+    desk.until("the answer is shown", |d| d.shows("Answered for step 3."));
+    let notices = &desk.page().unwrap().mirror().unwrap().notices;
+    assert!(notices.iter().all(|(_, words)| !words.contains("anew")), "{notices:?}");
+}
+
 #[test]
 fn a_question_ends_with_its_run_and_with_the_window() {
     let here = tempfile::tempdir().unwrap();

@@ -293,7 +293,7 @@ impl Page {
         if news.started && self.selection.variant >= run.mirror.variants().len() {
             self.selection.variant = 0;
         }
-        if news.started
+        if news.described
             && run.replayed_folder().is_some()
             && let Some(info) = run.mirror.info.clone()
         {
