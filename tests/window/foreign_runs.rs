@@ -159,6 +159,9 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     desk.until("the failure is shown", |d| d.shows("out of memory"));
 }
 
+/// Who was asked stands there from the start; the time follows.
+const WAITS: &str = "Asked the program of \u{201c}run\u{201d} at ";
+
 /// Types into the field of a question, and puts it.
 fn ask(desk: &mut Desk, ask: &str, typed: &str) {
     let (field, button) = (format!("arguments of {ask}"), format!("Ask {ask}"));
@@ -193,7 +196,7 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     desk.until("the program is asked", |_| !run.asked().is_empty());
     let (id, question) = run.asked().remove(0);
     assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": "hi"})));
-    desk.until("the view waits", |d| d.shows("Asked ") && d.shows("Asking the model of step 3."));
+    desk.until("the view waits", |d| d.shows(WAITS) && d.shows("Asking the model of step 3."));
     run.answer_attention(&id, 3);
     desk.until("the answer is shown", |d| d.shows("Answered for step 3."));
     assert!(desk.views().iter().any(|view| view == "attention"), "its view is open");
@@ -230,7 +233,7 @@ fn an_open_question_outlives_a_change_of_the_description() {
     ask(&mut desk, "attention", "hi");
     desk.until("the program is asked", |_| !run.asked().is_empty());
     let (id, _) = run.asked().remove(0);
-    desk.until("the view waits", |d| d.shows("Asked "));
+    desk.until("the view waits", |d| d.shows(WAITS));
     run.redescribe(|described| {
         described["run"]["config"]["values"]["optimizer"] = "adam".into();
         described["asks"] = json!(["attention", "next_tokens"]);
@@ -240,7 +243,7 @@ fn an_open_question_outlives_a_change_of_the_description() {
         d.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_some()
     });
     assert_eq!(desk.newest(), 3);
-    assert!(desk.shows("Asked "), "the view has not forgotten the question");
+    assert!(desk.shows(WAITS), "the view has not forgotten the question");
     assert_eq!(run.asked().len(), 1, "the question stays");
     run.answer_attention(&id, 3);
     desk.until("the answer is shown", |d| d.shows("Answered for step 3."));
