@@ -9,6 +9,7 @@ use super::{
 use crate::{
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
+        table::number_at,
         views::prelude::*,
         widgets::{playhead::Playhead, token_strip::Mark},
     },
@@ -241,11 +242,10 @@ impl View for TraceReadingView {
         let m = self.shown(cx)?;
         let block = self.block(&m)?;
         let mut table = Table::new(["place", "token", "is_written", "surprise", "error", "fast", "medium", "slow"]);
-        let at = |values: &[f64], token: usize| values.get(token).copied().unwrap_or(f64::NAN);
         for (token, words) in m.sample.tokens.iter().enumerate() {
-            let [fast, medium, slow] = block.norms.each_ref().map(|norms| at(norms, token));
+            let [fast, medium, slow] = block.norms.each_ref().map(|norms| number_at(norms, token));
             let is_written = token >= m.value.prompt;
-            let (surprise, error) = (at(&m.value.surprise, token), at(&block.error, token));
+            let (surprise, error) = (number_at(&m.value.surprise, token), number_at(&block.error, token));
             table.cells(&[&(token + 1), words, &is_written, &surprise, &error, &fast, &medium, &slow]);
         }
         Some(table.finish())
