@@ -42,6 +42,14 @@ fn every_command_takes_a_run_of_another_program() {
     assert_eq!(folders, ["wide"], "{listed}");
     assert!(listed[0]["run"]["problems"].as_array().is_none_or(Vec::is_empty), "{listed}");
 
+    // their sweep table: losses and the settings in which they differ
+    let table = done("runs --csv");
+    assert!(table.lines().next().unwrap().ends_with(",problems,loss/train:model,setting:lr"), "{table}");
+    for (name, lr) in [("wide", "0.0001"), ("narrow", "0.01")] {
+        let row = table.lines().find(|row| row.starts_with(&format!("{name},"))).unwrap();
+        assert!(row.ends_with(&format!(",{},{lr}", 3.0 / 21.0)), "{table}");
+    }
+
     done("export runs/wide --csv run.csv --samples samples");
     let csv = fs::read_to_string(here.path().join("run.csv")).unwrap();
     assert!(csv.lines().next().unwrap().contains("my/ratio") && csv.lines().count() == 21, "{csv}");
