@@ -65,10 +65,11 @@ impl TraceReadingView {
         }
     }
 
-    /// The reading of the variant in focus with the present text and temperature, once it is known.
+    /// The reading of the variant in focus with the present text and temperature, once it is known. A program that trains
+    /// the run elsewhere has read what it chose.
     fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
-        let is_typed = !self.text.is_empty();
-        let fits = |m: &TraceReading| m.is_typed == is_typed && m.temperature == self.temperature;
+        let (is_typed, is_elsewhere) = (!self.text.is_empty(), cx.is_trained_elsewhere());
+        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == self.temperature;
         cx.measured(cx.selection.variant, fits)
     }
 
