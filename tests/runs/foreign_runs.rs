@@ -17,7 +17,10 @@ use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
 use crate::stand_in_ssh::stand_in_ssh;
-use crate::{command::orrery, foreign_run::ForeignRun};
+use crate::{
+    command::{can_paint, orrery},
+    foreign_run::ForeignRun,
+};
 
 #[test]
 fn every_command_takes_a_run_of_another_program() {
@@ -75,6 +78,24 @@ fn every_command_takes_a_run_of_another_program() {
         assert_eq!(code, Some(2), "{words}: {said}");
         assert!(said.contains(part), "{words}: {said}");
     }
+}
+
+/// Skipped where nothing can paint.
+#[test]
+fn views_are_drawn() {
+    let here = tempfile::tempdir().unwrap();
+    ForeignRun::finished(here.path(), "run", 1e-3);
+    for view in ["losses", "gate", "attention", "logged"] {
+        let (code, said) = orrery(here.path(), &format!("render run --view {view} --out {view}.png --step 10"));
+        if !can_paint(&said) {
+            return;
+        }
+        assert_eq!(code, Some(0), "{view}: {said}");
+        assert!(fs::read(here.path().join(format!("{view}.png"))).unwrap().starts_with(b"\x89PNG"), "{view}");
+    }
+    let (code, said) = orrery(here.path(), "render run --view neuron_graph --out none.png");
+    assert!(code == Some(2) && said.contains("has nothing to show"), "{said}");
+    assert!(!here.path().join("none.png").exists());
 }
 
 #[test]
