@@ -229,7 +229,10 @@ impl<'a> Followed<'a> {
         if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
-        self.notice(Level::Info, "the folder's logs or its variants were written anew: it was read from its beginning".to_owned());
+        self.notice(
+            Level::Info,
+            "the folder's logs or its variants were written anew: it was read from its beginning".to_owned(),
+        );
     }
 
     /// Puts a question to the program that writes the run, or to the weights that it keeps.
