@@ -91,6 +91,12 @@ fn an_answer_says_of_which_step_its_weights_are() {
             serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", said(&asked)));
         assert_eq!(answer["step"], step, "{answer}");
     }
+    // by the name of the probe, and by the one that is asked of other programs
+    for name in ["attention_maps", "attention"] {
+        let asked = orrery(folder.path(), &format!("ask {run} {name} --variant coupled"));
+        assert!(asked.status.success(), "{name}: {}", said(&asked));
+        assert!(said(&asked).contains("\"channel\":\"attention.maps\""), "{name}: {}", said(&asked));
+    }
 }
 
 #[test]

@@ -2,6 +2,14 @@
 
 use std::{path::Path, process::Command};
 
+/// False where a command said that nothing can paint a picture here, unless the environment asks for an adapter.
+pub fn can_paint(said: &str) -> bool {
+    let is_missing = said.contains("no graphics adapter was found");
+    let is_required = std::env::var_os("ORRERY_REQUIRE_ADAPTER").is_some_and(|value| value != "0");
+    assert!(!(is_missing && is_required), "ORRERY_REQUIRE_ADAPTER is set: {said}");
+    !is_missing
+}
+
 /// Exit code, and all that was said on both outputs; arguments are parted by blanks.
 pub fn orrery(folder: &Path, words: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));

@@ -1,20 +1,25 @@
-//! Questions to a program that trains a run elsewhere: the real binary asks over the folder, and a stand-in or the Python
-//! package answers.
+//! Questions to a program that trains a run elsewhere: the real binary asks over the folder, and a stand-in answers.
 
 use std::{
     fs::{self, File},
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     thread::JoinHandle,
     time::{Duration, Instant},
+};
+#[cfg(unix)]
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
 };
 
 use serde_json::{Value, json};
 
+use crate::{
+    command::{can_paint, orrery},
+    foreign_run::ForeignRun,
+};
 #[cfg(unix)]
-use crate::stand_in_ssh::stand_in_ssh;
-use crate::{command::orrery, foreign_run::ForeignRun};
+use crate::{foreign_python::Training, stand_in_ssh::stand_in_ssh};
 
 /// A run that is being written and may be asked these questions.
 fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
@@ -91,6 +96,20 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
         run.answer(id, &json!({"state": "answered"}));
     });
     assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
+}
+
+/// Skipped where nothing can paint.
+#[test]
+fn an_answer_is_drawn_by_a_view() {
+    let here = tempfile::tempdir().unwrap();
+    let run = asked_run(here.path(), &["attention"]);
+    let (code, said, _) = asked(&run, "attention --set text=hi --view attention --out answer.png", |run, id| {
+        run.answer_attention(id, 7);
+    });
+    if can_paint(&said) {
+        assert_eq!(code, Some(0), "{said}");
+        assert!(fs::read(here.path().join("answer.png")).unwrap().starts_with(b"\x89PNG"));
+    }
 }
 
 #[test]
@@ -646,80 +665,4 @@ fn any_two_matrices_of_the_weights_are_a_graph() {
     fs::write(&damaged, bytes).unwrap();
     let (code, said) = orrery(here.path(), "ask run neuron_graph --matrices h.0.c_proj h.0.c_fc");
     assert!(code == Some(2) && said.contains("its checksum differs"), "{said}");
-}
-
-/// A training script of a few lines that can be asked.
-const SCRIPT: &str = r#"
-import sys, time
-sys.path.insert(0, sys.argv[1])
-import orrery_log
-
-class Optimizer:
-    param_groups = [{"lr": 0.1}]
-
-run = orrery_log.init(
-    "stand-in",
-    dir=sys.argv[2],
-    allow=["attention", "next_tokens", "scale_lr", "pause", "norms"],
-    answers={
-        "attention": lambda text: ({"h.0": [[1.0, 0.0], [0.5, 0.5]]}, list(text)),
-        "next_tokens": lambda text, count=2: [("a", 0.75), ("b", 0.25)][:count],
-        "norms": lambda layer: [[1.0, 2.0], [3.0, float(layer)]],
-    },
-)
-run.optimizer = Optimizer()
-print(run.folder, flush=True)
-step, begun = 0, time.monotonic()
-while time.monotonic() - begun < 120:
-    step += 1
-    run.log({"loss": 1.0 / step}, step=step)
-    time.sleep(0.01)
-"#;
-
-/// Ends with the test.
-struct Training(Child);
-
-impl Drop for Training {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn the_python_package_answers_while_it_trains() {
-    let here = tempfile::tempdir().unwrap();
-    let python = std::env::var("ORRERY_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let mut packages = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("python"));
-    let package = packages.find(|up| up.join("orrery_log").is_dir()).expect("the package lies in the repository");
-    let mut command = Command::new(&python);
-    command.args(["-c", SCRIPT]).arg(&package).arg(here.path()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let Ok(process) = command.spawn() else {
-        println!("skipped: there is no {python}");
-        return;
-    };
-    let mut training = Training(process);
-    let mut folder = String::new();
-    BufReader::new(training.0.stdout.take().unwrap()).read_line(&mut folder).unwrap();
-    let folder = Path::new(folder.trim());
-    let name = folder.file_name().unwrap().to_str().unwrap();
-    let ask = |words: &str| orrery(here.path(), &format!("ask {name} {words}"));
-    let answered = |words: &str| {
-        let (code, said) = ask(words);
-        assert_eq!(code, Some(0), "{words}: {said}");
-        said
-    };
-    assert!(answered("attention --set text=hi").contains("\"tokens\":[\"h\",\"i\"]"));
-    let next = answered("next_tokens --set text=hi --set count=1");
-    assert!(next.contains("\"token\":\"a\"") && !next.contains("\"token\":\"b\""), "{next}");
-    assert!(answered("scale_lr --set factor=0.5").contains("learning rate 0.1 -> 0.05"));
-    assert!(answered("norms --set layer=4").contains("[[1.0,2.0],[3.0,4.0]]"));
-    let (code, said) = ask("norms");
-    assert!(code == Some(2) && said.contains("refused: TypeError"), "{said}");
-    let (code, said) = ask("save");
-    assert!(code == Some(2) && said.contains("is not allowed"), "{said}");
-    // a question that waits for nobody leaves nothing, and a paused program answers
-    assert!(answered("pause").contains("paused after step"));
-    assert!(answered("resume").contains("goes on after step"));
-    assert_eq!(fs::read_dir(folder.join("ask")).unwrap().count(), 0);
 }

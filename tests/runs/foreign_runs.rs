@@ -17,7 +17,10 @@ use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
 use crate::stand_in_ssh::stand_in_ssh;
-use crate::{command::orrery, foreign_run::ForeignRun};
+use crate::{
+    command::{can_paint, orrery},
+    foreign_run::ForeignRun,
+};
 
 #[test]
 fn every_command_takes_a_run_of_another_program() {
@@ -41,6 +44,14 @@ fn every_command_takes_a_run_of_another_program() {
         listed.as_array().unwrap().iter().filter_map(|row| row["run"]["folder"].as_str()).collect();
     assert_eq!(folders, ["wide"], "{listed}");
     assert!(listed[0]["run"]["problems"].as_array().is_none_or(Vec::is_empty), "{listed}");
+
+    // their sweep table: losses and the settings in which they differ
+    let table = done("runs --csv");
+    assert!(table.lines().next().unwrap().ends_with(",problems,loss/train:model,setting:lr"), "{table}");
+    for (name, lr) in [("wide", "0.0001"), ("narrow", "0.01")] {
+        let row = table.lines().find(|row| row.starts_with(&format!("{name},"))).unwrap();
+        assert!(row.ends_with(&format!(",{},{lr}", 3.0 / 21.0)), "{table}");
+    }
 
     done("export runs/wide --csv run.csv --samples samples");
     let csv = fs::read_to_string(here.path().join("run.csv")).unwrap();
@@ -67,6 +78,24 @@ fn every_command_takes_a_run_of_another_program() {
         assert_eq!(code, Some(2), "{words}: {said}");
         assert!(said.contains(part), "{words}: {said}");
     }
+}
+
+/// Skipped where nothing can paint.
+#[test]
+fn views_are_drawn() {
+    let here = tempfile::tempdir().unwrap();
+    ForeignRun::finished(here.path(), "run", 1e-3);
+    for view in ["losses", "gate", "attention", "logged"] {
+        let (code, said) = orrery(here.path(), &format!("render run --view {view} --out {view}.png --step 10"));
+        if !can_paint(&said) {
+            return;
+        }
+        assert_eq!(code, Some(0), "{view}: {said}");
+        assert!(fs::read(here.path().join(format!("{view}.png"))).unwrap().starts_with(b"\x89PNG"), "{view}");
+    }
+    let (code, said) = orrery(here.path(), "render run --view neuron_graph --out none.png");
+    assert!(code == Some(2) && said.contains("has nothing to show"), "{said}");
+    assert!(!here.path().join("none.png").exists());
 }
 
 #[test]
@@ -185,11 +214,14 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     run.step(6);
     assert_eq!(reader.look().unwrap(), Look::Same);
     assert_eq!(told(&mut reader).0, [6]);
-    // the number of parameters has become known
-    let described = fs::read_to_string(run.folder.join("run.json")).unwrap();
-    let mut described: Value = serde_json::from_str(&described).unwrap();
-    described["run"]["variants"][0]["params"] = 12.into();
-    run.describe(&described);
+    // another run of the same variants
+    ForeignRun::begin(here.path(), "run", &json!({"lr": 0.2}));
+    fs::write(&log, fs::read_to_string(&log).unwrap().replace("wall_secs\":", "wall_secs\":1")).unwrap();
+    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    // another variant
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0.len(), 6);
+    run.redescribe(|described| described["run"]["variants"] = json!([{"id": "model"}, {"id": "twin"}]));
     assert_eq!(reader.look().unwrap(), Look::Replaced);
     // the logs begin anew
     let mut reader = Reader::follow(&run.folder).unwrap();
@@ -200,6 +232,31 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     fs::rename(&run.folder, here.path().join("elsewhere")).unwrap();
     let why = "it has neither run.json nor config.toml".to_owned();
     assert_eq!(reader.look().unwrap(), Look::Missing { why });
+}
+
+/// docs/protocol.md lets `run.json` be replaced when more is known.
+#[test]
+fn a_run_of_which_more_is_known_goes_on() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0.len(), 3);
+    run.redescribe(|described| {
+        described["run"]["variants"][0]["params"] = 12.into();
+        described["run"]["config"]["values"]["optimizer"] = "adam".into();
+    });
+    run.step(4);
+    assert_eq!(reader.look().unwrap(), Look::Same);
+    let events: Vec<Event> = reader.by_ref().collect();
+    let [Event::Described(info), Event::Step(stats)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((info.variants[0].params, stats.step), (12, 4));
+    assert_eq!(info.config.get("optimizer").map(ToString::to_string).as_deref(), Some("adam"));
+    assert!(info.folder.is_some(), "the folder is not written down");
+    // the same words are no news
+    run.redescribe(|_| {});
+    assert_eq!(reader.look().unwrap(), Look::Same);
+    assert_eq!(reader.by_ref().count(), 0);
 }
 
 #[cfg(unix)]

@@ -89,6 +89,9 @@ fn what_cannot_be_changed_is_said_in_words() -> Outcome {
     ] {
         oracle.refused(&format!("{base} {words}"), 2, parts);
     }
+    fs::write(oracle.path("one.txt"), "!")?;
+    let one = "model intervene three.safetensors one.txt --vocabulary list.json --neurons 0:1";
+    oracle.refused(one, 2, &["a loss needs at least two"]);
     let said = oracle.done(&format!("{base} --neurons 0:1 --draws 0 --tokens 0"));
     assert!(said.contains("no random sets to compare with") && !said.contains("goes on"), "{said}");
     Ok(())

@@ -23,6 +23,7 @@ mod finetuning;
 mod folders;
 mod foreign_files;
 mod foreign_folders;
+mod foreign_python;
 mod foreign_questions;
 #[path = "../shared/foreign_run.rs"]
 mod foreign_run;

@@ -39,6 +39,14 @@ impl ForeignRun {
         fs::rename(hidden, self.folder.join("run.json")).unwrap();
     }
 
+    /// Writes the description anew with what `change` changes in it.
+    pub fn redescribe(&self, change: impl FnOnce(&mut Value)) {
+        let described = fs::read_to_string(self.folder.join("run.json")).unwrap();
+        let mut described: Value = serde_json::from_str(&described).unwrap();
+        change(&mut described);
+        self.describe(&described);
+    }
+
     /// Appends bytes to a log as they are.
     pub fn append(&self, log: &str, text: &str) {
         let mut file = File::options().append(true).create(true).open(self.folder.join(log)).unwrap();
@@ -80,10 +88,7 @@ impl ForeignRun {
     /// Lets these questions be asked.
     pub fn allow(&self, asks: &[&str]) {
         ["ask", "answer"].iter().for_each(|name| fs::create_dir_all(self.folder.join(name)).unwrap());
-        let described = fs::read_to_string(self.folder.join("run.json")).unwrap();
-        let mut described: Value = serde_json::from_str(&described).unwrap();
-        described["asks"] = json!(asks);
-        self.describe(&described);
+        self.redescribe(|described| described["asks"] = json!(asks));
     }
 
     /// The questions that wait, by their ids, the oldest first.

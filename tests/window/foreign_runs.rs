@@ -32,6 +32,8 @@ use crate::{
     tiles::{Tile, painted},
 };
 
+mod views;
+
 #[derive(Debug)]
 struct Dropped(PathBuf);
 
@@ -85,6 +87,12 @@ impl Desk {
             self.page().map_or(vec![], |page| page.tiling.in_order().into_iter().map(|(_, view)| view).collect());
         views.sort();
         views
+    }
+
+    /// Shows a step by the scrubber.
+    fn scrub(&mut self, step: u64) {
+        self.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(step as f64);
+        self.until("the step is shown", |d| d.page().is_some_and(|page| page.shown_step() == step));
     }
 
     fn shows(&self, words: &str) -> bool {
@@ -150,6 +158,16 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     desk.until("the new step is shown", |d| d.newest() == 4);
     desk.until("the view of what is new opens", |d| d.views().iter().any(|view| view == "attention"));
     assert_eq!(desk.page().unwrap().shown_step(), 4);
+    desk.scrub(2);
+    desk.until("a view is of that step", |d| d.shows("Measured at step 4; step 2 is shown"));
+    run.step(5);
+    run.samples(5);
+    desk.until("it goes on behind it", |d| d.newest() == 5);
+    assert_eq!(desk.page().unwrap().shown_step(), 2);
+    assert!(desk.shows("Measured at step 4; step 2 is shown"), "the view stays where it was");
+    desk.harness.key_press(egui::Key::F);
+    desk.until("it is followed again", |d| d.page().is_some_and(|page| page.shown_step() == 5));
+    desk.until("the view is of the newest step", |d| !d.shows("step 2 is shown"));
     // the logs begin anew
     std::fs::write(run.folder.join("metrics.jsonl"), "").unwrap();
     std::fs::write(run.folder.join("samples.jsonl"), "").unwrap();
@@ -158,6 +176,9 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     run.state(1, &json!({"failed": {"message": "RuntimeError: out of memory"}}));
     desk.until("the failure is shown", |d| d.shows("out of memory"));
 }
+
+/// Who was asked stands there from the start; the time follows.
+const WAITS: &str = "Asked the program of \u{201c}run\u{201d} at ";
 
 /// Types into the field of a question, and puts it.
 fn ask(desk: &mut Desk, ask: &str, typed: &str) {
@@ -193,7 +214,7 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     desk.until("the program is asked", |_| !run.asked().is_empty());
     let (id, question) = run.asked().remove(0);
     assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": "hi"})));
-    desk.until("the view waits", |d| d.shows("Asked ") && d.shows("Asking the model of step 3."));
+    desk.until("the view waits", |d| d.shows(WAITS) && d.shows("Asking the model of step 3."));
     run.answer_attention(&id, 3);
     desk.until("the answer is shown", |d| d.shows("Answered for step 3."));
     assert!(desk.views().iter().any(|view| view == "attention"), "its view is open");
@@ -215,6 +236,37 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     let sample = json!({"step": 3, "channel": "answer/lesson", "payload": [[1, 2], [3, 4]]});
     run.answer(&id, &json!({"state": "answered", "sample": sample}));
     desk.until("the matrix is shown", |d| d.shows("Show answer/lesson large"));
+}
+
+/// As `orrery_log.update` and `watch` make it.
+#[test]
+fn an_open_question_outlives_a_change_of_the_description() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    run.allow(&["attention"]);
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the run is shown", |d| d.newest() == 3 && d.views().iter().any(|view| view == foreign::QUESTIONS));
+    ask(&mut desk, "attention", "hi");
+    desk.until("the program is asked", |_| !run.asked().is_empty());
+    let (id, _) = run.asked().remove(0);
+    desk.until("the view waits", |d| d.shows(WAITS));
+    run.redescribe(|described| {
+        described["run"]["config"]["values"]["optimizer"] = "adam".into();
+        described["asks"] = json!(["attention", "next_tokens"]);
+    });
+    desk.until("the new setting is shown", |d| d.page().is_some_and(|page| page.config.get("optimizer").is_some()));
+    desk.until("what is allowed now is offered", |d| {
+        d.harness.query_by_role_and_label(Role::Button, "Ask next_tokens").is_some()
+    });
+    assert_eq!(desk.newest(), 3);
+    assert!(desk.shows(WAITS), "the view has not forgotten the question");
+    assert_eq!(run.asked().len(), 1, "the question stays");
+    run.answer_attention(&id, 3);
+    desk.until("the answer is shown", |d| d.shows("Answered for step 3."));
+    let notices = &desk.page().unwrap().mirror().unwrap().notices;
+    assert!(notices.iter().all(|(_, words)| !words.contains("anew")), "{notices:?}");
 }
 
 #[test]
@@ -252,13 +304,14 @@ fn a_question_ends_with_its_run_and_with_the_window() {
 
 #[test]
 fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
+    const MATRICES: [(&str, usize, usize); 2] = [("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40)];
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({}));
     run.step(1);
     let mut desk = Desk::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 1);
-    run.weights(1, &[("h.0.c_fc", 40, 5), ("h.0.c_proj", 5, 40)]);
+    run.weights(1, &MATRICES);
     desk.until("the weights are offered", |d| d.shows("The weights of step 1 are kept."));
     for (field, name) in [("matrix that neurons write by", "h.0.c_proj"), ("matrix that neurons read by", "h.0.c_fc")] {
         desk.harness.get_by_role_and_label(Role::TextInput, field).focus();
@@ -271,6 +324,26 @@ fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
     desk.until("the graph is there", |d| d.shows("Answered for step 1."));
     let mirror = desk.page().unwrap().mirror().unwrap();
     assert!(["graph.neurons", "graph.histogram", "graph.degrees"].iter().all(|of| mirror.answer(0, of).is_some()));
+    let graph = |d: &Desk| {
+        let answer = d.page().unwrap().mirror().unwrap().answer(0, "graph.neurons").unwrap();
+        (answer.step, serde_json::to_string(&*answer.payload).unwrap())
+    };
+    let (_, first) = graph(&desk);
+
+    // a second snapshot, and the first one again at a step between the two
+    (2..=4).for_each(|step| run.step(step));
+    run.weights(4, &MATRICES);
+    desk.until("both are offered", |d| d.newest() == 4 && d.shows("The weights of 2 steps are kept, from 1 to 4."));
+    for (shown, kept) in [(4, 4), (2, 1)] {
+        if shown < 4 {
+            desk.scrub(shown);
+        }
+        desk.harness.get_by_role_and_label(Role::Button, "Draw as a graph").click();
+        desk.harness.step();
+        desk.until("the graph is there", |d| d.shows(&format!("Answered for step {kept}.")));
+        let (step, found) = graph(&desk);
+        assert_eq!((step, found == first), (kept, kept == 1));
+    }
     desk.harness.get_by_role_and_label(Role::Button, "Show Threshold").click();
     desk.until("its view opens", |d| d.views().iter().any(|view| view == "graph_threshold"));
 }

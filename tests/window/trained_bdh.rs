@@ -1,13 +1,15 @@
 //! What hands do to a trained BDH that is looked at: the text is one for all views, neurons are named and changed, a cell of
 //! the lens is looked at.
 
+use std::sync::Arc;
+
 use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
     labs,
     telemetry::{
-        Measurement,
+        Event, Measurement, Sample,
         measurements::{InterventionEffect, LogitLens, NeuronGraph},
     },
     ui::mirror::Mirror,
@@ -127,6 +129,24 @@ fn the_effect_stands_beside_that_of_random_neurons() {
     }
     let csv = harness.state().csv.clone().unwrap();
     assert!(csv.starts_with("position,token,loss_before,loss_after,divergence,divergence_random"), "{csv}");
+}
+
+#[test]
+fn a_text_of_one_token_has_no_loss_to_compare() {
+    let mut mirror = recorded::twins();
+    let sample = mirror.sample_at(0, InterventionEffect::CHANNEL, recorded::STEPS).unwrap().clone();
+    let mut one = sample.measurement::<InterventionEffect>().unwrap().clone();
+    (one.loss_before, one.loss_after) = (vec![f64::NAN].into(), vec![f64::NAN].into());
+    [&mut one.divergence, &mut one.null_divergence].into_iter().for_each(|list| list.0.truncate(1));
+    let tokens = sample.tokens[..1].to_vec();
+    mirror.apply(Event::Sample(Sample { tokens, payload: Arc::new(one.into_payload()), ..sample }));
+    let mut tile = tile("intervention", mirror);
+    tile.config.set(&tile.knobs, "change.neurons", Value::Text("0:12, 1:3".into())).unwrap();
+    let harness = tile.shown(sized(640.0, 620.0));
+    let said = words(&harness);
+    assert!(said.contains("no loss to compare") && !said.contains("0.000 \u{2192}"), "{said}");
+    let csv = harness.state().csv.clone().unwrap();
+    assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("0,") && row.contains(",,,")), "{csv}");
 }
 
 #[test]

@@ -139,8 +139,9 @@ fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Fai
     Ok((probe, arguments(probe.id(), &probe.knobs(), &set)?))
 }
 
+/// The probe of this name, its own or that of the protocol, so that runs of this program and of others are asked alike.
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
-    probe::find(id).ok_or_else(|| Failure::usage(probe::unknown(id)))
+    asks::probe_of(id).ok_or_else(|| Failure::usage(probe::unknown(id)))
 }
 
 /// The arguments that were typed, each checked against those of the question.

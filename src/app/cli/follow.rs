@@ -113,7 +113,7 @@ impl Follower {
         let (mut newest, mut end) = (BTreeMap::new(), None);
         while let Some(event) = self.reader.next() {
             match event {
-                Event::Started(info) => self.info = info,
+                Event::Started(info) | Event::Described(info) => self.info = info,
                 Event::Step(stats) if is_past => {
                     newest.insert(stats.variant, stats);
                 }

@@ -143,20 +143,11 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
 
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
 fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], found: &Effect) -> Table {
-    let mut out = Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
-    let number = |values: &[f64], at: usize| match values.get(at) {
-        Some(v) if v.is_finite() => v.to_string(),
-        _ => String::new(),
-    };
-    for (position, id) in ids.iter().enumerate() {
-        out.row([
-            position.to_string(),
-            tokenizer.tokenizer.token_text(*id),
-            number(&found.loss_before, position),
-            number(&found.loss_after, position),
-            number(&found.divergence, position),
-            number(&found.null_divergence, position),
-        ]);
-    }
-    out
+    let lists = [
+        ("loss_before", &found.loss_before[..]),
+        ("loss_after", &found.loss_after[..]),
+        ("divergence", &found.divergence[..]),
+        ("divergence_random", &found.null_divergence[..]),
+    ];
+    Table::per_token(ids.iter().map(|id| tokenizer.tokenizer.token_text(*id)), &lists)
 }

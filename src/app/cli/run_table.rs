@@ -1,17 +1,21 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
 
 use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
         run_rows::{self, Listing},
-        run_table::{filter::Filter, order::Order},
+        run_table::{GroupLoss, differences, filter::Filter, order::Order},
     },
     files::memory::size,
     labs::headline::split,
     store::{note, trash},
+    telemetry::FOREIGN,
 };
 
 /// The widest cell on the terminal, in characters.
@@ -204,7 +208,43 @@ fn as_json(rows: &[&RunRow]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// A column a headline number and group of variants, in the order of first appearance.
+/// A column of runs that another program has trained.
+struct ForeignColumn<'a> {
+    name: String,
+    cell: Box<dyn Fn(&RunRow) -> String + 'a>,
+}
+
+/// The columns of runs that another program has trained, in the place of headline numbers, which such runs have not: the last
+/// losses of each group of variants, and the settings in which these runs differ.
+fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
+    let foreign: Vec<&RunRow> = rows.iter().copied().filter(|row| row.lab == FOREIGN).collect();
+    let groups: BTreeSet<&str> =
+        foreign.iter().copied().flat_map(|row| &row.losses).map(|loss| loss.group.as_str()).collect();
+    let losses: [(&str, fn(&GroupLoss) -> f64); 2] =
+        [(channels::LOSS_TRAIN, |loss| loss.train), (channels::LOSS_HELD_OUT, |loss| loss.held_out)];
+    let mut columns: Vec<ForeignColumn<'_>> = vec![];
+    for group in groups {
+        for (channel, value) in losses {
+            let cell = move |row: &RunRow| {
+                let loss = row.losses.iter().find(|loss| loss.group == group).map(value);
+                loss.filter(|loss| !loss.is_nan()).map_or(String::new(), |loss| loss.to_string())
+            };
+            columns.push(ForeignColumn { name: format!("{channel}:{group}"), cell: Box::new(cell) });
+        }
+    }
+    columns.retain(|column| foreign.iter().any(|row| !(column.cell)(row).is_empty()));
+    for key in differences(&foreign).into_iter().map(|difference| difference.key) {
+        // lab, preset and seed have columns of their own
+        if foreign.iter().any(|row| row.settings.contains_key(&key)) {
+            let name = format!("setting:{key}");
+            let cell = move |row: &RunRow| row.settings.get(&key).map_or(String::new(), ToString::to_string);
+            columns.push(ForeignColumn { name, cell: Box::new(cell) });
+        }
+    }
+    columns
+}
+
+/// A column a headline number and group of variants, in the order of first appearance; then those of other programs' runs.
 fn as_csv(rows: &[&RunRow]) -> String {
     let mut columns: Vec<(String, String)> = vec![];
     for row in rows {
@@ -216,8 +256,9 @@ fn as_csv(rows: &[&RunRow]) -> String {
         }
     }
     let fixed = "folder,name,note,pinned,archived,lab,preset,changed,seed,began,steps,total_steps,state,bytes,problems";
+    let foreign = foreign_columns(rows);
     let header = fixed.split(',').map(str::to_owned).chain(columns.iter().map(|(key, group)| format!("{key}:{group}")));
-    let mut out = Table::new(header);
+    let mut out = Table::new(header.chain(foreign.iter().map(|column| column.name.clone())));
     for row in rows {
         let note = &row.note;
         let own = [
@@ -240,7 +281,11 @@ fn as_csv(rows: &[&RunRow]) -> String {
         let numbers = columns
             .iter()
             .map(|(key, group)| row.headlines.group(key, group).map_or(String::new(), |group| group.mean.to_string()));
-        out.row(own.into_iter().chain(numbers));
+        let of_foreign = foreign.iter().map(|column| match row.lab == FOREIGN {
+            true => (column.cell)(row),
+            false => String::new(),
+        });
+        out.row(own.into_iter().chain(numbers).chain(of_foreign));
     }
     out.finish()
 }

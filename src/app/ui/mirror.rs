@@ -75,6 +75,7 @@ impl Mirror {
                 let (revision, pinned, is_example) = (self.revision, self.take_pinned(), self.is_example);
                 *self = Self { info: Some(info), notices, revision, pinned, is_example, ..Self::default() };
             }
+            Event::Described(info) => self.info = Some(info),
             Event::State(s) => self.state = Some(s),
             Event::Step(s) => {
                 self.step = self.step.max(s.step);

@@ -295,7 +295,7 @@ impl Page {
         }
         if was_replayed && let Some(info) = run.mirror.info.clone() {
             let owner = self.run.as_ref().map_or(SettingsOwner::Run, |run| self.owner(run));
-            if news.started {
+            if news.described {
                 take_recorded(self, &info.config, owner);
             }
             take_changes(self, owner);

@@ -2,12 +2,9 @@
 //!
 //! All views of a page share one book, so that two tiles that want the same answer ask once.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashMap};
 
-use super::mirror::Mirror;
+use super::{identity::RunNumber, mirror::Mirror};
 use crate::{
     labs,
     telemetry::{Args, QuestionState, RunInfo, RunState},
@@ -87,7 +84,8 @@ pub type Key = (&'static str, Option<usize>);
 /// The book of one page.
 #[derive(Debug)]
 pub struct Questions {
-    run: Option<Arc<RunInfo>>,
+    /// The run that they were put to.
+    run: RunNumber,
     put: HashMap<Key, LastQuestion>,
     next_request: u64,
     /// Since when a question has been seen without an answer, seconds of the window's clock.
@@ -110,7 +108,7 @@ const MAX_ARGS: usize = 256;
 impl Default for Questions {
     fn default() -> Self {
         Self {
-            run: None,
+            run: RunNumber::default(),
             put: HashMap::new(),
             next_request: 1,
             open: HashMap::new(),
@@ -137,8 +135,8 @@ pub struct Unanswered {
 impl Questions {
     /// Forgets what was asked of another run. Request numbers go on.
     pub fn follow_run(&mut self, mirror: &Mirror) {
-        if !same_run(&self.run, &mirror.info) {
-            self.run.clone_from(&mirror.info);
+        if self.run != mirror.run {
+            self.run = mirror.run;
             self.put.clear();
             self.open.clear();
             self.args.clear();
@@ -337,15 +335,6 @@ fn schedule_of(info: &RunInfo) -> Vec<ScheduledProbe> {
 /// True if nothing more comes of a question.
 fn is_end(state: &QuestionState) -> bool {
     !matches!(state, QuestionState::Working(_))
-}
-
-/// True if two descriptions are of one run (or of none).
-pub fn same_run(a: &Option<Arc<RunInfo>>, b: &Option<Arc<RunInfo>>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (None, None) => true,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -56,6 +56,8 @@ pub struct Run {
 pub struct PumpResult {
     pub any: bool,
     pub started: bool,
+    /// The description of the run is new or has changed.
+    pub described: bool,
     pub stepped: bool,
 }
 
@@ -119,6 +121,7 @@ impl Run {
             PumpResult { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..PumpResult::default() };
         for e in &batch.events {
             news.started |= matches!(e, Event::Started(_));
+            news.described |= matches!(e, Event::Started(_) | Event::Described(_));
             news.stepped |= matches!(e, Event::Step(_));
         }
         if news.started {

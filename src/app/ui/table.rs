@@ -19,6 +19,17 @@ impl Table {
         Self { rows: 0, ..table }
     }
 
+    /// A table with a row a token: its place from 0, its text, and the number of each named list there, as by
+    /// [`number_at`].
+    pub fn per_token(tokens: impl IntoIterator<Item = String>, lists: &[(&str, &[f64])]) -> Self {
+        let mut table = Self::new(["position", "token"].into_iter().chain(lists.iter().map(|(name, _)| *name)));
+        for (at, token) in tokens.into_iter().enumerate() {
+            let numbers = lists.iter().map(|(_, values)| number_at(values, at));
+            table.row([at.to_string(), token].into_iter().chain(numbers));
+        }
+        table
+    }
+
     /// Adds a row, which must have a field for each column; one that has not is left out.
     pub fn row<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) {
         let written = self.writer.write_record(fields);
@@ -46,9 +57,22 @@ impl Table {
     }
 }
 
+/// A number of a list as a field; empty where the list has none, or NaN for it.
+pub fn number_at(values: &[f64], at: usize) -> String {
+    values.get(at).filter(|value| !value.is_nan()).map_or(String::new(), f64::to_string)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_is_missing_is_an_empty_field() {
+        let tokens = ["a", "b", "c"].map(str::to_owned);
+        let lists = [("loss", &[f64::NAN, 1.5][..]), ("entropy", &[0.25, f64::INFINITY, -0.5][..])];
+        let table = Table::per_token(tokens, &lists).finish();
+        assert_eq!(table, "position,token,loss,entropy\n0,a,,0.25\n1,b,1.5,inf\n2,c,,-0.5\n");
+    }
 
     #[test]
     fn fields_with_separators_are_quoted() {

@@ -7,7 +7,7 @@ use candle_core::{Device, Result, Tensor};
 pub struct Batch {
     /// Ids, u32 `(B, T)`.
     pub tokens: Tensor,
-    /// Ids or [`IGNORE`], u32 `(B, T)`.
+    /// Ids or [`IGNORE`](crate::nn::IGNORE), u32 `(B, T)`.
     pub targets: Tensor,
 }
 

@@ -83,7 +83,7 @@ impl RunEnd {
     }
 }
 
-/// The description that a folder had when it was first followed.
+/// The description of a followed folder as it was last read.
 struct Followed {
     stamp: DescriptionStamp,
     info: Arc<RunInfo>,
@@ -92,7 +92,7 @@ struct Followed {
 /// The state in which a followed folder was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// The folder that was read so far; it may have grown.
+    /// The folder that was read so far; it may have grown, and its description may say more.
     Same,
     /// The folder is incomplete at the moment, as while a copy is put in place.
     Missing {
@@ -146,31 +146,31 @@ impl Reader {
         }
     }
 
-    /// Looks at a followed folder anew; what was appended is told next. No file stays open in between, so that it works
-    /// on network file systems too.
+    /// Looks at a followed folder anew; what was appended is told next, after a description that has changed. No file
+    /// stays open in between, so that it works on network file systems too.
     ///
     /// # Errors
     /// If the system refuses to read a file of it, or there is something else in its place.
     pub fn look(&mut self) -> Result<Look, StoreError> {
-        let Some(followed) = &mut self.followed else { return Ok(Look::Same) };
+        let Some(followed) = &self.followed else { return Ok(Look::Same) };
         let folder = self.feeds[0].folder.clone();
         let stamp = DescriptionStamp::read(&folder);
         if stamp.is_missing() {
             return Ok(Look::Missing { why: format!("it has neither {RUN} nor {CONFIG}") });
         }
+        let mut described = None;
         // without a description the variants are those whose lines were there
-        let is_another = stamp != followed.stamp || std::mem::take(&mut self.names.has_met_unknown);
-        if is_another {
+        if stamp != followed.stamp || self.names.has_met_unknown {
             // a description that is still being written is tried again at the next poll
             let mut info = match describe(&folder) {
                 Ok(description) => description.info,
                 Err(e) => return Ok(Look::Missing { why: e.to_string() }),
             };
             info.folder.clone_from(&followed.info.folder);
-            if info != *followed.info {
+            if !has_same_variants(&info, &followed.info) {
                 return Ok(Look::Replaced);
             }
-            followed.stamp = stamp;
+            described = Some(info);
         }
         let mut found = Look::Same;
         for feed in &mut self.feeds {
@@ -180,7 +180,22 @@ impl Reader {
                 Look::Same => {}
             }
         }
+        // the logs are those that were read so far, so the description is one of the same run
+        if let (Look::Same, Some(info)) = (&found, described) {
+            self.take_description(stamp, info);
+        }
         Ok(found)
+    }
+
+    /// Takes over the description that the files of this stamp hold, and tells of it if it has changed.
+    fn take_description(&mut self, stamp: DescriptionStamp, info: RunInfo) {
+        self.names.has_met_unknown = false;
+        let Some(followed) = &mut self.followed else { return };
+        followed.stamp = stamp;
+        if info != *followed.info {
+            followed.info = Arc::new(info);
+            self.start.push_back(Event::Described(Arc::clone(&followed.info)));
+        }
     }
 
     /// True if the run that was read so far has an end on record.
@@ -306,6 +321,12 @@ impl Iterator for Reader {
         self.note(&event);
         Some(event)
     }
+}
+
+/// True if two descriptions are of one lab and name the same variants in one order.
+fn has_same_variants(a: &RunInfo, b: &RunInfo) -> bool {
+    let ids = |info: &RunInfo| -> Vec<String> { info.variants.iter().map(|v| v.id.clone()).collect() };
+    a.lab == b.lab && ids(a) == ids(b)
 }
 
 fn warning(text: String) -> Event {

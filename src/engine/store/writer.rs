@@ -203,7 +203,14 @@ impl Sink for Writer {
 impl Inner {
     fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         match (event, &self.place) {
-            (Event::Question { .. } | Event::Partial(_) | Event::Snapshots(_) | Event::Folder(_), _) => Ok(()),
+            (
+                Event::Described(_)
+                | Event::Question { .. }
+                | Event::Partial(_)
+                | Event::Snapshots(_)
+                | Event::Folder(_),
+                _,
+            ) => Ok(()),
             (Event::Started(info), place) => {
                 self.info = Some(info.clone());
                 match place {

@@ -219,6 +219,9 @@ pub enum QuestionState {
 pub enum Event {
     /// The run begins, with its description.
     Started(Arc<RunInfo>),
+    /// The description of the run that has begun was replaced, such as by one with more settings: its variants are the
+    /// same, and it goes on. It is not recorded.
+    Described(Arc<RunInfo>),
     /// The state of the run changed.
     State(RunState),
     /// An update was finished.

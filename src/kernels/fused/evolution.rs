@@ -47,7 +47,7 @@ pub fn evolve(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: EvolutionSizes) -> R
     qkv.apply_op3(&f, tau, Op(cpu::Evolution { spec }))
 }
 
-/// The reference form in plain candle, with the arguments of [`coupled`].
+/// The reference form in plain candle, with the arguments of [`evolve`].
 pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: EvolutionSizes) -> Result<Tensor> {
     let (b, t, _) = qkv.dims3()?;
     let (h, d) = (s.heads, s.head_dim);

@@ -161,6 +161,9 @@ impl<'a> Followed<'a> {
         };
         let mut chunk = vec![];
         for event in self.reader.by_ref().filter(is_told) {
+            if let Event::Described(info) = &event {
+                self.info = Arc::clone(info);
+            }
             chunk.push(event);
             if chunk.len() >= CHUNK {
                 self.inbox.deliver_recorded(std::mem::take(&mut chunk));
@@ -216,7 +219,7 @@ impl<'a> Followed<'a> {
         self.trouble = trouble;
     }
 
-    /// Reads the folder again from the beginning: it holds another run, or the same one was cut.
+    /// Reads the folder again from the beginning: it holds another run or other variants, or the same run was cut.
     fn reopen(&mut self) {
         // a folder that is not complete yet is tried again later
         let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };
@@ -226,7 +229,10 @@ impl<'a> Followed<'a> {
         if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
-        self.notice(Level::Info, "the folder was written anew: it was read from its beginning".to_owned());
+        self.notice(
+            Level::Info,
+            "the folder's logs or its variants were written anew: it was read from its beginning".to_owned(),
+        );
     }
 
     /// Puts a question to the program that writes the run, or to the weights that it keeps.

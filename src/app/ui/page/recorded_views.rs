@@ -1,16 +1,20 @@
 //! The views on the page of a run that another program has written: those that have something to show, opened as it comes,
 //! and those of what the program can be asked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Page, undo::remember};
-use crate::{labs::foreign, ui::tiling::Tiling};
+use crate::{
+    labs::foreign,
+    ui::{tiling::Tiling, view::View},
+};
 
 /// The views that were opened for what a run has measured.
 #[derive(Debug, Default)]
 pub struct RecordedViews {
-    /// Number of channels that were looked at, and whether the run could be asked.
-    seen: (usize, bool),
+    /// Number of channels that were looked at, and of the questions that the run's script allowed; `None` where nothing
+    /// could be asked.
+    seen: (usize, Option<usize>),
     /// In the order of their names.
     open: BTreeSet<String>,
 }
@@ -20,12 +24,12 @@ pub struct RecordedViews {
 pub fn open(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|_| !page.lab.trains()) else { return };
     let channels = run.mirror.channels();
-    let seen = (channels.len(), run.mirror.can_be_asked_elsewhere());
+    let asked = run.mirror.info.as_ref().map(|info| &info.asks[..]).filter(|_| run.mirror.can_be_asked_elsewhere());
+    let seen = (channels.len(), asked.map(<[String]>::len));
     if seen == page.recorded_views.seen {
         return;
     }
     page.recorded_views.seen = seen;
-    let asked = run.mirror.info.as_ref().map(|info| &info.asks[..]).filter(|_| seen.1);
     let panes = foreign::panes(channels.iter().map(|channel| channel.as_str()), asked);
     let views: BTreeSet<String> = panes.iter().map(|pane| pane.view.to_owned()).collect();
     if views.is_subset(&page.recorded_views.open) {
@@ -33,7 +37,8 @@ pub fn open(page: &mut Page) {
     }
     let shown: BTreeSet<String> = page.tiling.in_order().into_iter().map(|(_, view)| view).collect();
     if page.recorded_views.open.is_empty() || shown == page.recorded_views.open {
-        page.tiling = Tiling::new(page.lab.id, &panes);
+        let earlier = std::mem::replace(&mut page.tiling, Tiling::new(page.lab.id, &panes));
+        keep_views(&mut page.tiling, earlier);
     } else {
         let selected = page.tiling.selected;
         for view in views.difference(&page.recorded_views.open) {
@@ -44,4 +49,19 @@ pub fn open(page: &mut Page) {
     page.recorded_views.open = views;
     // the user did not do this, so that it is no step to undo
     remember(page);
+}
+
+/// Moves the living views of an earlier layout, with what was typed in them, to the tiles that have them now.
+fn keep_views(tiling: &mut Tiling, mut earlier: Tiling) {
+    let tiles = earlier.in_order();
+    let living = tiles.into_iter().filter_map(|(id, view)| Some((view, (id, earlier.views.remove(&id)?))));
+    let mut living: HashMap<_, (_, Box<dyn View>)> = living.collect();
+    for (id, view) in tiling.in_order() {
+        if let Some((former, living)) = living.remove(&view) {
+            tiling.views.insert(id, living);
+            if earlier.selected == Some(former) {
+                tiling.selected = Some(id);
+            }
+        }
+    }
 }

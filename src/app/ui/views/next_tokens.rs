@@ -49,7 +49,10 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
     let bars: Vec<Bar> = bars.collect();
     bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
-    wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &measured.continuation)), theme.secondary);
+    // another program may have asked its model for the next token alone
+    if !measured.continuation.is_empty() {
+        wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &measured.continuation)), theme.secondary);
+    }
 }
 
 impl View for NextTokens {
@@ -68,7 +71,9 @@ impl View for NextTokens {
             let words = cx.why_nothing::<Likely>("No answer yet. A run is asked at its start: press Space.");
             return cx.nothing_ui(ui, &words);
         };
-        token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| Mark::default());
+        if !first.sample.tokens.is_empty() {
+            token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| Mark::default());
+        }
         task_ui(ui, cx, &self.text);
         if let Some(truth) = &first.truth {
             let words = format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})");

@@ -27,6 +27,9 @@ use crate::{
 
 /// Seconds after which it is said what may keep an answer.
 const HINT_DELAY: f64 = 10.0;
+/// The reasons that may keep the program from an answer.
+const WAIT_REASONS: &str =
+    ", and it has not answered: it looks once a step, so that its steps are long or it runs no more";
 /// Width of the fields, points.
 const FIELD: f32 = 420.0;
 
@@ -53,6 +56,15 @@ struct LastPut {
     request: u64,
     /// The window's clock when it was put, seconds.
     since: f64,
+    /// The time of day then.
+    at: jiff::civil::Time,
+}
+
+impl LastPut {
+    /// `now` is the window's clock, seconds.
+    fn new(request: u64, now: f64) -> Self {
+        Self { request, since: now, at: jiff::Zoned::now().time() }
+    }
 }
 
 /// The fields of a question.
@@ -135,7 +147,7 @@ impl Row {
                 request
             }
         };
-        self.put = Some(LastPut { request, since: now });
+        self.put = Some(LastPut::new(request, now));
     }
 
     /// The fields; true if the question is put by the keyboard.
@@ -182,7 +194,7 @@ impl Row {
             self.ask(cx, ask, form, now);
         }
         if let Some(put) = self.put {
-            outcome_ui(ui, cx, put, &wait_reasons(cx));
+            outcome_ui(ui, cx, put, &program(cx), WAIT_REASONS);
         }
         ui.add_space(6.0);
     }
@@ -226,15 +238,16 @@ fn words_of(sample: &Sample) -> Option<&str> {
     }
 }
 
-/// The reasons that may keep the program from an answer.
-fn wait_reasons(cx: &ViewCx<'_>) -> String {
-    let name = cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str());
-    let who = if name.is_empty() { "the program that trains this run" } else { name };
-    format!(", and {who} has not answered: it looks once a step, so that its steps are long or it runs no more")
+/// The program that trains the run, in words.
+fn program(cx: &ViewCx<'_>) -> String {
+    match cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str()) {
+        "" => "the program of this run".to_owned(),
+        name => format!("the program of \u{201c}{name}\u{201d}"),
+    }
 }
 
-/// The outcome of a question, in a sentence. `wait_reasons` is added where an answer is long in coming.
-fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, wait_reasons: &str) {
+/// The outcome of a question to `who`, in a sentence. `wait_reasons` are added where an answer is long in coming.
+fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, who: &str, wait_reasons: &str) {
     let mut colour = cx.theme.secondary;
     let words = match cx.mirror.question(put.request) {
         Some(QuestionState::Refused(words)) => {
@@ -250,7 +263,8 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, wait_reasons: &str) {
         }
         None | Some(QuestionState::Working(_)) => {
             let since = (ui.input(|i| i.time) - put.since).max(0.0);
-            format!("Asked {since:.0} s ago{}.", if since < HINT_DELAY { "" } else { wait_reasons })
+            let reasons = if since < HINT_DELAY { "" } else { wait_reasons };
+            format!("Asked {who} at {}, {since:.0} s ago{reasons}.", put.at.strftime("%H:%M:%S"))
         }
     };
     wrapped_ui(ui, words, colour);

@@ -136,7 +136,7 @@ fn block(spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
     spacing + measure(&DATA.room) + measure(&DATA.longest_ask)
 }
 
-/// The pieces of one window of at least `len` tokens (at least [`least`]), in which at least `spacing`
+/// The pieces of one window of at least `len` tokens (at least [`min_len`]), in which at least `spacing`
 /// tokens lie between a statement of the fact and the next question. `measure` counts the tokens of a
 /// text.
 pub(in crate::corpus) fn window(

@@ -83,7 +83,7 @@ impl Prediction {
     }
 }
 
-/// x `(.., D)` divided by its length, or by the least one.
+/// x `(.., D)` divided by its length, or by [`MIN_LENGTH`] where that is larger.
 pub(super) fn unit(x: &Tensor) -> Result<Tensor> {
     let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(MIN_LENGTH * MIN_LENGTH)?.sqrt()?;
     x.broadcast_div(&length)

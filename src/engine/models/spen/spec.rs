@@ -1,4 +1,4 @@
-//! `x` `(.., D)` divided by its length, or by [`MIN_LENGTH`] where that is larger.
+//! The sizes of the SPEN family, and the forms of its gates and predictors.
 
 use serde::{Deserialize, Serialize};
 

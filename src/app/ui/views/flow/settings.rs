@@ -8,7 +8,7 @@ use crate::{
         RunInfo,
         measurements::{FlowAnswer, FlowArgs, FlowField},
     },
-    ui::{questions::same_run, selection::Slot, views::prelude::*},
+    ui::{selection::Slot, views::prelude::*},
 };
 
 /// A number that the flow is asked with: the lab's setting of this key, on the left and in the tiles alike.
@@ -149,7 +149,7 @@ impl FlowSettings {
     /// Stops following a token when a run of another preset begins.
     fn follow_run(cx: &mut ViewCx<'_>) {
         let before = cx.selection.get::<Self>().and_then(|flow| flow.run.clone());
-        if same_run(&before, &cx.mirror.info) {
+        if before.as_ref().map(Arc::as_ptr) == cx.mirror.info.as_ref().map(Arc::as_ptr) {
             return;
         }
         let preset = |info: &Option<Arc<RunInfo>>| info.as_ref().map(|i| (i.lab.clone(), i.config.preset.clone()));

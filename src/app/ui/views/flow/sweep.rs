@@ -14,10 +14,10 @@ use self::{
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     telemetry::{
-        QuestionState, RunInfo,
+        QuestionState,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
-    ui::{questions::same_run, views::prelude::*, widgets::one_axis::one_axis_ui},
+    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
 };
 
 /// The measurements of one kind of sweep.
@@ -58,7 +58,7 @@ pub struct Sweep {
     dropped: [u64; KINDS.len()],
     states: [ChartState; KINDS.len()],
     below: [ChartState; LowerChart::ALL.len()],
-    run: Option<Arc<RunInfo>>,
+    run: RunNumber,
     /// Why the last one ended, where it was not asked to.
     note: String,
 }
@@ -111,8 +111,8 @@ impl Sweep {
 
     /// Takes what came, and asks for the next piece.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
-        if !same_run(&self.run, &cx.mirror.info) {
-            *self = Self { kind: self.kind, run: cx.mirror.info.clone(), ..Self::default() };
+        if self.run != cx.mirror.run {
+            *self = Self { kind: self.kind, run: cx.mirror.run, ..Self::default() };
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
             let newest = (KINDS[kind].newest)(cx, self.dropped[kind]);

@@ -74,17 +74,17 @@ impl Weights {
             let tip = "The graph of the strongest entries of their product at the step shown, with its communities.";
             if button(ui, "Draw as a graph", tip) {
                 let request = cx.ask_with::<NeuronGraph>(variant, self.args());
-                self.put = Some((LastPut { request, since: now }, GRAPH));
+                self.put = Some((LastPut::new(request, now), GRAPH));
             }
             let tip = "Newman's Q of that graph by its number of edges, beside random graphs. It may take minutes.";
             if button(ui, "Compare with null models", tip) {
                 let request = cx.ask_with::<GraphModularity>(variant, self.args());
-                self.put = Some((LastPut { request, since: now }, NULL_MODELS));
+                self.put = Some((LastPut::new(request, now), NULL_MODELS));
             }
             self.answer_buttons_ui(ui, cx);
         });
         if let Some((put, _)) = self.put {
-            outcome_ui(ui, cx, put, "");
+            outcome_ui(ui, cx, put, "the kept weights", "");
         }
     }
 

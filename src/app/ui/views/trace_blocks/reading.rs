@@ -9,6 +9,7 @@ use super::{
 use crate::{
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
+        table::number_at,
         views::prelude::*,
         widgets::{playhead::Playhead, token_strip::Mark},
     },
@@ -64,10 +65,11 @@ impl TraceReadingView {
         }
     }
 
-    /// The reading of the variant in focus with the present text and temperature, once it is known.
+    /// The reading of the variant in focus with the present text and temperature, once it is known. A program that trains
+    /// the run elsewhere has read what it chose.
     fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
-        let is_typed = !self.text.is_empty();
-        let fits = |m: &TraceReading| m.is_typed == is_typed && m.temperature == self.temperature;
+        let (is_typed, is_elsewhere) = (!self.text.is_empty(), cx.is_trained_elsewhere());
+        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == self.temperature;
         cx.measured(cx.selection.variant, fits)
     }
 
@@ -241,11 +243,10 @@ impl View for TraceReadingView {
         let m = self.shown(cx)?;
         let block = self.block(&m)?;
         let mut table = Table::new(["place", "token", "is_written", "surprise", "error", "fast", "medium", "slow"]);
-        let at = |values: &[f64], token: usize| values.get(token).copied().unwrap_or(f64::NAN);
         for (token, words) in m.sample.tokens.iter().enumerate() {
-            let [fast, medium, slow] = block.norms.each_ref().map(|norms| at(norms, token));
+            let [fast, medium, slow] = block.norms.each_ref().map(|norms| number_at(norms, token));
             let is_written = token >= m.value.prompt;
-            let (surprise, error) = (at(&m.value.surprise, token), at(&block.error, token));
+            let (surprise, error) = (number_at(&m.value.surprise, token), number_at(&block.error, token));
             table.cells(&[&(token + 1), words, &is_written, &surprise, &error, &fast, &medium, &slow]);
         }
         Some(table.finish())

@@ -62,7 +62,10 @@ fn verdict(m: &InterventionEffect) -> String {
 
 /// Describes the change, the activity of the chosen and the random ones, and the loss of the text.
 fn details(m: &InterventionEffect) -> String {
-    let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
+    let loss = match (mean_loss(&m.loss_before), mean_loss(&m.loss_after)) {
+        (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats a token."),
+        _ => "The text has no loss to compare: it takes two tokens.".to_owned(),
+    };
     let activity = match (m.sigma, m.null_sigma) {
         (Some(own), Some(random)) => {
             let [own, random] = [own.0, random.0].map(|sigma| number::rounded(sigma, 3));
@@ -75,13 +78,13 @@ fn details(m: &InterventionEffect) -> String {
             100.0 * m.null_firing
         ),
     };
-    format!("{}: {}. {activity} Loss of the text {before:.3} \u{2192} {after:.3} nats a token.", m.names(), m.action)
+    format!("{}: {}. {activity} {loss}", m.names(), m.action)
 }
 
-/// Mean over the tokens that have a loss, nats.
-fn mean_loss(loss: &[f64]) -> f64 {
+/// Mean over the tokens that have a loss, nats; the first token of a text has none.
+fn mean_loss(loss: &[f64]) -> Option<f64> {
     let finite: Vec<f64> = loss.iter().copied().filter(|l| l.is_finite()).collect();
-    finite.iter().sum::<f64>() / finite.len().max(1) as f64
+    (!finite.is_empty()).then(|| finite.iter().sum::<f64>() / finite.len() as f64)
 }
 
 impl Intervention {
@@ -248,14 +251,13 @@ impl View for Intervention {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<InterventionEffect>()?;
-        let mut table =
-            Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
-        for (t, token) in m.sample.tokens.iter().enumerate() {
-            let at = |values: &[f64]| values.get(t).map_or(String::new(), f64::to_string);
-            let [before, after] = [&m.loss_before, &m.loss_after].map(|values| at(values));
-            table.cells(&[&t, token, &before, &after, &at(&m.divergence), &at(&m.null_divergence)]);
-        }
-        Some(table.finish())
+        let lists = [
+            ("loss_before", &m.loss_before[..]),
+            ("loss_after", &m.loss_after[..]),
+            ("divergence", &m.divergence[..]),
+            ("divergence_random", &m.null_divergence[..]),
+        ];
+        Some(Table::per_token(m.sample.tokens.iter().cloned(), &lists).finish())
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -1,0 +1,135 @@
+//! Each view that the page of another program's run may have, with data as such a program sends it.
+
+use egui_kittest::kittest::Queryable;
+use orrery::{
+    labs::foreign,
+    telemetry::{MEASUREMENTS, Measurement, channels, measurements},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+};
+use serde_json::{Value, json};
+
+use super::{Desk, mirror, shown};
+use crate::{
+    foreign_run::ForeignRun,
+    recorded,
+    tiles::{Tile, painted},
+};
+
+const PROTOCOL: &str = include_str!("../../../docs/protocol.md");
+
+/// Views that no channel opens by itself, and what they show.
+static OPENED_BY_HAND: [(&str, &str); 3] = [
+    (foreign::LOGGED, "my/ratio"),
+    ("graph_table", measurements::NeuronGraph::CHANNEL),
+    ("flow_paths", measurements::FlowAnswer::CHANNEL),
+];
+
+/// The channels that a view of the lab shows.
+fn channels_of(view: &str) -> Vec<&'static str> {
+    let scalars = [
+        channels::LOSS_TRAIN,
+        channels::LOSS_HELD_OUT,
+        channels::GATE,
+        channels::ACCURACY,
+        channels::MEMORY_MEDIAN,
+        channels::DEQ_RESIDUAL,
+    ];
+    let by_hand = OPENED_BY_HAND.iter().filter(|(opened, _)| *opened == view).map(|(_, channel)| *channel);
+    let all = MEASUREMENTS.iter().map(|entry| entry.channel).chain(scalars);
+    all.filter(|channel| view != foreign::LOGGED && foreign::view_of(channel) == view).chain(by_hand).collect()
+}
+
+/// The payload of a channel as the protocol writes it down, if it does.
+fn documented(channel: &str) -> Option<Value> {
+    let text = &PROTOCOL[PROTOCOL.find(&format!("- `{channel}`: "))?..];
+    let text = &text[text.find("`{")? + 1..];
+    let json = text[..=text.find("}`")?].replace("Array (heads, T, T)", "[[[1.0]]]").replace("[..]", "[0.0]");
+    Some(serde_json::from_str(&json).unwrap_or_else(|e| panic!("{channel}: {e} in {json}")))
+}
+
+/// Writes a channel: a measurement as the protocol has it, or else as a run of Orrery measured it.
+fn write(run: &ForeignRun, twins: &Mirror, channel: &str) {
+    if channel.contains('/') {
+        let line = |step: u64| json!({"step": step, "variant": "model", (channel): 0.5 / step as f64});
+        return (1..=3).for_each(|step| run.line("metrics.jsonl", &line(step)));
+    }
+    if let Some(payload) = documented(channel) {
+        return run.sample(3, channel, &payload);
+    }
+    let of_variant = |v| twins.sample_at(v, channel, recorded::STEPS).or_else(|| twins.answer(v, channel));
+    let sample = (0..3).find_map(of_variant).unwrap_or_else(|| panic!("nothing of {channel} is recorded"));
+    let mut payload = serde_json::to_value(&*sample.payload).unwrap();
+    if let Some(temperature) = payload.get_mut("temperature") {
+        // of a text that the program chose
+        *temperature = json!(0.0);
+    }
+    let line = json!({"step": 3, "variant": "model", "channel": channel, "about": "batch 0", "tokens": sample.tokens,
+                      "payload": payload});
+    run.line("samples.jsonl", &line);
+}
+
+#[test]
+fn every_view_shows_what_a_program_sends() {
+    let here = tempfile::tempdir().unwrap();
+    let twins = recorded::twins();
+    for pane in foreign::LAB.panes {
+        let view = pane.view;
+        let run = ForeignRun::begin(here.path(), view, &json!({}));
+        (1..=3).for_each(|step| run.line("metrics.jsonl", &json!({"step": step, "variant": "model"})));
+        channels_of(view).into_iter().for_each(|channel| write(&run, &twins, channel));
+        if view == foreign::QUESTIONS {
+            run.allow(&["save"]);
+        }
+        let mirror = mirror(&run);
+        let info = mirror.info.clone().unwrap();
+        let asked = mirror.can_be_asked_elsewhere().then_some(&info.asks[..]);
+        let open = foreign::panes(mirror.channels().iter().map(|channel| channel.as_str()), asked);
+        let is_by_hand = OPENED_BY_HAND.iter().any(|(opened, _)| *opened == view && view != foreign::LOGGED);
+        assert_eq!(open.iter().any(|pane| pane.view == view), !is_by_hand, "{view} opens by itself");
+        for theme in [Theme::dark(), Theme::light()] {
+            let figure = Figure::new(view, &mirror, &info.config, &[], &theme);
+            assert_eq!(figure.nothing(), Ok(None), "{view} has nothing to show");
+        }
+    }
+}
+
+/// In the window too, all at once.
+#[test]
+fn a_page_opens_the_views_of_all_that_a_program_sends() {
+    let here = tempfile::tempdir().unwrap();
+    let twins = recorded::twins();
+    let run = ForeignRun::begin(here.path(), "all", &json!({}));
+    (1..=3).for_each(|step| run.line("metrics.jsonl", &json!({"step": step, "variant": "model"})));
+    run.allow(&["save"]);
+    let mut views: Vec<&str> = foreign::LAB.panes.iter().map(|pane| pane.view).collect();
+    views.retain(|view| *view == foreign::LOGGED || OPENED_BY_HAND.iter().all(|(opened, _)| opened != view));
+    views.iter().flat_map(|view| channels_of(view)).for_each(|channel| write(&run, &twins, channel));
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("all views are open", |d| d.views().len() == views.len());
+    views.sort_unstable();
+    assert_eq!(desk.views(), views);
+}
+
+/// `orrery_log` sends neither the tokens of the text nor how it goes on.
+#[test]
+fn next_tokens_alone_leave_no_empty_line() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    let likely = json!([{"token": "a", "probability": 0.75}]);
+    let payload =
+        |continuation: &str| json!({"prompt": "hi", "is_typed": true, "likely": likely, "continuation": continuation});
+    run.sample(1, "text.next_tokens", &payload(""));
+    let has_lines = |run: &ForeignRun| {
+        let tile = shown(Tile::new("next_tokens", mirror(run)));
+        assert!(tile.state().csv.as_ref().is_some_and(|csv| csv.contains("a,0.75")), "{:?}", tile.state().csv);
+        let has_strip = tile.query_all_by_label_contains("tokens: ").next().is_some();
+        (has_strip, painted(&tile).iter().any(|words| words.contains("goes on:")))
+    };
+    assert_eq!(has_lines(&run), (false, false));
+    let line = json!({"step": 1, "variant": "model", "channel": "text.next_tokens", "about": "", "tokens": ["h", "i"],
+                      "payload": payload(" there")});
+    run.line("samples.jsonl", &line);
+    assert_eq!(has_lines(&run), (true, true));
+}
