@@ -4,10 +4,13 @@
 use std::sync::Arc;
 
 use crossbeam::channel::{Receiver, bounded};
-use eframe::egui::Context;
+use eframe::egui::{
+    self, Context,
+    accesskit::{Action, ActionRequest, Node, NodeId, Role, TreeId},
+};
 use orrery::{
     config::{Config, Value},
-    labs::{self, Lab},
+    labs::{self, Lab, merging::MergingSettings},
     telemetry::{
         Command, Event, Inbox, MEASUREMENTS, Measurement, Question, QuestionState, RunHandle, RunInfo, RunState,
         Sample, StepStats, measurements::FlowSweepNfe,
@@ -19,11 +22,18 @@ use orrery::{
     },
 };
 
-use crate::{recorded, stub_host::StubHost, tessellation::view_ids, truth::said};
+use crate::{
+    recorded,
+    stub_host::StubHost,
+    tessellation::view_ids,
+    truth::{frame, said},
+};
 
 const REASON: &str = "the sentence has only six tokens";
 /// Begins the words for an answer that is not to the question of the controls.
 const OUTDATED: &str = "Shown is";
+/// Begins the words for an answer where the question of the controls waits for a button.
+const UNASKED: &str = "Not asked with these settings yet";
 
 /// A page with a run whose worker is the test.
 struct Stage {
@@ -90,6 +100,25 @@ impl Stage {
     fn words(&mut self) -> String {
         self.now += 1.0;
         said(&mut self.page, &self.ctx, self.now).0.join("\n")
+    }
+
+    /// The buttons that can be pressed, in no order.
+    fn buttons(&mut self) -> Vec<(NodeId, String)> {
+        self.ctx.enable_accesskit();
+        let is_button = |node: &Node| node.role() == Role::Button && !node.is_disabled();
+        let label = |(id, node): (NodeId, Node)| Some((id, node.label().filter(|_| is_button(&node))?.to_owned()));
+        frame(&mut self.page, &self.ctx, self.now, vec![]).widgets.into_iter().filter_map(label).collect()
+    }
+
+    /// Presses the button with this label; false if there is none that can be pressed.
+    fn press(&mut self, label: &str) -> bool {
+        let Some((target_node, _)) = self.buttons().into_iter().find(|(_, button)| button == label) else {
+            return false;
+        };
+        let request = ActionRequest { action: Action::Click, target_tree: TreeId::ROOT, target_node, data: None };
+        let events = vec![egui::Event::AccessKitActionRequest(request)];
+        frame(&mut self.page, &self.ctx, self.now, events);
+        true
     }
 
     fn questions(&self) -> Vec<Question> {
@@ -302,6 +331,38 @@ fn an_answer_to_an_earlier_question_is_marked() {
         let words = stage.words();
         assert!(words.contains(OUTDATED) && words.contains("cannot be asked"), "{view}, stopped: {words}");
     }
+}
+
+#[test]
+fn merging_says_what_became_of_its_question() {
+    const NOTHING: &str = "Nothing has been merged yet";
+    let name = |stage: &mut Stage, file: &str| {
+        let now = stage.now;
+        stage.page.change(MergingSettings::checkpoint.name, Value::Text(file.into()), now);
+    };
+    let mut stage = Stage::new(lab("synapses"), "merging");
+    stage.begin(30, RunState::Paused);
+    name(&mut stage, "wide.safetensors");
+    assert!(stage.words().contains(NOTHING));
+    assert!(stage.press("Merge and compare"));
+    let words = stage.words();
+    assert!(words.contains("Asking the model of step 30") && !words.contains(NOTHING), "{words}");
+    assert_eq!(stage.refuse(), 1);
+    let words = stage.words();
+    assert!(words.contains(REASON) && !words.contains(NOTHING), "{words}");
+    assert!(stage.press("Merge again"));
+    assert_eq!(stage.answer(&recorded::twins(), true), 1);
+    let words = stage.words();
+    assert!(words.contains("merged, ") && !words.contains(OUTDATED), "{words}");
+    name(&mut stage, "narrow.safetensors");
+    let words = stage.words();
+    assert!(words.contains(OUTDATED) && words.contains(UNASKED), "{words}");
+    assert!(stage.press("Merge and compare"));
+    let words = stage.words();
+    assert!(words.contains(OUTDATED) && words.contains("This question is asked"), "{words}");
+    assert_eq!(stage.refuse(), 1);
+    let words = stage.words();
+    assert!(words.contains(OUTDATED) && words.contains(REASON), "{words}");
 }
 
 #[test]
