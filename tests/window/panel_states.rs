@@ -1,29 +1,41 @@
 //! A panel says which of its states it is in: that nothing can be here and why, that a question is asked, that it was
 //! refused and why, or which question the answer in it belongs to.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crossbeam::channel::{Receiver, bounded};
-use eframe::egui::Context;
+use eframe::egui::{
+    self, Context,
+    accesskit::{Action, ActionRequest, Node, NodeId, Role, TreeId},
+};
 use orrery::{
     config::{Config, Value},
-    labs::{self, Lab},
+    labs::{self, LABS, Lab, merging::MergingSettings},
     telemetry::{
         Command, Event, Inbox, MEASUREMENTS, Measurement, Question, QuestionState, RunHandle, RunInfo, RunState,
-        Sample, StepStats, measurements::FlowSweepNfe,
+        Sample, StepStats,
+        measurements::{FlowSweepNfe, ModularityAtStep},
     },
     ui::{
         mirror::Mirror,
         page::Page,
         run::{Run, RunOrigin},
+        widgets::number::grouped,
     },
 };
 
-use crate::{recorded, stub_host::StubHost, tessellation::view_ids, truth::said};
+use crate::{
+    recorded,
+    stub_host::StubHost,
+    tessellation::view_ids,
+    truth::{frame, said},
+};
 
 const REASON: &str = "the sentence has only six tokens";
 /// Begins the words for an answer that is not to the question of the controls.
 const OUTDATED: &str = "Shown is";
+/// Begins the words for an answer where the question of the controls waits for a button.
+const UNASKED: &str = "Not asked with these settings yet";
 
 /// A page with a run whose worker is the test.
 struct Stage {
@@ -90,6 +102,34 @@ impl Stage {
     fn words(&mut self) -> String {
         self.now += 1.0;
         said(&mut self.page, &self.ctx, self.now).0.join("\n")
+    }
+
+    /// Asks, and answers with what was recorded of such questions, until the view asks nothing more by itself.
+    fn settle(&mut self, recorded: &Mirror, samples: bool) {
+        for _ in 0..4 {
+            let _ = self.words();
+            if self.answer(recorded, samples) == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The buttons that can be pressed, in no order.
+    fn buttons(&mut self) -> Vec<(NodeId, Node)> {
+        self.ctx.enable_accesskit();
+        let mut all = frame(&mut self.page, &self.ctx, self.now, vec![]).widgets;
+        all.retain(|(_, node)| node.role() == Role::Button && !node.is_disabled());
+        all
+    }
+
+    /// Presses the button with this label; false if there is none that can be pressed.
+    fn press(&mut self, label: &str) -> bool {
+        let found = self.buttons().into_iter().find(|(_, button)| button.label() == Some(label));
+        let Some((target_node, _)) = found else { return false };
+        let request = ActionRequest { action: Action::Click, target_tree: TreeId::ROOT, target_node, data: None };
+        let events = vec![egui::Event::AccessKitActionRequest(request)];
+        frame(&mut self.page, &self.ctx, self.now, events);
+        true
     }
 
     fn questions(&self) -> Vec<Question> {
@@ -251,12 +291,7 @@ fn an_answer_to_the_question_of_the_controls_has_no_note() {
     for view in view_ids() {
         let mut stage = Stage::new(lab("fast_slow"), view);
         stage.begin(30, RunState::Paused);
-        for _ in 0..4 {
-            let _ = stage.words();
-            if stage.answer(&twins, true) == 0 {
-                break;
-            }
-        }
+        stage.settle(&twins, true);
         let words = stage.words();
         assert!(!words.contains(OUTDATED), "{view}: {words}");
     }
@@ -302,6 +337,144 @@ fn an_answer_to_an_earlier_question_is_marked() {
         let words = stage.words();
         assert!(words.contains(OUTDATED) && words.contains("cannot be asked"), "{view}, stopped: {words}");
     }
+}
+
+/// Views whose question is put by a button that needs nothing but a run which has measured what there is.
+const ASK_BY_BUTTON: [&str; 10] = [
+    "adaptation",
+    "concept_effect",
+    "concepts",
+    "fast_weights",
+    "flow_sweep",
+    "graph_modularity",
+    "role_accuracy",
+    "top_contexts",
+    "uncertainty",
+    "warm_up",
+];
+
+/// Once where nothing is shown yet, and once over an earlier result.
+#[test]
+fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
+    let (twins, views) = (recorded::twins(), view_ids());
+    let mut askers = BTreeSet::new();
+    let panes = LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view)));
+    for ((lab, view), has_results) in panes.flat_map(|pane| [(pane, false), (pane, true)]) {
+        if !views.contains(&view) {
+            continue;
+        }
+        let mut stage = Stage::new(lab, view);
+        stage.begin(30, RunState::Paused);
+        for measured in MEASUREMENTS.iter().filter(|_| has_results) {
+            let sample = twins.sample_at(0, measured.channel, u64::MAX).cloned();
+            let Some(sample) = sample else { continue };
+            stage.tell([Event::Sample(Sample { step: 10, request: None, ..sample })]);
+        }
+        stage.settle(&twins, has_results);
+        let buttons = stage.buttons().into_iter().filter(|(_, node)| node.toggled().is_none());
+        for label in buttons.filter_map(|(_, node)| node.label().map(str::to_owned)).collect::<Vec<_>>() {
+            let place = format!("{}, {view}, {label}, over a result: {has_results}", lab.id);
+            let _ = stage.questions();
+            if !stage.press(&label) || stage.commands.is_empty() {
+                continue;
+            }
+            askers.insert(view);
+            let _ = stage.words();
+            let words = stage.words();
+            assert!(words.contains("asking, "), "{place}: {words}");
+            assert!(stage.refuse() > 0, "{place}");
+            let words = stage.words();
+            assert!(words.contains(REASON), "{place}: {words}");
+        }
+    }
+    let missing: Vec<_> = ASK_BY_BUTTON.iter().filter(|view| views.contains(view) && !askers.contains(*view)).collect();
+    assert!(missing.is_empty(), "{missing:?} asked nothing: {askers:?}");
+}
+
+/// The passages of one neuron must not stand beside the name of another one.
+#[test]
+fn an_answer_stays_marked_until_the_button_asks_with_the_settings_as_they_are() {
+    type Change = fn(&mut Stage);
+    let cases: [(&str, &str, [&str; 2], Change); 5] = [
+        ("grammar_roles", "role_accuracy", ["Measure now"; 2], |stage| {
+            change(stage, "roles.lambda", Value::Float(0.5));
+        }),
+        ("neuron_graph", "graph_modularity", ["Measure now"; 2], |stage| {
+            change(stage, "graph.weighted", Value::Switch(true));
+        }),
+        ("trained_bdh", "top_contexts", ["Find"; 2], |stage| stage.page.selection.neuron = Some(77)),
+        ("ode_flow", "flow_sweep", ["measure", "measure again"], |stage| {
+            change(stage, "control.u1", Value::Float(0.5));
+        }),
+        ("spen", "warm_up", ["measure", "measure again"], |stage| {
+            assert!(stage.press(&format!("{} tokens", grouped(2000))) && stage.press(&grouped(4000)));
+        }),
+    ];
+    let twins = recorded::twins();
+    for (id, view, [button, again], change) in cases {
+        let mut stage = Stage::new(lab(id), view);
+        stage.begin(30, RunState::Paused);
+        if view == "graph_modularity" {
+            // its button is hidden while nothing at all was measured
+            let curve = twins.sample_at(0, ModularityAtStep::CHANNEL, u64::MAX).unwrap().clone();
+            stage.tell([Event::Sample(Sample { step: 10, ..curve })]);
+        }
+        stage.settle(&twins, true);
+        assert!(stage.press(button), "{view}");
+        assert!(stage.answer(&twins, true) > 0, "{view}");
+        let words = stage.words();
+        assert!(!words.contains(OUTDATED), "{view}, answered: {words}");
+        change(&mut stage);
+        let _ = stage.words();
+        let words = stage.words();
+        assert!(words.contains(OUTDATED) && words.contains(UNASKED), "{view}, changed: {words}");
+        assert!(stage.press(again), "{view}");
+        let words = stage.words();
+        assert!(words.contains(OUTDATED) && words.contains("This question is asked"), "{view}, asked: {words}");
+        assert!(stage.refuse() > 0, "{view}");
+        let words = stage.words();
+        assert!(words.contains(OUTDATED) && words.contains(REASON), "{view}, refused: {words}");
+        assert!(stage.press(again), "{view}");
+        assert!(stage.answer(&twins, true) > 0, "{view}");
+        let words = stage.words();
+        assert!(!words.contains(OUTDATED), "{view}, answered again: {words}");
+    }
+}
+
+fn change(stage: &mut Stage, key: &str, value: Value) {
+    let now = stage.now;
+    stage.page.change(key, value, now);
+}
+
+#[test]
+fn merging_says_what_became_of_its_question() {
+    const NOTHING: &str = "Nothing has been merged yet";
+    let name = |stage: &mut Stage, file: &str| {
+        change(stage, MergingSettings::checkpoint.name, Value::Text(file.into()));
+    };
+    let mut stage = Stage::new(lab("synapses"), "merging");
+    stage.begin(30, RunState::Paused);
+    name(&mut stage, "wide.safetensors");
+    assert!(stage.words().contains(NOTHING));
+    assert!(stage.press("Merge and compare"));
+    let words = stage.words();
+    assert!(words.contains("Asking the model of step 30") && !words.contains(NOTHING), "{words}");
+    assert_eq!(stage.refuse(), 1);
+    let words = stage.words();
+    assert!(words.contains(REASON) && !words.contains(NOTHING), "{words}");
+    assert!(stage.press("Merge again"));
+    assert_eq!(stage.answer(&recorded::twins(), true), 1);
+    let words = stage.words();
+    assert!(words.contains("merged, ") && !words.contains(OUTDATED), "{words}");
+    name(&mut stage, "narrow.safetensors");
+    let words = stage.words();
+    assert!(words.contains(OUTDATED) && words.contains(UNASKED), "{words}");
+    assert!(stage.press("Merge and compare"));
+    let words = stage.words();
+    assert!(words.contains(OUTDATED) && words.contains("This question is asked"), "{words}");
+    assert_eq!(stage.refuse(), 1);
+    let words = stage.words();
+    assert!(words.contains(OUTDATED) && words.contains(REASON), "{words}");
 }
 
 #[test]

@@ -2,7 +2,11 @@
 //! it says what the same view says that was opened this moment.
 
 use crossbeam::channel::bounded;
-use eframe::egui::{Context, RawInput, Rect, Shape, pos2, vec2};
+use eframe::egui::{
+    self, Context, RawInput, Rect, Shape,
+    accesskit::{Node, NodeId},
+    pos2, vec2,
+};
 use orrery::{
     config::Config,
     labs::{LABS, Lab},
@@ -195,39 +199,50 @@ fn read(shape: &Shape, texts: &mut Vec<String>) {
 /// What the maximised tile of a page says after some frames: its words, and its table. Questions that it asks are put
 /// to the run.
 pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
-    let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
     let mut texts = vec![];
     for _ in 0..3 {
-        let (mut actions, devices) = (Actions::default(), vec![]);
-        let input = RawInput {
-            screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 640.0))),
-            time: Some(now),
-            ..RawInput::default()
-        };
-        let out = ctx.run_ui(input, |ui| {
-            theme::apply(&theme, true, ui.ctx());
-            let mut shell = Shell {
-                theme: &theme,
-                session: &mut session,
-                lists: Lists::default(),
-                actions: &mut actions,
-                devices: &devices,
-                now,
-                presenter: false,
-            };
-            tiles_ui(ui, &mut shell, page);
-        });
-        for action in actions.iter() {
-            if let Action::Run(RunAction::Ask(question)) = action {
-                // a run of a stub takes no questions
-                let _ = page.tell(Command::Measure(question.clone()));
-            }
-        }
-        texts.clear();
-        out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
-        out.drop_without_applying_deltas();
+        texts = frame(page, ctx, now, vec![]).texts;
     }
-    (texts, table(page, &theme))
+    (texts, table(page, &Theme::dark()))
+}
+
+/// What was drawn in one frame.
+pub struct Frame {
+    pub texts: Vec<String>,
+    /// Empty where `Context::enable_accesskit` was not called.
+    pub widgets: Vec<(NodeId, Node)>,
+}
+
+/// One frame of the maximised tile of a page, in which this happens. Questions that it asks are put to the run.
+pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>) -> Frame {
+    let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
+    let (mut actions, devices) = (Actions::default(), vec![]);
+    let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 640.0)));
+    let input = RawInput { screen_rect, time: Some(now), events, ..RawInput::default() };
+    let out = ctx.run_ui(input, |ui| {
+        theme::apply(&theme, true, ui.ctx());
+        let mut shell = Shell {
+            theme: &theme,
+            session: &mut session,
+            lists: Lists::default(),
+            actions: &mut actions,
+            devices: &devices,
+            now,
+            presenter: false,
+        };
+        tiles_ui(ui, &mut shell, page);
+    });
+    for action in actions.iter() {
+        if let Action::Run(RunAction::Ask(question)) = action {
+            // a run of a stub takes no questions
+            let _ = page.tell(Command::Measure(question.clone()));
+        }
+    }
+    let mut texts = vec![];
+    out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
+    let widgets = out.platform_output.accesskit_update.as_ref().map_or(vec![], |update| update.nodes.clone());
+    out.drop_without_applying_deltas();
+    Frame { texts, widgets }
 }
 
 fn table(page: &mut Page, theme: &Theme) -> Option<String> {

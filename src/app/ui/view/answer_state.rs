@@ -4,6 +4,7 @@ use eframe::egui::Ui;
 
 use super::{ViewCx, needs::needs_of};
 use crate::{
+    config::Arguments,
     labs::foreign::asks,
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
     ui::{plot::empty_ui, questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
@@ -76,6 +77,8 @@ pub struct ShownAnswer<'a> {
 /// Why the answer that is shown is not the one to the question that the controls show.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outdated<'a> {
+    /// Theirs waits for a button.
+    Unasked,
     /// Theirs is being answered.
     Asked(OpenQuestion),
     Refused(&'a str),
@@ -106,6 +109,7 @@ impl ShownAnswer<'_> {
             None => format!("Shown is what the run measured by itself: step {step} \u{b7} {about}"),
         };
         Some(match self.outdated? {
+            Outdated::Unasked => format!("Not asked with these settings yet. {own}"),
             Outdated::Asked(question) => format!("This question is asked {}. {own}", question.label()),
             Outdated::Refused(why) => format!("Refused: {}. {own}", why.trim_end_matches('.')),
             Outdated::Inapplicable => format!("The variant in focus has no answer to this question. {own}"),
@@ -318,6 +322,20 @@ impl<'a> ViewCx<'a> {
         }
     }
 
+    /// Like [`ViewCx::outdated`] for a question that a button puts: it may not have been put with the arguments that the
+    /// controls show.
+    fn outdated_by_hand(&self, key: Key, sample: &Sample) -> Option<Outdated<'a>> {
+        let [first, now] = self.questions.shown_args(key)?;
+        if !self.can_ask() || self.questions.args(key) == Some(now) {
+            return self.outdated(key, sample);
+        }
+        let is_same = self.args_of_sample(key.0, sample).any(|args| args == now);
+        // the run itself measures with its live settings as they are then
+        let is_measured_since = self.mirror.changes.last().is_some_and(|(step, ..)| *step < sample.step);
+        let differs = self.is_known_to_differ(sample, now) || now != first && !is_measured_since;
+        (!is_same && differs).then_some(Outdated::Unasked)
+    }
+
     /// The arguments that a sample may have been asked with.
     fn args_of_sample<'s>(&'s self, probe: &'s str, sample: &Sample) -> impl Iterator<Item = &'s Args> {
         let asked = sample.request.and_then(|request| self.questions.args_of(request));
@@ -329,12 +347,28 @@ impl<'a> ViewCx<'a> {
         sample.request.and_then(|request| self.questions.args_of(request)).is_some_and(|own| own != args)
     }
 
+    /// Notes the question of `M` that a button of the view would put to a variant (`None`: all), and why the sample that is
+    /// `shown` is not the answer to it. A view with such a button calls this in every frame; one that asks by itself calls
+    /// [`ViewCx::ask`].
+    pub fn shows_question<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args, shown: Option<&Sample>) {
+        let key = (M::PROBE, variant);
+        self.questions.show_args(key, args.to_args());
+        if let Some(sample) = shown {
+            let outdated = self.outdated_by_hand(key, sample);
+            self.note_outdated(&ShownAnswer { variant: sample.variant, sample, outdated });
+        }
+    }
+
     /// Notes the arguments that the controls of a view show, and why the answer that it shows is to others.
     pub(super) fn compare_args<M: Measurement>(&mut self, key: Key, args: Args) {
         self.questions.show_args(key, args);
-        if let AnswerState::Answered(shown) = self.state_of::<M>()
-            && let Some(words) = shown.note()
-        {
+        if let AnswerState::Answered(shown) = self.state_of::<M>() {
+            self.note_outdated(&shown);
+        }
+    }
+
+    fn note_outdated(&mut self, shown: &ShownAnswer<'_>) {
+        if let Some(words) = shown.note() {
             self.questions.note_outdated(words);
         }
     }

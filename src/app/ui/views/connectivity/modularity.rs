@@ -1,9 +1,9 @@
 //! Modularity against the number of edges, beside graphs of chance; and over training, at one number
 //! of edges.
 
-use super::{args, points};
+use super::points;
 use crate::{
-    telemetry::measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
+    telemetry::measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep, NeuronGraphArgs},
     ui::views::prelude::*,
 };
 
@@ -46,6 +46,12 @@ fn model_colour(cx: &ViewCx<'_>) -> Color32 {
 }
 
 impl Modularity {
+    /// The question of the button. The number of edges makes no difference to it.
+    fn args(cx: &ViewCx<'_>) -> GraphModularityArgs {
+        let edges = NeuronGraphArgs::default().edges;
+        GraphModularityArgs { graph: NeuronGraphArgs { edges, ..super::args(cx.config) }, ..Default::default() }
+    }
+
     /// The newest there is: an answer to the button, or the schedule's.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphModularity>> {
         let scheduled = cx.latest();
@@ -138,6 +144,11 @@ impl PanelView for Modularity {
     const SPACING: Vec2 = vec2(12.0, 4.0);
     const KEEPS_EMPTY: bool = true;
 
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let (variant, shown) = (Some(cx.selection.variant), Self::shown(cx).map(|m| m.sample));
+        cx.shows_question::<GraphModularity>(variant, &Self::args(cx), shown);
+    }
+
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let (edges, training) = (Self::against_edges(cx), Self::over_training(cx));
         match edges.is_empty() && training.is_empty() {
@@ -166,8 +177,7 @@ impl PanelView for Modularity {
         ui.horizontal_wrapped(|ui| {
             let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
                        communities in each. Takes seconds, beside the training.";
-            let args = |cx: &ViewCx<'_>| GraphModularityArgs { graph: args(cx.config), ..Default::default() };
-            cx.ask_button::<GraphModularity>(ui, Button::new("Measure now"), true, tip, args);
+            cx.ask_button::<GraphModularity>(ui, Button::new("Measure now"), true, tip, Self::args);
             if is_waiting {
                 note_ui(ui, cx.theme, "measuring");
             }

@@ -13,43 +13,24 @@ use self::{
 };
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
+    config::Arguments as _,
     telemetry::{
-        QuestionState,
+        Args, QuestionState, RunInfo,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
     ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
 };
-
-/// The measurements of one kind of sweep.
-#[derive(Debug, Clone)]
-struct SweepResult {
-    payload: Arc<Payload>,
-    step: u64,
-    about: String,
-    request: Option<u64>,
-}
-
-impl SweepResult {
-    fn new(sample: &Sample) -> Self {
-        Self {
-            payload: sample.payload.clone(),
-            step: sample.step,
-            about: sample.about.clone(),
-            request: sample.request,
-        }
-    }
-}
 
 /// View `flow_sweep`.
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
     running: Option<RunningSweep>,
-    results: [Option<SweepResult>; KINDS.len()],
+    results: [Option<Sample>; KINDS.len()],
     /// The newest of each kind at or before the shown step.
-    shown: [Option<SweepResult>; KINDS.len()],
+    shown: [Option<Sample>; KINDS.len()],
     /// The complete earlier result of a kind, restored if its repetition is cancelled.
-    before: [Option<SweepResult>; KINDS.len()],
+    before: [Option<Sample>; KINDS.len()],
     /// The step of the model that is measured: what trains meanwhile is another one.
     begun: [Option<u64>; KINDS.len()],
     /// The settings when it began: it is of one question throughout.
@@ -125,8 +106,9 @@ impl Sweep {
             if sample.request.is_none() && result.as_ref().is_some_and(|r| r.request.is_some()) {
                 continue;
             }
-            if result.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, &sample.payload)) {
-                *result = Some(SweepResult::new(sample));
+            let is_new = |r: &Sample| r.request != sample.request || !Arc::ptr_eq(&r.payload, &sample.payload);
+            if result.as_ref().is_none_or(is_new) {
+                *result = Some(sample.clone());
             }
         }
         let Some(RunningSweep { request, kind, begins }) = self.running else { return };
@@ -153,10 +135,32 @@ impl Sweep {
     fn show_step(&mut self, cx: &ViewCx<'_>) {
         for (kind, shown) in self.shown.iter_mut().enumerate() {
             let is_running = self.running.is_some_and(|r| r.kind == kind);
-            let is_known = |r: &&SweepResult| cx.follow || is_running || self.begun[kind].unwrap_or(r.step) <= cx.step;
-            let scheduled = || (KINDS[kind].scheduled)(cx).map(SweepResult::new);
+            let is_known = |r: &&Sample| cx.follow || is_running || self.begun[kind].unwrap_or(r.step) <= cx.step;
+            let scheduled = || (KINDS[kind].scheduled)(cx).cloned();
             *shown = self.results[kind].as_ref().filter(is_known).cloned().or_else(scheduled);
         }
+    }
+
+    /// Notes the question of the shown sweep with the dials as they are, where it is another one. The followed token makes no
+    /// difference to a sweep, nor the first control to one that ranges over it.
+    fn compare(&self, cx: &mut ViewCx<'_>) {
+        let Some(shown) = &self.shown[self.kind] else { return };
+        let read = |args: &Args| FlowSweepArgs::from_args(args).ok();
+        let asked = shown.request.and_then(|request| cx.questions.args_of(request)).and_then(read);
+        let Some(asked) = asked else { return };
+        let (now, is_over_u0) = (FlowSettings::args(cx), KINDS[self.kind].is_over_u0());
+        let dialled = |args: &FlowSweepArgs| FlowArgs {
+            token: args.flow.token,
+            u0: if is_over_u0 { args.flow.u0 } else { now.u0 },
+            ..now.clone()
+        };
+        if dialled(&asked) == asked.flow {
+            return;
+        }
+        // the piece that was asked for last, if it is of this kind
+        let last = cx.questions.args((FlowSweepNfe::PROBE, None)).and_then(read);
+        let last = last.filter(|last| last.kind == asked.kind).unwrap_or(asked);
+        cx.shows_question::<FlowSweepNfe>(None, &FlowSweepArgs { flow: dialled(&last), ..last }, Some(shown));
     }
 
     /// The kinds of sweep that apply to the present flow: words only where there are words, classes only where it is
@@ -290,6 +294,7 @@ impl View for Sweep {
         self.show_step(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
+        self.compare(cx);
         let room = ui.available_size();
         let theme = cx.theme;
         let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));

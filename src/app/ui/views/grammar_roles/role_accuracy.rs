@@ -276,6 +276,11 @@ fn row_text(row: &RoleRow, entries: &[AccuracyEntry<'_>]) -> String {
 }
 
 impl View for RoleAccuracyView {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let (variant, shown) = (Some(cx.selection.variant), shown(cx).map(|m| m.sample));
+        cx.shows_question::<RoleAccuracy>(variant, &args(cx), shown);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         let (rows, entries) = (Self::rows(cx), self.entries(cx));

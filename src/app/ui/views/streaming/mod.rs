@@ -54,7 +54,8 @@ fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize], tip: &str) {
 
 /// The button that measures, or how far it is.
 fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
-    let variant = Some(cx.selection.variant);
+    let (variant, shown) = (Some(cx.selection.variant), shown::<M>(cx));
+    cx.shows_question::<M>(variant, args, shown.map(|m| m.sample));
     if cx.is_waiting_for::<M>(variant) {
         let state = cx.questions.request((M::PROBE, variant)).and_then(|r| cx.mirror.question(r));
         let share = if let Some(QuestionState::Working(Some(share))) = state { *share } else { 0.0 };
@@ -65,7 +66,7 @@ fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, 
         }
         return;
     }
-    let words = if shown::<M>(cx).is_some() { "measure again" } else { "measure" };
+    let words = if shown.is_some() { "measure again" } else { "measure" };
     if ui.add_enabled(cx.can_ask(), Button::new(words)).on_hover_text(tip).clicked() {
         cx.ask_now::<M>(variant, args);
     }

@@ -7,6 +7,9 @@ use crate::{
 
 /// Number of updates of the children in a question of this view.
 const TUNED: i64 = 300;
+/// The text shown while nothing has been merged.
+const EMPTY: &str = "Two models with the same width, heads and layers become one with the neurons of both. Nothing has been \
+                     merged yet.";
 /// Marks before the three models.
 const MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 
@@ -26,6 +29,11 @@ impl Merging {
         file.path().map(|path| path.display().to_string())
     }
 
+    /// The question of the button: what merging with the named file does.
+    fn question(cx: &ViewCx<'_>) -> Option<MergingArgs> {
+        Self::named_file(cx).map(|with| MergingArgs { with, ..MergingArgs::default() })
+    }
+
     /// Turns the settings into those of a run of stages.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let knows = cx.knobs.iter().any(|k| k.key == MergingSettings::tune.name);
@@ -41,7 +49,7 @@ impl Merging {
     }
 
     fn ask_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(path) = Self::named_file(cx) else {
+        let Some(args) = Self::question(cx) else {
             if cx.answered::<measurements::Merging>().is_some() {
                 return;
             }
@@ -55,16 +63,22 @@ impl Merging {
             return;
         };
         let variant = Some(cx.selection.variant);
-        let args = MergingArgs { with: path.clone(), ..MergingArgs::default() };
         let again = cx.questions.args((measurements::Merging::PROBE, variant)) == Some(&args.to_args());
         let words = if again { "Merge again" } else { "Merge and compare" };
-        if ui.add_enabled(cx.can_ask(), eframe::egui::Button::new(words)).on_hover_text(&path).clicked() {
+        if ui.add_enabled(cx.can_ask(), eframe::egui::Button::new(words)).on_hover_text(&args.with).clicked() {
             cx.ask_now::<measurements::Merging>(variant, &args);
         }
     }
 }
 
 impl View for Merging {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        if let Some(args) = Self::question(cx).filter(|_| !stages::are_shown(cx)) {
+            let shown = cx.answered::<measurements::Merging>().map(|m| m.sample);
+            cx.shows_question::<measurements::Merging>(Some(cx.selection.variant), &args, shown);
+        }
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if stages::are_shown(cx) {
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| stages::stages_ui(ui, cx));
@@ -72,7 +86,7 @@ impl View for Merging {
         }
         cx.dials_ui(ui, Self::ask_ui);
         let Some(measured) = cx.answered::<measurements::Merging>() else {
-            let words = "Two models with the same width, heads and layers become one with the neurons of both. Nothing has been merged yet.";
+            let words = cx.why_nothing_before_asking::<measurements::Merging>(EMPTY, EMPTY);
             ui.label(RichText::new(words).color(cx.theme.secondary));
             return;
         };

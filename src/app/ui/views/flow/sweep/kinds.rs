@@ -32,6 +32,12 @@ pub struct SweepKind {
 }
 
 impl SweepKind {
+    /// True for a sweep that measures at values of u0 of its own.
+    pub fn is_over_u0(&self) -> bool {
+        use FlowSweepKind::{Activation, Class, Invariance, Layers, Nfe};
+        matches!(self.id, Nfe | Invariance | Class | Activation | Layers)
+    }
+
     const fn new<M: SweepChart>(needs: Needs, id: FlowSweepKind, name: &'static str, about: &'static str) -> Self {
         Self {
             id,

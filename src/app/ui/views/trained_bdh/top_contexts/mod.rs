@@ -173,27 +173,24 @@ impl TopContextsView {
 }
 
 const CONTROLS: &[&str] = &[ContextSettings::of.name];
+const EMPTY: &str = "Which passages drive a neuron most? Select one in the graph, or name one above, and press Find.";
 
 impl View for TopContextsView {
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS
     }
 
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let (variant, shown) = (Some(cx.selection.variant), cx.answered::<TopContexts>().map(|m| m.sample));
+        cx.shows_question::<TopContexts>(variant, &Self::args(cx), shown);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, Self::controls_ui);
-        let variant = Some(cx.selection.variant);
-        if let Some(words) = cx.refusal_of::<TopContexts>(variant) {
-            ui.label(small_text(words, cx.theme.error));
-        }
         let Some(m) = cx.answered::<TopContexts>() else {
-            let words = match cx.is_waiting_for::<TopContexts>(variant) {
-                true => "Reading: the passages come when the text was read.",
-                false => {
-                    "Which passages drive a neuron most? Select one in the graph, or name one above, and press Find."
-                }
-            };
-            return cx.nothing_ui(ui, words);
+            let words = cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY);
+            return cx.nothing_ui(ui, &words);
         };
         ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
         let room = ui.available_size();
