@@ -260,11 +260,12 @@ static INDEXED: LazyLock<[String; 2]> = LazyLock::new(|| {
     [index["version"].to_string(), index["runs"]["run"][0].to_string()]
 });
 
-/// The index of a folder with one run, damaged or foreign: it is made again, or believed about that run. In it `"VERSION"` and
-/// `"STAMP"` stand for those with which it is believed.
+/// The index of a folder with one run, damaged or foreign: it is made again, or believed about that run. In it the first
+/// `"VERSION"` and the first `"STAMP"` stand for those with which it is believed.
 fn run_index(bytes: &[u8]) {
     let [version, stamp] = &*INDEXED;
-    let bytes = replaced(&replaced(bytes, b"\"VERSION\"", version.as_bytes()), b"\"STAMP\"", stamp.as_bytes());
+    let bytes = replaced(bytes, b"\"VERSION\"", version.as_bytes(), 1);
+    let bytes = replaced(&bytes, b"\"STAMP\"", stamp.as_bytes(), 1);
     let folder = with_run();
     fs::write(folder.path().join(".index.json"), bytes).expect("a temporary file");
     let listing = run_rows::list(folder.path(), |_| {}).expect("an index is never an error");
@@ -274,10 +275,11 @@ fn run_index(bytes: &[u8]) {
     row.headlines.keys().into_iter().for_each(|key| drop(row.headline_label(key)));
 }
 
-/// The bytes with others in every place of a mark.
-fn replaced(bytes: &[u8], mark: &[u8], with: &[u8]) -> Vec<u8> {
+/// The bytes with others in the first places of a mark, at most so many.
+fn replaced(bytes: &[u8], mark: &[u8], with: &[u8], most: usize) -> Vec<u8> {
     let (mut out, mut rest) = (vec![], bytes);
-    while let Some(at) = rest.windows(mark.len()).position(|part| part == mark) {
+    for _ in 0..most {
+        let Some(at) = rest.windows(mark.len()).position(|part| part == mark) else { break };
         out.extend([&rest[..at], with].concat());
         rest = &rest[at + mark.len()..];
     }
@@ -343,7 +345,7 @@ fn answer(bytes: &[u8]) {
     let names = fs::read_dir(folder.path().join("ask")).expect("a temporary folder");
     let name = names.flatten().next().expect("the question").file_name();
     let id = name.to_str().and_then(|name| name.strip_suffix(".json")).expect("an id").as_bytes();
-    let text = replaced(bytes, b"ID", id);
+    let text = replaced(bytes, b"ID", id, usize::MAX);
     fs::write(folder.path().join("answer").join(&name), text).expect("a temporary file");
     let _ = asked.reply(&RunInfo::default());
 }
