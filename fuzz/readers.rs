@@ -5,19 +5,24 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::LazyLock,
+    time::{Duration, UNIX_EPOCH},
 };
 
 use orrery::{
-    analysis::graph_file::Format,
+    analysis::{generator::MatrixKind, graph_file::Format},
     config::Config,
-    corpus::{Corpus, CorpusSpec, LabelledLines, Source, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, GrammarRoles, LabelledLines, Source, TokenizerSpec},
     experiments::{
         permalink::Link,
         run_rows,
         sweep::{Sweep, SweepFile},
     },
     labs,
-    models::bdh::{BdhSpec, Checkpoint},
+    models::{
+        bdh::{BdhSpec, Checkpoint},
+        stationary::read_matrix,
+    },
     nn::{Device, weights::Weights},
     store::{self, OpenQuestion, Reader, checkpoint, import, tensors},
     telemetry::{Args, RunInfo},
@@ -43,6 +48,8 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "run_folder", read: run_folder },
     FuzzedReader { name: "state", read: state },
     FuzzedReader { name: "sentences", read: sentences },
+    FuzzedReader { name: "grammar", read: grammar },
+    FuzzedReader { name: "matrix", read: matrix },
     FuzzedReader { name: "sweep", read: sweep },
     FuzzedReader { name: "run_index", read: run_index },
     FuzzedReader { name: "link", read: link },
@@ -190,6 +197,25 @@ fn sentences(bytes: &[u8]) {
     labels.iter().for_each(|(label, _)| drop(lines.concept(Some(label))));
 }
 
+/// Sentences to look at, of the words of a grammar.
+fn grammar(bytes: &[u8]) {
+    let (_folder, path) = file("sentences.txt", bytes);
+    let sets = GrammarRoles { grammar: Default::default(), train: 2, test: 1, seed: 1, own: Some(path) };
+    let spec =
+        CorpusSpec { source: Source::GrammarRoles(sets), tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 1 };
+    let Ok(corpus) = Corpus::open(&spec) else { return };
+    let _ = corpus.decode(&corpus.passage(1, 24));
+}
+
+/// The matrix of a chain, as rates and as transitions.
+fn matrix(bytes: &[u8]) {
+    let (_folder, path) = file("matrix.csv", bytes);
+    for kind in [MatrixKind::Rates, MatrixKind::Transitions] {
+        let Ok(generator) = read_matrix(&path, kind) else { continue };
+        assert_eq!(generator.matrix().len(), generator.len() * generator.len());
+    }
+}
+
 /// A sweep over the presets of its lab; each of its points can be planned, and it is the same sweep after writing.
 fn sweep(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -205,11 +231,60 @@ fn sweep(bytes: &[u8]) {
     }
 }
 
-/// The index of a folder of runs, damaged or foreign: it is made again, and lists the runs that are there.
+/// A folder with a run whose files are always of the same time and length.
+fn with_run() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let run = folder.path().join("run");
+    fs::create_dir(&run).expect("a temporary folder");
+    for (name, text) in [
+        ("config.toml", "lab = \"fast_slow\"\npreset = \"\"\nseed = 1\n"),
+        ("metrics.jsonl", "{\"step\":1,\"variant\":0,\"loss/train\":2.5}\n"),
+    ] {
+        fs::write(run.join(name), text).expect("a temporary file");
+        let file = fs::File::options().write(true).open(run.join(name)).expect("a temporary file");
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).expect("a time of a file");
+    }
+    folder
+}
+
+/// The version of an index and the stamp of the run of [`with_run`] in it, as JSON.
+static INDEXED: LazyLock<[String; 2]> = LazyLock::new(|| {
+    const INDEX: &str = ".index.json";
+    let [made, again] = [with_run(), with_run()];
+    let listed = |folder: &Path| run_rows::list(folder, |_| {}).expect("a folder of runs").read;
+    assert_eq!(listed(made.path()), 1);
+    let text = fs::read_to_string(made.path().join(INDEX)).expect("the index of what was listed");
+    fs::write(again.path().join(INDEX), &text).expect("a temporary file");
+    assert_eq!(listed(again.path()), 0, "an index of one folder serves another whose run has the same stamp");
+    let index: serde_json::Value = serde_json::from_str(&text).expect("an index is JSON");
+    [index["version"].to_string(), index["runs"]["run"][0].to_string()]
+});
+
+/// The index of a folder with one run, damaged or foreign: it is made again, or believed about that run. In it the first
+/// `"VERSION"` and the first `"STAMP"` stand for those with which it is believed.
 fn run_index(bytes: &[u8]) {
-    let (folder, _path) = file(".index.json", bytes);
+    let [version, stamp] = &*INDEXED;
+    let bytes = replaced(bytes, b"\"VERSION\"", version.as_bytes(), 1);
+    let bytes = replaced(&bytes, b"\"STAMP\"", stamp.as_bytes(), 1);
+    let folder = with_run();
+    fs::write(folder.path().join(".index.json"), bytes).expect("a temporary file");
     let listing = run_rows::list(folder.path(), |_| {}).expect("an index is never an error");
-    assert!(listing.rows.is_empty(), "a run that is not there is listed");
+    let [row] = listing.rows.as_slice() else { panic!("{} runs of one", listing.rows.len()) };
+    assert_eq!((row.folder.as_str(), row.path.parent()), ("run", Some(folder.path())));
+    let _ = (row.state_label(), row.changed_label(), row.loss_label());
+    row.headlines.keys().into_iter().for_each(|key| drop(row.headline_label(key)));
+}
+
+/// The bytes with others in the first places of a mark, at most so many.
+fn replaced(bytes: &[u8], mark: &[u8], with: &[u8], most: usize) -> Vec<u8> {
+    let (mut out, mut rest) = (vec![], bytes);
+    for _ in 0..most {
+        let Some(at) = rest.windows(mark.len()).position(|part| part == mark) else { break };
+        out.extend([&rest[..at], with].concat());
+        rest = &rest[at + mark.len()..];
+    }
+    out.extend(rest);
+    out
 }
 
 /// A link; what is read is written as a link that reads as the same page.
@@ -270,13 +345,7 @@ fn answer(bytes: &[u8]) {
     let names = fs::read_dir(folder.path().join("ask")).expect("a temporary folder");
     let name = names.flatten().next().expect("the question").file_name();
     let id = name.to_str().and_then(|name| name.strip_suffix(".json")).expect("an id").as_bytes();
-    let mut text = vec![];
-    let mut rest = bytes;
-    while let Some(at) = rest.windows(2).position(|pair| pair == b"ID") {
-        text.extend([&rest[..at], id].concat());
-        rest = &rest[at + 2..];
-    }
-    text.extend(rest);
+    let text = replaced(bytes, b"ID", id, usize::MAX);
     fs::write(folder.path().join("answer").join(&name), text).expect("a temporary file");
     let _ = asked.reply(&RunInfo::default());
 }
