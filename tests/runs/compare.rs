@@ -103,7 +103,7 @@ fn a_number_of_another_step_says_its_own() {
     let (cut, to) = (dir.path().join("cut"), dir.path().join("compared"));
     let [whole, other, ..] = runs();
     cut_off(whole, &cut);
-    let out = compare(&[&cut, other], &["--out", to.to_str().unwrap()]);
+    let out = compare(&[cut.as_path(), other], &["--out", to.to_str().unwrap()]);
     assert!(out.status.success(), "{}", told(&out));
     let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
     let rows: Vec<&str> = numbers.lines().skip(1).collect();

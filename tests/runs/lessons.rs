@@ -7,6 +7,7 @@ use orrery::{
     labs::{
         LABS,
         examples::find as find_example,
+        find,
         lesson::{Lesson, LessonStep},
     },
     store::Reader,
@@ -85,6 +86,20 @@ fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Recor
         }
     }
     compared
+}
+
+/// What a step says of every generator is so from the first measurement on, whatever the network has learned.
+#[test]
+fn checks_of_generators_hold_from_the_first_step() {
+    let steps = Lesson::parse("equilibrium", find("equilibrium").unwrap().lesson).unwrap().steps;
+    for title in ["Push the step over its bound", "Cut it in two"] {
+        let step = steps.iter().find(|step| step.title == title).unwrap();
+        let (out, preset) = (tempfile::tempdir().unwrap(), step.does.preset.as_deref().unwrap());
+        let command = format!("run {preset} --steps 1");
+        let record = record(&command, out.path());
+        assert!(!step.does.check.is_empty());
+        check_steps(&record, &command, std::slice::from_ref(step), Record::Whole);
+    }
 }
 
 /// The example that a lab opens on is a whole run of a preset, so no run need be made for what that gives.
