@@ -1,6 +1,8 @@
 //! The page of claims, driven by hand: at a host that pretends, what it shows, finds, unfolds and asks for; at the real one, a
 //! rule whose runs are begun by a click and whose verdict fills in.
 
+mod words;
+
 use std::{
     fs,
     path::PathBuf,
@@ -10,7 +12,7 @@ use std::{
 };
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
-use eframe::egui::{self, Key, Modifiers, OutputCommand, accesskit::Role, vec2};
+use eframe::egui::{self, Key, Modifiers, OutputCommand, accesskit::Role};
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
@@ -31,8 +33,6 @@ use orrery::{
         host::{Delivery, Host},
     },
 };
-
-use crate::clipping::faults_of;
 
 const PAPER: &str = r#"
 title = "A paper of five claims"
@@ -483,23 +483,6 @@ fn an_empty_ledger_says_how_it_fills() {
     let mut d = desk_of(vec![], None, false);
     d.click("Claims");
     assert!(d.shows("A file claims/PAPER.toml holds those of a paper."));
-}
-
-#[test]
-fn words_of_claims_are_whole_at_every_size() {
-    let mut d = desk();
-    for id in ["X2", "X3"] {
-        d.unfold(id);
-    }
-    for size in [[1280.0, 800.0], [1024.0, 700.0], [853.0, 533.0], [1920.0, 1080.0]] {
-        d.harness.set_size(vec2(size[0], size[1]));
-        d.steps(12);
-        let faults = faults_of(&d.harness);
-        assert!(faults.is_empty(), "{size:?}:\n{}", faults.join("\n"));
-        let rows = d.harness.query_all_by_role(Role::ListItem);
-        let widest = rows.map(|node| node.rect().right()).fold(0.0, f32::max);
-        assert!(widest <= size[0], "{size:?}: a row ends at {widest}");
-    }
 }
 
 /// The real host and the real program: the window begins the runs, reads them, and `orrery claims run` takes them for its own.
