@@ -9,7 +9,7 @@ use std::{
 use orrery::{
     config::{Knob, Range},
     labs::LABS,
-    probe::{AnyProbe, PROBES},
+    probe::PROBES,
     ui::views::VIEWS,
 };
 

@@ -220,11 +220,10 @@ fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
     let foreign: Vec<&RunRow> = rows.iter().copied().filter(|row| row.lab == FOREIGN).collect();
     let groups: BTreeSet<&str> =
         foreign.iter().copied().flat_map(|row| &row.losses).map(|loss| loss.group.as_str()).collect();
-    let losses: [(&str, fn(&GroupLoss) -> f64); 2] =
-        [(channels::LOSS_TRAIN, |loss| loss.train), (channels::LOSS_HELD_OUT, |loss| loss.held_out)];
     let mut columns: Vec<ForeignColumn<'_>> = vec![];
     for group in groups {
-        for (channel, value) in losses {
+        for channel in [channels::LOSS_TRAIN, channels::LOSS_HELD_OUT] {
+            let value = move |loss: &GroupLoss| if channel == channels::LOSS_TRAIN { loss.train } else { loss.held_out };
             let cell = move |row: &RunRow| {
                 let loss = row.losses.iter().find(|loss| loss.group == group).map(value);
                 loss.filter(|loss| !loss.is_nan()).map_or(String::new(), |loss| loss.to_string())

@@ -15,7 +15,7 @@ use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     config::Arguments as _,
     telemetry::{
-        Args, QuestionState, RunInfo,
+        Args, QuestionState,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
     ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
