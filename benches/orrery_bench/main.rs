@@ -24,6 +24,7 @@ mod products;
 mod solvers;
 mod streaming;
 mod timing;
+mod unwatched;
 
 #[global_allocator]
 static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
