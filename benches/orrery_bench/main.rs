@@ -19,6 +19,7 @@ mod jobs;
 mod latency;
 mod line_peer;
 mod operations;
+mod peak;
 mod peer;
 mod products;
 mod solvers;
