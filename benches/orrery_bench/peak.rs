@@ -27,7 +27,7 @@ impl WithSimd for Chains {
                 *sum = simd.mul_add_f32s(*sum, half, half);
             }
         }
-        let total = sums.iter().map(|sum| simd.reduce_sum_f32s(*sum)).sum();
+        let total: f32 = sums.iter().map(|sum| simd.reduce_sum_f32s(*sum)).sum();
         ((2 * CHAINS * LENGTH * S::F32_LANES) as f64, total)
     }
 }
