@@ -400,12 +400,11 @@ fn print(preset: &str, draws_all: bool, rows: &[Row], unwatched: [f64; 2]) {
         "{:<18}{:>8}{:>10}{:>8}{:>11}{:>8}{:>11}{:>12}{:>10}{:>12}",
         "", "frames", "busy p50", "p99", "apart p50", "p99", "interface", "rasteriser", "steps/s", "unwatched"
     );
-    let pace_of = |row: &Row| row.steps as f64 / row.secs;
     let unseen = f64::midpoint(unwatched[0], unwatched[1]);
     for row in rows.iter().filter(|row| !row.act.label().is_empty()) {
         let frames = row.apart.len();
         let each = |secs: f64| if frames > 0 { format!("{:.1}", secs * 1e3 / frames as f64) } else { "-".to_owned() };
-        let pace = pace_of(row);
+        let pace = row.steps as f64 / row.secs;
         let share = if row.act == Act::Rest { "-".to_owned() } else { format!("{:.0}%", 100.0 * pace / unseen) };
         let p = |values: &[f32], share| {
             if values.is_empty() { "-".to_owned() } else { format!("{:.1}", percentile(values, share)) }
