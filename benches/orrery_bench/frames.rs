@@ -8,13 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::unwatched;
 use eframe::egui::{
     self, Context, Event, FullOutput, Key, Modifiers, Plugin, PointerButton, Pos2, RawInput, Rect, Role, Ui,
     ViewportCommand, pos2,
 };
 use orrery::{
     cli::{Failure, host::DesktopHost, runs::Runs},
-    config::Value,
     labs,
     ui::{App, Start, app::Opening, panels::CONTROLS, run::Run, run_scripted},
 };
@@ -310,15 +310,14 @@ impl eframe::App for Script {
 pub fn report(lab: &str, draws_all: bool) -> Result<(), Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::run(format!("the frames could not be measured: {e}"));
     let found = labs::find(lab).ok_or_else(|| Failure::usage(format!("there is no lab `{lab}`; see `orrery list`")))?;
-    let mut config = found.config(None).map_err(|e| failed(&e))?;
-    // so that no run ends before the script does
-    let _ = config.set(&(found.knobs)(), "train.steps", Value::Int(100_000));
+    let (preset, config) = unwatched::config(found)?;
+    let before = unwatched::pace(found, &config)?;
     let folder = std::env::temp_dir().join(format!("orrery-frames-{}", std::process::id()));
     let rows = Arc::<Mutex<Vec<Row>>>::default();
     let failure = Arc::<Mutex<Option<String>>>::default();
     let runs = Runs::new();
     let host = DesktopHost::new(folder.join("runs"), Arc::clone(&runs)).with_examples();
-    let start = Start { opening: Some(Opening::Config(config)), draws_all, ..Start::default() };
+    let start = Start { opening: Some(Opening::Config(config.clone())), draws_all, ..Start::default() };
     let (told, complaint) = (Arc::clone(&rows), Arc::clone(&failure));
     let shown = open(Box::new(host), start, folder.join("session.ron"), told, complaint);
     runs.end();
@@ -328,7 +327,9 @@ pub fn report(lab: &str, draws_all: bool) -> Result<(), Failure> {
         return Err(failed(&words));
     }
     let rows = rows.lock().map_err(|_| failed(&"the window was lost"))?;
-    print(lab, draws_all, &rows);
+    // what else the machine does changes in a minute
+    let unwatched = [before, unwatched::pace(found, &config)?];
+    print(preset, draws_all, &rows, unwatched);
     Ok(())
 }
 
@@ -391,20 +392,20 @@ fn percentile(values: &[f32], share: f64) -> f32 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f32::NAN)
 }
 
-fn print(lab: &str, draws_all: bool, rows: &[Row]) {
+/// `unwatched`: the run's steps a second without a window, before and after.
+fn print(preset: &str, draws_all: bool, rows: &[Row], unwatched: [f64; 2]) {
     let how = if draws_all { "every frame drawn whole" } else { "as in the window" };
-    println!("{lab}, {how}; milliseconds, and milliseconds of the processor a frame");
+    println!("{preset}, {how}; milliseconds, and milliseconds of the processor a frame");
     println!(
         "{:<18}{:>8}{:>10}{:>8}{:>11}{:>8}{:>11}{:>12}{:>10}{:>12}",
-        "", "frames", "busy p50", "p99", "apart p50", "p99", "interface", "rasteriser", "steps/s", "of unseen"
+        "", "frames", "busy p50", "p99", "apart p50", "p99", "interface", "rasteriser", "steps/s", "unwatched"
     );
-    let unseen = |row: &&Row| row.act == Act::Hidden && row.was_hidden;
-    let (steps, secs) = rows.iter().filter(unseen).fold((0, 0.0), |(n, s), row| (n + row.steps, s + row.secs));
+    let unseen = f64::midpoint(unwatched[0], unwatched[1]);
     for row in rows.iter().filter(|row| !row.act.label().is_empty()) {
         let frames = row.apart.len();
         let each = |secs: f64| if frames > 0 { format!("{:.1}", secs * 1e3 / frames as f64) } else { "-".to_owned() };
         let pace = row.steps as f64 / row.secs;
-        let share = if steps > 0 { format!("{:.0}%", 100.0 * pace * secs / steps as f64) } else { "-".to_owned() };
+        let share = if row.act == Act::Rest { "-".to_owned() } else { format!("{:.0}%", 100.0 * pace / unseen) };
         let p = |values: &[f32], share| {
             if values.is_empty() { "-".to_owned() } else { format!("{:.1}", percentile(values, share)) }
         };
@@ -421,10 +422,28 @@ fn print(lab: &str, draws_all: bool, rows: &[Row]) {
             pace,
             share
         );
-        if row.act == Act::Hidden {
-            let share = 100.0 * row.times.interface / row.secs;
-            let words = if row.was_hidden { "" } else { "; this desktop did not minimise the window" };
-            println!("{:<18}the interface's thread takes {share:.1}% of a core{words}", "");
+        if matches!(row.act, Act::Rest | Act::Hidden) {
+            println!("{:<18}{}", "", interface_share(row));
         }
     }
+    println!(
+        "without a window, in this process: {:.1} steps/s before and {:.1} after; the last column is of their mean",
+        unwatched[0], unwatched[1]
+    );
+    let watched = rows.iter().filter(|row| row.act == Act::Watch);
+    let (steps, secs) = watched.fold((0, 0.0), |(n, s), row| (n + row.steps, s + row.secs));
+    println!("watched, training keeps {:.0}% of its unwatched pace", 100.0 * steps as f64 / secs / unseen);
+}
+
+/// The share of a core that the interface's thread takes, in words.
+fn interface_share(row: &Row) -> String {
+    if row.act == Act::Hidden && !row.was_hidden {
+        return "hidden: not measured, since this desktop did not minimise the window (it needs a window manager)"
+            .to_owned();
+    }
+    if row.times.interface <= 0.0 {
+        return "the interface's share of a core is not measured: it needs Linux' /proc/self/task/*/schedstat"
+            .to_owned();
+    }
+    format!("the interface's thread takes {:.1}% of a core", 100.0 * row.times.interface / row.secs)
 }

@@ -15,14 +15,17 @@ mod families;
 mod frames;
 mod graph_picture;
 mod inference;
+mod jobs;
 mod latency;
 mod line_peer;
 mod operations;
+mod peak;
 mod peer;
 mod products;
 mod solvers;
 mod streaming;
 mod timing;
+mod unwatched;
 
 #[global_allocator]
 static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
@@ -79,10 +82,14 @@ struct BenchArgs {
     /// With --frames: a software adapter draws every frame whole, as a graphics card does
     #[arg(long, requires = "frames")]
     whole: bool,
+    /// Time so many small runs (of --case, else fast_slow), one after another and in parallel on all cores, in turn, and print
+    /// the ratio
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "8", conflicts_with_all = ["operations", "products", "solvers", "latency", "communities", "graph_picture", "streaming", "inference", "frames", "json", "vs_torch", "threads"])]
+    jobs: Option<usize>,
     /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
-    /// With --vs-torch: how often each side runs
+    /// With --vs-torch or --jobs: how often each side runs
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// With --vs-torch: let the peer compile its models
@@ -144,6 +151,9 @@ fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     if args.steps == 0 {
         return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
+    }
+    if let Some(jobs) = args.jobs {
+        return jobs::report(args, jobs);
     }
     nn::set_threads(args.threads());
     // backward recurses over the graph

@@ -7,16 +7,22 @@ use std::{
     time::Duration,
 };
 
-use super::{BenchArgs, case::Case, case::CaseTiming, case::median};
+use super::{BenchArgs, case::Case, case::CaseTiming, case::median, peak};
 use orrery::cli::Failure;
 use orrery::nn::memory;
 
-/// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, and peaks.
+/// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, memory, and what share of the
+/// machine's peak the step's products alone make of either side's time.
 pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) -> Result<(), Failure> {
     let ours = std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?;
     let (threads, steps) = (args.threads().to_string(), args.steps.to_string());
     let peer = if args.compile { "compiled" } else { "eager" };
     println!("{threads} threads, {} rounds of {steps} steps, PyTorch {peer}", args.rounds.max(1));
+    let peak = peak::gflops(args.threads());
+    if !args.json {
+        let one = if args.threads() == 1 { peak } else { peak::gflops(1) };
+        println!("peak of multiply-adds in registers: {one:.0} GFLOP/s of one thread, {peak:.0} of {threads}");
+    }
     for case in cases {
         let (mut here, mut there) = (vec![], vec![]);
         for _ in 0..args.rounds.max(1) {
@@ -30,12 +36,13 @@ pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) ->
             }
             there.push(timed(command)?);
         }
-        tell(args, case.name, &here, &there)?;
+        tell(args, case.name, &here, &there, peak)?;
     }
     Ok(())
 }
 
-fn tell(args: &BenchArgs, name: &str, here: &[CaseTiming], there: &[CaseTiming]) -> Result<(), Failure> {
+/// `machine`: its peak, GFLOP/s.
+fn tell(args: &BenchArgs, name: &str, here: &[CaseTiming], there: &[CaseTiming], machine: f64) -> Result<(), Failure> {
     let sorted = |found: &[CaseTiming]| {
         let mut ms: Vec<f64> = found.iter().map(|f| f.ms_median).collect();
         ms.sort_by(f64::total_cmp);
@@ -47,17 +54,23 @@ fn tell(args: &BenchArgs, name: &str, here: &[CaseTiming], there: &[CaseTiming])
     let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
     let peak = |found: &[CaseTiming]| found.iter().filter_map(|f| f.peak_mib).fold(f64::NAN, f64::max);
     let (mib, their_mib) = (peak(here), peak(there));
+    // both sides are to compute the same, as counted here
+    let gflop = here[0].gflop;
+    let share = |ms: f64| gflop / ms * 1e3 / machine;
     if args.json {
         let line = serde_json::json!({
             "case": name, "threads": args.threads(), "ms": ours, "torch_ms": theirs, "ratio": ours / theirs,
             "ratio_min": least, "ratio_max": most, "peak_mib": mib, "torch_peak_mib": their_mib,
+            "peak_gflops": machine, "share_of_peak": share(ours), "torch_share_of_peak": share(theirs),
         });
         println!("{line}");
     } else {
         println!(
-            "{name:<12} {ours:.1} ms, PyTorch {theirs:.1} ms: ratio {:.2} ({least:.2} .. {most:.2}); peak {mib:.0} MiB, PyTorch {their_mib:.0} MiB: ratio {:.2}",
+            "{name:<12} {ours:.1} ms, PyTorch {theirs:.1} ms: ratio {:.2} ({least:.2} .. {most:.2}); peak {mib:.0} MiB, PyTorch {their_mib:.0} MiB: ratio {:.2}; {:.0}% of the machine's peak, PyTorch {:.0}%",
             ours / theirs,
             mib / their_mib,
+            100.0 * share(ours),
+            100.0 * share(theirs),
         );
     }
     Ok(())
