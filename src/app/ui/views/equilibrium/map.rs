@@ -117,6 +117,7 @@ impl View for StationaryMapView {
         let Some(measured) = cx.answered::<StationaryMapError>() else {
             return cx.nothing_ui(ui, &why_nothing::<StationaryMapError>(cx));
         };
+        self.history.put_out_of_sight();
         let map = measured.value;
         let names = ["over the control", "over steps"];
         two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(map), |ui, cx, picture, size| match picture {
@@ -143,6 +144,6 @@ impl View for StationaryMapView {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::history(cx).svg(&self.history, cx.theme)
+        charts_svg([(Self::history(cx), &self.history)], cx.theme)
     }
 }

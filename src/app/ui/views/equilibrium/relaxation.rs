@@ -204,6 +204,7 @@ impl View for RelaxationView {
         let Some(measured) = cx.answered::<GeneratorFlow>() else {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
+        [&mut self.distances, &mut self.other].into_iter().for_each(ChartState::put_out_of_sight);
         let flow = measured.value;
         let is_first = self.shown == RelaxationPicture::Distances;
         let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
@@ -230,7 +231,13 @@ impl View for RelaxationView {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let flow = cx.answered::<GeneratorFlow>()?.value;
-        Self::distances(cx, flow).svg(&self.distances, cx.theme)
+        let other = match self.shown {
+            RelaxationPicture::Distances | RelaxationPicture::Particles => None,
+            RelaxationPicture::Entropy => Some(Self::entropy(cx, flow)),
+            RelaxationPicture::Mass => Some(Self::mass(cx, flow)),
+        };
+        let distances = (Self::distances(cx, flow), &self.distances);
+        charts_svg(std::iter::once(distances).chain(other.map(|chart| (chart, &self.other))), cx.theme)
     }
 }
 

@@ -23,6 +23,8 @@ use crate::{
 #[derive(Default)]
 pub struct TopContextsView {
     chart: ChartState,
+    /// The bars of the tokens where they are shown, screen points.
+    bars: Option<Rect>,
 }
 
 /// Height of the charts at the bottom, points, and the least height of a tile that shows them.
@@ -156,7 +158,8 @@ impl TopContextsView {
             ui.allocate_ui(vec2(half, size.y), |ui| {
                 chart.show(ui, vec2(half, size.y), cx.theme, &mut self.chart);
             });
-            ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
+            let bars = ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
+            self.bars = Some(bars.response.rect);
         });
     }
 
@@ -188,6 +191,8 @@ impl View for TopContextsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, Self::controls_ui);
+        self.chart.put_out_of_sight();
+        self.bars = None;
         let Some(m) = cx.answered::<TopContexts>() else {
             let words = cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY);
             return cx.nothing_ui(ui, &words);
@@ -226,6 +231,11 @@ impl View for TopContextsView {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<TopContexts>()?;
-        Self::chart(cx, m.value).svg(&self.chart, cx.theme)
+        let mut all = shown_drawings([(Self::chart(cx, m.value), &self.chart)], cx.theme);
+        let bars = |place: Rect| {
+            drawing("tokens that drive it", place.size(), cx.theme, |ui| Self::tokens_ui(ui, cx, m.value))
+        };
+        all.extend(self.bars.map(|place| (place.min, bars(place))));
+        joined("top contexts", all, cx.theme)
     }
 }
