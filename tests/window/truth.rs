@@ -21,7 +21,7 @@ use orrery::{
         run::{Run, RunOrigin},
         session::Session,
         theme::{self, Theme},
-        views::ViewCx,
+        views::{VIEWS, ViewCx},
         views_of,
     },
 };
@@ -211,6 +211,8 @@ pub struct Frame {
     pub texts: Vec<String>,
     /// Empty where `Context::enable_accesskit` was not called.
     pub widgets: Vec<(NodeId, Node)>,
+    /// The settings that the view would change, by their keys; they stay as they are.
+    pub changes: Vec<String>,
 }
 
 /// One frame of the maximised tile of a page, in which this happens. Questions that it asks are put to the run.
@@ -238,11 +240,12 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
             let _ = page.tell(Command::Measure(question.clone()));
         }
     }
+    let changes = actions.changes().map(|(key, _)| key.to_owned()).collect();
     let mut texts = vec![];
     out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
     let widgets = out.platform_output.accesskit_update.as_ref().map_or(vec![], |update| update.nodes.clone());
     out.drop_without_applying_deltas();
-    Frame { texts, widgets }
+    Frame { texts, widgets, changes }
 }
 
 fn table(page: &mut Page, theme: &Theme) -> Option<String> {
@@ -261,6 +264,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
         selection: &mut page.selection,
         actions: &mut Actions::default(),
         questions: &mut page.questions,
+        all_views: VIEWS,
         still: true,
         has_controls: true,
     };

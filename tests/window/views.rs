@@ -3,12 +3,21 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::{adapter::offscreen, recorded, tessellation::view_ids};
+use eframe::egui::{Ui, vec2};
+use egui_kittest::Harness;
+
+use crate::{
+    adapter::offscreen,
+    recorded,
+    tessellation::{tile, unseen, view_ids},
+    tiles::Tile,
+};
 use orrery::{
     gpu::offscreen::{Image, Offscreen},
     ui::{
         figure::Figure,
         mirror::Mirror,
+        plot::{self, svg::escape},
         theme::Theme,
         views::{self, Selection},
     },
@@ -134,6 +143,32 @@ fn fields(line: &str) -> usize {
             *c == ',' && !quoted
         })
         .count()
+}
+
+/// In a tile that is large, and in one that is not.
+#[test]
+fn every_chart_that_is_drawn_is_in_the_svg() {
+    let mut charts = 0;
+    for view in view_ids().into_iter().filter(|view| views::find(view).unwrap().draws_svg) {
+        for size in [vec2(1000.0, 760.0), vec2(460.0, 340.0)] {
+            let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
+                plot::watch(ui.ctx());
+                plot::begin_tile(ui.ctx(), 1);
+                tile.ui(ui);
+                plot::end_tile(ui.ctx(), size, size);
+            };
+            let builder = unseen(Harness::builder().with_size(size));
+            let mut harness = builder.build_ui_state(in_a_tile, tile(view, recorded::twins()));
+            harness.run_steps(3);
+            let svg = harness.state().svg.clone().unwrap_or_default();
+            for plot in plot::drawn(&harness.ctx).plots {
+                let title = format!("<title>{}</title>", escape(&plot.chart));
+                assert!(svg.contains(&title), "{view}, {size:?}: {} is not in it", plot.chart);
+                charts += 1;
+            }
+        }
+    }
+    assert!(charts > 60 || std::env::var("ORRERY_VIEW").is_ok(), "only {charts} charts were drawn");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use eframe::egui::{Color32, Rangef, Rect, Vec2};
+use eframe::egui::{Color32, Pos2, Rangef, Rect, Vec2};
 
 pub use super::curve::{Curve, Smoothed};
 
@@ -441,6 +441,8 @@ pub struct ChartState {
     drag_from: Option<[f32; 2]>,
     /// Size at which it was last shown, points: exports use it.
     pub(in crate::ui) size: Option<[f32; 2]>,
+    /// Its upper left corner where a view of several charts shows it, screen points: exports use it.
+    pub(in crate::ui) corner: Option<Pos2>,
     /// The events on the axis of steps when it was last shown; exports use them.
     events: StepEvents,
     /// The claim whose label was clicked, until the view takes it.
@@ -450,6 +452,11 @@ pub struct ChartState {
 }
 
 impl ChartState {
+    /// Begins a frame of a view of several charts: the chart is in none of its exports unless it is shown.
+    pub fn put_out_of_sight(&mut self) {
+        self.corner = None;
+    }
+
     /// Takes over the x axis of another chart, its zoom and its division, and which lines are switched off.
     pub fn share_x(&mut self, of: &ChartState) {
         (self.zoom_x, self.scale_x) = (of.zoom_x, of.scale_x);

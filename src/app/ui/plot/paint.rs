@@ -73,6 +73,7 @@ impl Chart<'_> {
         }
         state.size = Some(layout.size);
         let (rect, _) = ui.allocate_exact_size(layout.size.into(), Sense::hover());
+        state.corner = Some(rect.min);
         let area = layout.plot.translate(rect.min.to_vec2());
         note_plot(ui, &self.name, area);
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));

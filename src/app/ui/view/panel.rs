@@ -151,21 +151,46 @@ pub trait PanelView {
     fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
 }
 
-/// Drawings beside or above one another as one.
-fn joined(name: &str, mut drawings: Vec<String>, is_wide: bool, theme: &Theme) -> String {
-    if drawings.len() == 1 {
-        return drawings.remove(0);
+/// The drawings of those of a view's charts that are in sight, each with the corner where it stands.
+pub fn shown_drawings<'c, 's>(
+    charts: impl IntoIterator<Item = (Chart<'c>, &'s ChartState)>,
+    theme: &Theme,
+) -> Vec<(Pos2, String)> {
+    let drawing = |(chart, state): (Chart<'c>, &'s ChartState)| Some((state.corner?, chart.svg(state, theme)?));
+    charts.into_iter().filter_map(drawing).collect()
+}
+
+/// Drawings as one, each where it stands; those under one that is higher than in its tile are moved down. `None` without
+/// any.
+pub fn joined(name: &str, mut drawings: Vec<(Pos2, String)>, theme: &Theme) -> Option<String> {
+    if drawings.len() < 2 {
+        return drawings.pop().map(|(_, drawing)| drawing);
     }
-    let (mut at, mut size, mut places) = (Pos2::ZERO, Vec2::ZERO, vec![]);
-    for drawing in &drawings {
-        let place = Rect::from_min_size(at, svg::size_of(drawing).unwrap_or_default());
+    drawings.sort_by(|(a, _), (b, _)| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
+    let corner = drawings.iter().fold(Pos2::new(f32::INFINITY, f32::INFINITY), |corner, (at, _)| corner.min(*at));
+    let (mut places, mut size): (Vec<Rect>, _) = (vec![], Vec2::ZERO);
+    for (at, drawing) in &drawings {
+        let place = Rect::from_min_size(*at - corner.to_vec2(), svg::size_of(drawing).unwrap_or_default());
+        let is_above = |other: &&Rect| other.left() < place.right() && place.left() < other.right();
+        let top = places.iter().filter(is_above).map(|above| above.bottom()).fold(place.top(), f32::max);
+        let place = place.translate(vec2(0.0, top - place.top()));
         size = size.max(place.max.to_vec2());
-        at = if is_wide { place.right_top() } else { place.left_bottom() };
         places.push(place);
     }
     let mut sheet = Svg::new(name, size, theme.panel);
-    drawings.iter().zip(places).enumerate().for_each(|(nth, (drawing, place))| sheet.part(place, drawing, nth));
-    sheet.finish()
+    drawings.iter().zip(places).enumerate().for_each(|(nth, ((_, drawing), place))| sheet.part(place, drawing, nth));
+    Some(sheet.finish())
+}
+
+/// Those of a view's charts that are in sight as one drawing, with the name of the first. Such a view puts all of them out
+/// of sight before it shows any ([`ChartState::put_out_of_sight`]).
+pub fn charts_svg<'c, 's>(
+    charts: impl IntoIterator<Item = (Chart<'c>, &'s ChartState)>,
+    theme: &Theme,
+) -> Option<String> {
+    let charts: Vec<_> = charts.into_iter().collect();
+    let name = charts.first()?.0.name.clone();
+    joined(&name, shown_drawings(charts, theme), theme)
 }
 
 /// The entry of a view that is stated as charts.
@@ -182,8 +207,6 @@ pub const fn panels<V: PanelView + Default + 'static>(
 struct Panels<V> {
     view: V,
     states: Vec<ChartState>,
-    /// The charts stood beside one another.
-    is_wide: bool,
 }
 
 impl<V> Panels<V> {
@@ -202,7 +225,7 @@ impl<V: PanelView> Panels<V> {
         let below = self.view.height_below(cx, room, is_empty);
         let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
-        self.is_wide = V::ARRANGEMENT.is_wide(ui.ctx(), room, panels.len());
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
         }
@@ -212,8 +235,6 @@ impl<V: PanelView> Panels<V> {
             V::ARRANGEMENT.show(ui, cx.theme, room, panels, &mut self.states);
         } else {
             let on = main.chart.show(ui, room, cx.theme, &mut self.states[0]);
-            // charts that are out of sight are not part of a drawing
-            self.states[1..].iter_mut().for_each(|state| state.size = None);
             drop(panels);
             self.view.pointed(ui, cx, &on);
         }
@@ -273,19 +294,13 @@ impl<V: PanelView> View for Panels<V> {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let panels = self.view.panels(cx);
-        let main = panels.first()?.chart.svg(&self.main_state(), cx.theme);
-        let others = panels[1..].iter().zip(self.states.get(1..).unwrap_or_default());
-        let others = others.filter(|(_, state)| state.size.is_some());
-        let others = others.filter_map(|(p, state)| p.chart.svg(state, cx.theme));
-        let all: Vec<String> = main.into_iter().chain(others).collect();
-        (!all.is_empty()).then(|| joined(&panels[0].chart.name, all, self.is_wide, cx.theme))
+        charts_svg(self.view.panels(cx).into_iter().map(|panel| panel.chart).zip(&self.states), cx.theme)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use eframe::egui::Color32;
+    use eframe::egui::{Color32, RawInput};
 
     use super::*;
     use crate::{
@@ -297,23 +312,29 @@ mod tests {
             plot::{Axis, Line},
             questions::Questions,
             selection::Selection,
+            theme,
         },
     };
 
     #[test]
     fn drawings_are_joined_whole() {
         let theme = Theme::dark();
-        let one = |wide: f32, high: f32| {
+        let one = |at: [f32; 2], wide: f32, high: f32| {
             let mut one = Svg::new("one", vec2(wide, high), theme.panel);
             one.raw("<clipPath id=\"plot\"/><g clip-path=\"url(#plot)\"/>");
-            one.finish()
+            (Pos2::from(at) + vec2(40.0, 70.0), one.finish())
         };
-        let all = || vec![one(300.0, 200.0), one(280.0, 100.0)];
-        let (above, beside) = (joined("t", all(), false, &theme), joined("t", all(), true, &theme));
+        let all = |parts: Vec<(Pos2, String)>| joined("t", parts, &theme).unwrap();
+        // the upper one is higher than it stood in the tile
+        let above = all(vec![one([0.0, 150.0], 280.0, 100.0), one([0.0, 0.0], 300.0, 200.0)]);
+        let beside = all(vec![one([310.0, 0.0], 280.0, 100.0), one([0.0, 0.0], 300.0, 200.0)]);
         assert_eq!(svg::size_of(&above), Some(vec2(300.0, 300.0)));
-        assert_eq!(svg::size_of(&beside), Some(vec2(580.0, 200.0)));
+        assert_eq!(svg::size_of(&beside), Some(vec2(590.0, 200.0)));
         assert!(above.contains("x=\"0\" y=\"200\"") && above.contains("\"plot1\"") && above.contains("#plot0)"));
         assert_eq!(above.matches("</svg>").count(), 3);
+        let left = vec![one([0.0, 0.0], 300.0, 200.0), one([310.0, 0.0], 280.0, 90.0), one([310.0, 95.0], 280.0, 90.0)];
+        assert!(all(left).contains("x=\"310\" y=\"95\""), "two beside one that is as high as both");
+        assert_eq!(joined("t", vec![], &theme), None);
     }
 
     #[derive(Default)]
@@ -337,7 +358,7 @@ mod tests {
     #[test]
     fn table_and_svg_follow_from_the_charts() {
         let (mirror, config, theme) = (Mirror::default(), Config::defaults("", &[]), Theme::dark());
-        let cx = ViewCx {
+        let mut cx = ViewCx {
             mirror: &mirror,
             step: 0,
             follow: true,
@@ -349,12 +370,26 @@ mod tests {
             selection: &mut Selection::default(),
             actions: &mut Actions::default(),
             questions: &mut Questions::default(),
+            all_views: &[],
             still: true,
             has_controls: false,
         };
-        let view = (panels::<Three>("three", "Three", "").make)();
+        let mut view = (panels::<Three>("three", "Three", "").make)();
         assert_eq!(view.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
-        let svg = view.svg(&cx).unwrap();
-        assert!(svg.contains("first") && !svg.contains("second"), "{svg}");
+        let mut svg = |height: f32| {
+            let ctx = Context::default();
+            theme::apply(&theme, true, &ctx);
+            let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(600.0, height)));
+            let input = RawInput { screen_rect, ..RawInput::default() };
+            ctx.run_ui(input, |ui| view.ui(ui, &mut cx)).drop_without_applying_deltas();
+            view.svg(&cx).unwrap()
+        };
+        let all = svg(500.0);
+        assert!(
+            ["first", "second", "third"].iter().all(|name| all.contains(&format!("<title>{name}</title>"))),
+            "{all}"
+        );
+        let low = svg(120.0);
+        assert!(low.contains("first") && !low.contains("second"), "{low}");
     }
 }

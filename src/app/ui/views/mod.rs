@@ -87,7 +87,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
      exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
      eigenvalue gives.";
-    "generator_spectrum", "Spectrum", raster::<equilibrium::SpectrumView>,
+    "generator_spectrum", "Spectrum", boxed::<equilibrium::SpectrumView>,
     "Eigenvalues in the complex plane, each inside one of the discs of the columns, which all touch 0. Forward Euler \
      converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.";
     "stationary_map", "Learned map", boxed::<equilibrium::StationaryMapView>,

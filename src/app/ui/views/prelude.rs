@@ -24,7 +24,9 @@ pub use crate::ui::{
     seed_series::{SeedGroup, groups, variant_colour},
     table::Table,
     theme::{self, Theme},
-    view::{Arrangement, Measured, Panel, PanelView, View, ViewCx, sample_subtitle},
+    view::{
+        Arrangement, Measured, Panel, PanelView, View, ViewCx, charts_svg, joined, sample_subtitle, shown_drawings,
+    },
     widgets::{
         bars::{Bar, bars_ui},
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},

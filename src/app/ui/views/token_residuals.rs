@@ -124,6 +124,8 @@ impl View for TokenResidualsView {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let all = [&mut self.by_token, &mut self.over_steps, &mut self.gate, &mut self.benefit];
+        all.into_iter().for_each(ChartState::put_out_of_sight);
         let by_token = Self::by_token(cx);
         let room = ui.available_size();
         if by_token.is_empty() {
@@ -177,6 +179,12 @@ impl View for TokenResidualsView {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::by_token(cx).svg(&self.by_token, cx.theme)
+        let benefit = cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref());
+        let charts = [
+            (Self::by_token(cx), &self.by_token),
+            (Self::over_steps(cx), &self.over_steps),
+            (Self::gate(cx), &self.gate),
+        ];
+        charts_svg(charts.into_iter().chain(benefit.map(|b| (benefit_chart(cx, b), &self.benefit))), cx.theme)
     }
 }

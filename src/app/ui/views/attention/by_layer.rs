@@ -173,6 +173,7 @@ impl View for AttentionByLayer {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         let first = self.chart(cx, Statistic::ALL[0]);
         if first.is_empty() {
             first.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
@@ -233,6 +234,6 @@ impl View for AttentionByLayer {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx, Statistic::ALL[0]).svg(&self.states[0], cx.theme)
+        charts_svg(Statistic::ALL.iter().map(|statistic| self.chart(cx, *statistic)).zip(&self.states), cx.theme)
     }
 }

@@ -99,6 +99,7 @@ impl View for Degrees {
             let at = if is_other { format!("step {step}: ") } else { String::new() };
             note_ui(ui, cx.theme, at + &core_sentence(core.value));
         }
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         let room = ui.available_size();
         let charts = [Self::chart(cx, 0), Self::chart(cx, 1)];
         if charts.iter().all(Chart::is_empty) {
@@ -137,7 +138,7 @@ impl View for Degrees {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx, 0).svg(&self.states[0], cx.theme)
+        charts_svg([0, 1].map(|k| Self::chart(cx, k)).into_iter().zip(&self.states), cx.theme)
     }
 }
 

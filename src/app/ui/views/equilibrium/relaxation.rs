@@ -116,12 +116,14 @@ impl RelaxationView {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().slider_width = 70.0;
-            let mut dt = s.flow.dt;
-            let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
-            let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
-            if ui.add(slider).on_hover_text(tip).changed() {
-                cx.set(RelaxationSettings::dt.name, Value::Float(dt));
-            }
+            cx.setting_ui(ui, CONTROLS, |ui, cx| {
+                let mut dt = s.flow.dt;
+                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
+                let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
+                if ui.add(slider).on_hover_text(tip).changed() {
+                    cx.set(RelaxationSettings::dt.name, Value::Float(dt));
+                }
+            });
             picture_ui(ui, &mut self.shown, &PICTURES);
         });
     }
@@ -204,6 +206,7 @@ impl View for RelaxationView {
         let Some(measured) = cx.answered::<GeneratorFlow>() else {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
+        [&mut self.distances, &mut self.other].into_iter().for_each(ChartState::put_out_of_sight);
         let flow = measured.value;
         let is_first = self.shown == RelaxationPicture::Distances;
         let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
@@ -230,7 +233,13 @@ impl View for RelaxationView {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let flow = cx.answered::<GeneratorFlow>()?.value;
-        Self::distances(cx, flow).svg(&self.distances, cx.theme)
+        let other = match self.shown {
+            RelaxationPicture::Distances | RelaxationPicture::Particles => None,
+            RelaxationPicture::Entropy => Some(Self::entropy(cx, flow)),
+            RelaxationPicture::Mass => Some(Self::mass(cx, flow)),
+        };
+        let distances = (Self::distances(cx, flow), &self.distances);
+        charts_svg(std::iter::once(distances).chain(other.map(|chart| (chart, &self.other))), cx.theme)
     }
 }
 

@@ -21,6 +21,8 @@ const MAX_RADIUS: f32 = 1e5;
 #[derive(Default)]
 pub struct SpectrumView {
     gaps: ChartState,
+    /// The plane of the eigenvalues where it is shown, screen points.
+    plane: Option<Rect>,
     /// The picture that a narrow tile shows: the eigenvalues, or the gap by size.
     shown: usize,
 }
@@ -44,8 +46,9 @@ impl SpectrumView {
     }
 }
 
-/// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges.
-fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) {
+/// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges. Gives its
+/// place.
+fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) -> Rect {
     let n = state.states();
     let (sheet, _, painter) =
         canvas_ui(ui, size, Sense::hover(), format!("{n} eigenvalues and the discs that hold them"));
@@ -53,7 +56,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
     let deepest = discs.iter().fold(0.0f64, |a, d| a.min(*d));
     if deepest >= 0.0 {
         painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", theme::small(), theme.secondary);
-        return;
+        return sheet;
     }
     let rect = inner(sheet, None);
     // The largest disc fills the height; the axis of imaginary numbers keeps some room on its right.
@@ -95,6 +98,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         "eigenvalues, Gershgorin's discs",
         &format!("Re from \u{2212}{}", number::short(-plane.x[0])),
     );
+    sheet
 }
 
 fn axes(painter: &Painter, plane: Plane, theme: &Theme) {
@@ -134,8 +138,10 @@ impl View for SpectrumView {
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
         let names = ["eigenvalues", "gap by size"];
+        self.gaps.put_out_of_sight();
+        self.plane = None;
         two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(state, dt), |ui, cx, picture, size| match picture {
-            0 => plane_ui(ui, cx.theme, size, state, dt),
+            0 => self.plane = Some(plane_ui(ui, cx.theme, size, state, dt)),
             _ => drop(Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps)),
         });
     }
@@ -151,5 +157,15 @@ impl View for SpectrumView {
             table.cells(&[&(k + 1), &pair[0], &pair[1], &(k < state.kernel())]);
         }
         Some(table.finish())
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let state = cx.answered::<GeneratorState>()?.value;
+        let dt = settings(cx).flow.dt * state.step_bound;
+        let mut all = shown_drawings([(Self::gaps(cx, state.gap), &self.gaps)], cx.theme);
+        let plane =
+            |size: Vec2| drawing("eigenvalues", size, cx.theme, |ui| _ = plane_ui(ui, cx.theme, size, state, dt));
+        all.extend(self.plane.map(|place| (place.min, plane(place.size()))));
+        joined("spectrum", all, cx.theme)
     }
 }

@@ -93,6 +93,7 @@ impl View for Along {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(ui, cx);
         Self::ask_stretch(ui, cx);
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         let room = ui.available_size();
         let there: Vec<usize> = (0..LINES.len()).filter(|k| !self.chart(cx, *k).is_empty()).collect();
         let Some(&last) = there.last() else {
@@ -125,6 +126,6 @@ impl View for Along {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx, 0).svg(&self.states[0], cx.theme)
+        charts_svg((0..LINES.len()).map(|k| self.chart(cx, k)).zip(&self.states), cx.theme)
     }
 }

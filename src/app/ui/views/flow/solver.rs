@@ -97,6 +97,7 @@ impl View for Solver {
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
         let has_account = left > 120.0;
         let room = vec2(room.x, if has_account { left } else { ui.available_height() });
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         let errors = Self::errors_chart(cx, attempts);
         let steps = Self::steps_chart(cx, attempts);
         if errors.is_empty() || room.y < 230.0 {
@@ -134,6 +135,8 @@ impl View for Solver {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::steps_chart(cx, &Answer::in_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
+        let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
+        let charts = [Self::steps_chart(cx, attempts), Self::errors_chart(cx, attempts)];
+        charts_svg(charts.into_iter().zip(&self.states), cx.theme)
     }
 }

@@ -295,6 +295,7 @@ impl View for Sweep {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         self.compare(cx);
+        self.states.iter_mut().chain(&mut self.below).for_each(ChartState::put_out_of_sight);
         let room = ui.available_size();
         let theme = cx.theme;
         let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));
@@ -335,6 +336,8 @@ impl View for Sweep {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx.theme).svg(&self.states[self.kind], cx.theme)
+        let main = (self.chart(cx.theme), &self.states[self.kind]);
+        let lower = LowerChart::ALL.into_iter().map(|which| lower_chart(self.evaluations(), which, cx.theme));
+        charts_svg(std::iter::once(main).chain(lower.zip(&self.below)), cx.theme)
     }
 }

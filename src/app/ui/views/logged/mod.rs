@@ -15,7 +15,7 @@ use crate::{
     ui::{
         identity::{KeyedCache, RunNumber},
         theme,
-        view::{View, ViewCx},
+        view::{View, ViewCx, charts_svg},
     },
 };
 use content::Content;
@@ -155,6 +155,7 @@ impl View for Logged {
         if self.chosen.as_ref().is_some_and(|chosen| entries.iter().all(|entry| entry.channel != *chosen)) {
             self.chosen = None;
         }
+        self.panels.values_mut().for_each(|panel| panel.chart.put_out_of_sight());
         cx.controls_ui(ui, |ui, _| self.controls_ui(ui, &entries));
         let chosen = self.chosen.clone();
         match chosen.and_then(|chosen| entries.iter().find(|entry| entry.channel == chosen)) {
@@ -205,5 +206,16 @@ impl View for Logged {
             }
             Some(entry) => sample(cx, entry).map(|(_, sample)| csv::content(&Content::new(&sample.payload))),
         }
+    }
+
+    /// The charts in sight, each with the name of its channel.
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let named = |entry: &Entry| {
+            let panel = self.panels.get(&entry.channel)?;
+            let mut chart = panel.chart(cx, entry)?;
+            chart.y.has_hidden_label = false;
+            Some((chart, &panel.chart))
+        };
+        charts_svg(entries(cx).iter().filter_map(named), cx.theme)
     }
 }

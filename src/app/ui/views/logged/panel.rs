@@ -52,6 +52,21 @@ impl PanelState {
         }
     }
 
+    /// The chart that it shows; `None` of a map, a table or a text.
+    pub(super) fn chart<'a>(&'a self, cx: &ViewCx<'a>, entry: &Entry) -> Option<Chart<'a>> {
+        if is_number(cx, entry) {
+            return Some(chart(cx, entry));
+        }
+        let (variant, _) = sample(cx, entry)?;
+        match self.content.as_ref()? {
+            Content::Curves(curves) => {
+                let colour = variant_colour(cx.mirror, variant, cx.theme);
+                Some(curves_chart(cx, curves, entry.channel.as_str(), colour))
+            }
+            Content::Matrix(_) | Content::Table(_) | Content::Text(_) => None,
+        }
+    }
+
     pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entry: &Entry, size: Vec2) {
         if is_number(cx, entry) {
             return chart_ui(ui, cx, &chart(cx, entry), size, &mut self.chart);

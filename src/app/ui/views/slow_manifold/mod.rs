@@ -50,8 +50,8 @@ pub struct SlowManifold {
     particles: ParticleLayer,
     chart: ChartState,
     side_chart: SideChart,
-    /// Size of the canvas when it was last shown, points.
-    size: Vec2,
+    /// The canvas where it was last shown, screen points.
+    canvas: Rect,
 }
 
 impl Default for SlowManifold {
@@ -67,7 +67,7 @@ impl Default for SlowManifold {
             particles: ParticleLayer::default(),
             chart: ChartState::default(),
             side_chart: SideChart::Distance,
-            size: vec2(480.0, 320.0),
+            canvas: Rect::from_min_size(Pos2::ZERO, vec2(480.0, 320.0)),
         }
     }
 }

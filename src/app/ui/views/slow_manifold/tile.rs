@@ -54,10 +54,12 @@ impl SlowManifold {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Background) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            let choices = MEANINGS.map(|(meaning, words)| (meaning, words, meanings::explanation(meaning)));
-            if let Some(meaning) = choice_buttons(ui, &settings.meaning, choices) {
-                cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
-            }
+            cx.setting_ui(ui, CONTROLS, |ui, cx| {
+                let choices = MEANINGS.map(|(meaning, words)| (meaning, words, meanings::explanation(meaning)));
+                if let Some(meaning) = choice_buttons(ui, &settings.meaning, choices) {
+                    cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
+                }
+            });
             if settings.meaning != ManifoldMeaning::Dynamical {
                 return;
             }
@@ -67,7 +69,7 @@ impl SlowManifold {
             for (chart, words, tip) in CHARTS {
                 ui.selectable_value(&mut self.side_chart, chart, words).on_hover_text(tip);
             }
-            if settings.system == PlanarSystem::VanDerPol {
+            if settings.system == PlanarSystem::VanDerPol && !cx.is_restricted(&[SlowManifoldSettings::a.name]) {
                 ui.separator();
                 let tip = "Sets a to 1 \u{2212} \u{3b5}/8 \u{2212} 3\u{3b5}\u{b2}/32, where cycles grow from small to large \
                            within an interval that is exponentially short in 1/\u{3b5}.";
@@ -92,7 +94,7 @@ impl SlowManifold {
         wrapped_ui(ui, words, cx.theme.secondary);
         let room = ui.available_size().max(vec2(40.0, 40.0));
         let (outer, _, _) = canvas_ui(ui, room, Sense::hover(), meanings::explanation(meaning));
-        self.size = room;
+        self.canvas = outer;
         paint_constraint(ui, cx, outer, meaning);
     }
 
@@ -102,6 +104,7 @@ impl SlowManifold {
             return cx.nothing_ui(ui, words);
         };
         legend_ui(ui, cx.theme);
+        self.chart.put_out_of_sight();
         let room = ui.available_size();
         let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * MIN_SIDE;
         let has_side = is_beside || room.y > 2.0 * MIN_CHART + 120.0;
@@ -168,7 +171,7 @@ impl SlowManifold {
         epsilon: f64,
         behind: Background,
     ) -> Arc<Run> {
-        self.size = outer.size();
+        self.canvas = outer;
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
@@ -340,15 +343,22 @@ impl View for SlowManifold {
 
     /// The picture without particles.
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let outer = Rect::from_min_size(Pos2::ZERO, self.size);
+        let (name, size) = ("slow manifold", self.canvas.size());
+        let outer = Rect::from_min_size(Pos2::ZERO, size);
         let meaning = settings(cx).meaning;
         if meaning != ManifoldMeaning::Dynamical {
-            return Some(drawing("slow manifold", self.size, cx.theme, |ui| paint_constraint(ui, cx, outer, meaning)));
+            return Some(drawing(name, size, cx.theme, |ui| paint_constraint(ui, cx, outer, meaning)));
         }
         let (made, run) = self.last_run(cx)?;
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
-        Some(drawing("slow manifold", self.size, cx.theme, |ui| {
-            paint_plane(ui.painter(), cx, &sheet, made, Some(&run));
-        }))
+        let plane = drawing(name, size, cx.theme, |ui| paint_plane(ui.painter(), cx, &sheet, made, Some(&run)));
+        let errors = self.errors.get(&made.source).and_then(|kept| kept.as_ref()?.as_ref());
+        let chart = match self.side_chart {
+            SideChart::Distance => charts::distance_chart(&made.field, run.epsilon, cx.theme),
+            SideChart::Multiscale => charts::multiscale_chart(errors.map(AsRef::as_ref), run.epsilon, cx.theme),
+        };
+        let mut all = shown_drawings([(chart, &self.chart)], cx.theme);
+        all.push((self.canvas.min, plane));
+        joined(name, all, cx.theme)
     }
 }

@@ -23,6 +23,8 @@ use crate::{
 #[derive(Default)]
 pub struct TopContextsView {
     chart: ChartState,
+    /// The bars of the tokens where they are shown, screen points.
+    bars: Option<Rect>,
 }
 
 /// Height of the charts at the bottom, points, and the least height of a tile that shows them.
@@ -86,17 +88,7 @@ impl TopContextsView {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            let now = Self::followed(cx);
-            for kind in FollowedKind::ALL {
-                let tip = match kind {
-                    FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
-                    FollowedKind::X => "The neuron as a key and a query.",
-                    FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
-                };
-                if ui.selectable_label(kind == now, kind.id()).on_hover_text(tip).clicked() {
-                    cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
-                }
-            }
+            cx.setting_ui(ui, CONTROLS, Self::followed_ui);
             match Self::followed(cx) {
                 FollowedKind::Synapse => Self::synapse_ui(ui, cx),
                 FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
@@ -106,6 +98,20 @@ impl TopContextsView {
                        with the greatest values. The page stays at hand meanwhile.";
             cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
         });
+    }
+
+    fn followed_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let now = Self::followed(cx);
+        for kind in FollowedKind::ALL {
+            let tip = match kind {
+                FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
+                FollowedKind::X => "The neuron as a key and a query.",
+                FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
+            };
+            if ui.selectable_label(kind == now, kind.id()).on_hover_text(tip).clicked() {
+                cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
+            }
+        }
     }
 
     fn neuron_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -156,7 +162,8 @@ impl TopContextsView {
             ui.allocate_ui(vec2(half, size.y), |ui| {
                 chart.show(ui, vec2(half, size.y), cx.theme, &mut self.chart);
             });
-            ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
+            let bars = ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
+            self.bars = Some(bars.response.rect);
         });
     }
 
@@ -188,6 +195,8 @@ impl View for TopContextsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, Self::controls_ui);
+        self.chart.put_out_of_sight();
+        self.bars = None;
         let Some(m) = cx.answered::<TopContexts>() else {
             let words = cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY);
             return cx.nothing_ui(ui, &words);
@@ -226,6 +235,11 @@ impl View for TopContextsView {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<TopContexts>()?;
-        Self::chart(cx, m.value).svg(&self.chart, cx.theme)
+        let mut all = shown_drawings([(Self::chart(cx, m.value), &self.chart)], cx.theme);
+        let bars = |place: Rect| {
+            drawing("tokens that drive it", place.size(), cx.theme, |ui| Self::tokens_ui(ui, cx, m.value))
+        };
+        all.extend(self.bars.map(|place| (place.min, bars(place))));
+        joined("top contexts", all, cx.theme)
     }
 }
