@@ -223,7 +223,8 @@ fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
     let mut columns: Vec<ForeignColumn<'_>> = vec![];
     for group in groups {
         for channel in [channels::LOSS_TRAIN, channels::LOSS_HELD_OUT] {
-            let value = move |loss: &GroupLoss| if channel == channels::LOSS_TRAIN { loss.train } else { loss.held_out };
+            let value =
+                move |loss: &GroupLoss| if channel == channels::LOSS_TRAIN { loss.train } else { loss.held_out };
             let cell = move |row: &RunRow| {
                 let loss = row.losses.iter().find(|loss| loss.group == group).map(value);
                 loss.filter(|loss| !loss.is_nan()).map_or(String::new(), |loss| loss.to_string())
