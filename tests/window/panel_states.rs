@@ -1,168 +1,28 @@
 //! A panel says which of its states it is in: that nothing can be here and why, that a question is asked, that it was
 //! refused and why, or which question the answer in it belongs to.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use crossbeam::channel::{Receiver, bounded};
-use eframe::egui::{
-    self, Context,
-    accesskit::{Action, ActionRequest, Node, NodeId, Role, TreeId},
-};
 use orrery::{
-    config::{Config, Value},
+    config::Value,
     labs::{self, LABS, Lab, merging::MergingSettings},
     telemetry::{
-        Command, Event, Inbox, MEASUREMENTS, Measurement, Question, QuestionState, RunHandle, RunInfo, RunState,
-        Sample, StepStats,
+        Event, MEASUREMENTS, Measurement, RunState, Sample, StepStats,
         measurements::{FlowSweepNfe, ModularityAtStep},
     },
-    ui::{
-        mirror::Mirror,
-        page::Page,
-        run::{Run, RunOrigin},
-        widgets::number::grouped,
-    },
+    ui::{page::Page, widgets::number::grouped},
 };
 
 use crate::{
     recorded,
-    stub_host::StubHost,
+    stage::{REASON, Stage},
     tessellation::view_ids,
-    truth::{frame, said},
 };
 
-const REASON: &str = "the sentence has only six tokens";
 /// Begins the words for an answer that is not to the question of the controls.
 const OUTDATED: &str = "Shown is";
 /// Begins the words for an answer where the question of the controls waits for a button.
 const UNASKED: &str = "Not asked with these settings yet";
-
-/// A page with a run whose worker is the test.
-struct Stage {
-    page: Page,
-    ctx: Context,
-    inbox: Arc<Inbox>,
-    commands: Receiver<Command>,
-    now: f64,
-}
-
-impl Stage {
-    fn new(lab: &'static Lab, view: &str) -> Self {
-        let mut page = Page::new(lab, lab.config(None).unwrap());
-        page.tiling.show(view);
-        page.tiling.maximised = page.tiling.selected;
-        Self { page, ctx: Context::default(), inbox: Arc::default(), commands: bounded(1).1, now: 1.0 }
-    }
-
-    /// Begins a run that has reported nothing.
-    fn launch(&mut self) {
-        let (sender, receiver) = bounded(256);
-        (self.inbox, self.commands) = (Arc::default(), receiver);
-        let inbox = Arc::clone(&self.inbox);
-        // the page keeps the reports of an earlier run
-        self.page.run = None;
-        let mut host =
-            StubHost(move |_: &Config| Ok(RunHandle { commands: sender.clone(), inbox: Arc::clone(&inbox) }));
-        self.page.launch(&mut host, &self.ctx);
-    }
-
-    /// Begins a run that has made so many steps without a number.
-    fn begin(&mut self, step: u64, state: RunState) {
-        self.launch();
-        let start = self.start();
-        self.tell([start]);
-        if step > 0 {
-            self.tell([Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
-        }
-        self.tell([Event::State(state)]);
-    }
-
-    /// The start of a run of the page's settings.
-    fn start(&self) -> Event {
-        let config = self.page.config.clone();
-        Event::Started(RunInfo { lab: config.lab.clone(), config, ..recorded::twins_info() }.into())
-    }
-
-    /// Shows an example that has recorded nothing.
-    fn show_example(&mut self) {
-        let (sender, receiver) = bounded(256);
-        (self.inbox, self.commands) = (Arc::default(), receiver);
-        let handle = RunHandle { commands: sender, inbox: Arc::clone(&self.inbox) };
-        self.page.run = Some(Run::new(handle, Mirror::default(), RunOrigin::Example, &self.ctx));
-        let start = self.start();
-        self.tell([start, Event::State(RunState::Stopped)]);
-    }
-
-    fn tell<const N: usize>(&mut self, events: [Event; N]) {
-        events.into_iter().for_each(|event| self.inbox.deliver(event));
-        self.page.pump();
-    }
-
-    /// What the tile says a second later.
-    fn words(&mut self) -> String {
-        self.now += 1.0;
-        said(&mut self.page, &self.ctx, self.now).0.join("\n")
-    }
-
-    /// Asks, and answers with what was recorded of such questions, until the view asks nothing more by itself.
-    fn settle(&mut self, recorded: &Mirror, samples: bool) {
-        for _ in 0..4 {
-            let _ = self.words();
-            if self.answer(recorded, samples) == 0 {
-                return;
-            }
-        }
-    }
-
-    /// The buttons that can be pressed, in no order.
-    fn buttons(&mut self) -> Vec<(NodeId, Node)> {
-        self.ctx.enable_accesskit();
-        let mut all = frame(&mut self.page, &self.ctx, self.now, vec![]).widgets;
-        all.retain(|(_, node)| node.role() == Role::Button && !node.is_disabled());
-        all
-    }
-
-    /// Presses the button with this label; false if there is none that can be pressed.
-    fn press(&mut self, label: &str) -> bool {
-        let found = self.buttons().into_iter().find(|(_, button)| button.label() == Some(label));
-        let Some((target_node, _)) = found else { return false };
-        let request = ActionRequest { action: Action::Click, target_tree: TreeId::ROOT, target_node, data: None };
-        let events = vec![egui::Event::AccessKitActionRequest(request)];
-        frame(&mut self.page, &self.ctx, self.now, events);
-        true
-    }
-
-    fn questions(&self) -> Vec<Question> {
-        let asked = |command| if let Command::Measure(question) = command { Some(question) } else { None };
-        self.commands.try_iter().filter_map(asked).collect()
-    }
-
-    fn refuse(&mut self) -> usize {
-        let questions = self.questions();
-        for question in &questions {
-            let state = QuestionState::Refused(REASON.into());
-            self.tell([Event::Question { request: question.request, state }]);
-        }
-        questions.len()
-    }
-
-    /// Answers what was asked with what was recorded of such questions; `samples`: or with nothing.
-    fn answer(&mut self, recorded: &Mirror, samples: bool) -> usize {
-        let questions = self.questions();
-        for question in &questions {
-            let channels = MEASUREMENTS.iter().filter(|m| m.probe == question.probe && samples).map(|m| m.channel);
-            let variant = question.variant.unwrap_or(0);
-            let step = self.page.newest();
-            for channel in channels {
-                let known = recorded.sample_at(variant, channel, u64::MAX).or(recorded.answer(variant, channel));
-                let Some(known) = known.cloned() else { continue };
-                self.tell([Event::Sample(Sample { step, request: Some(question.request), ..known })]);
-            }
-            self.tell([Event::Question { request: question.request, state: QuestionState::Answered }]);
-        }
-        questions.len()
-    }
-}
 
 fn lab(id: &str) -> &'static Lab {
     labs::find(id).unwrap()

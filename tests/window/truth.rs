@@ -193,6 +193,8 @@ pub struct Frame {
     pub texts: Vec<String>,
     /// Empty where `Context::enable_accesskit` was not called.
     pub widgets: Vec<(NodeId, Node)>,
+    /// The settings that the view would change, by their keys; they stay as they are.
+    pub changes: Vec<String>,
 }
 
 /// One frame of the maximised tile of a page, in which this happens. Questions that it asks are put to the run.
@@ -220,11 +222,12 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
             let _ = page.tell(Command::Measure(question.clone()));
         }
     }
+    let changes = actions.changes().map(|(key, _)| key.to_owned()).collect();
     let mut texts = vec![];
     out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
     let widgets = out.platform_output.accesskit_update.as_ref().map_or(vec![], |update| update.nodes.clone());
     out.drop_without_applying_deltas();
-    Frame { texts, widgets }
+    Frame { texts, widgets, changes }
 }
 
 fn table(page: &mut Page, theme: &Theme) -> Option<String> {

@@ -7,10 +7,7 @@ use eframe::egui::{Button, Color32, Ui};
 
 use crate::{
     config::{Arguments, Config, Knob, Value},
-    labs::{
-        TrainSettings,
-        restrictions::{Restrictions, VIEW_CONTROLS},
-    },
+    labs::{TrainSettings, restrictions::Restrictions},
     telemetry::{Args, FOREIGN, Measurement, Question, QuestionState, RunState, Sample, VariantInfo},
     ui::{
         action::{Action, Actions, OpenAction, RunAction, SettingAction},
@@ -283,9 +280,10 @@ impl<'a> ViewCx<'a> {
         all.filter_map(move |(v, info)| Some((info, variant_colour(mirror, v, theme), find(v)?)))
     }
 
-    /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already.
+    /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already. One that the page's
+    /// link hides or locks stays as it is.
     pub fn set(&mut self, key: &str, value: Value) {
-        if self.setting(key).as_ref() != Some(&value) {
+        if !self.is_restricted(&[key]) && self.setting(key).as_ref() != Some(&value) {
             self.act(SettingAction::Change(key.to_owned(), value));
         }
     }
@@ -371,37 +369,6 @@ impl<'a> ViewCx<'a> {
     fn whose(&self, variant: usize) -> String {
         let label = self.mirror.variants().get(variant).filter(|_| self.mirror.variants().len() > 1);
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))
-    }
-
-    /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides
-    /// them.
-    pub fn shows_controls(&self) -> bool {
-        self.has_controls && !self.restrictions.hides(VIEW_CONTROLS)
-    }
-
-    /// True where a view's own controls can be moved.
-    pub fn can_move_controls(&self) -> bool {
-        self.shows_controls() && !self.restrictions.locks(VIEW_CONTROLS)
-    }
-
-    /// Draws the controls of a view where it shows them ([`ViewCx::shows_controls`]).
-    pub fn controls_ui<R>(&mut self, ui: &mut Ui, add: impl FnOnce(&mut Ui, &mut Self) -> R) -> Option<R> {
-        if self.has_controls { self.dials_ui(ui, add) } else { None }
-    }
-
-    /// Draws controls that are part of what a view shows, so that a picture has them too: none where the page's link hides
-    /// them, and such as cannot be moved where it locks them.
-    pub fn dials_ui<R>(&mut self, ui: &mut Ui, add: impl FnOnce(&mut Ui, &mut Self) -> R) -> Option<R> {
-        match (self.restrictions.hides(VIEW_CONTROLS), self.restrictions.locks(VIEW_CONTROLS)) {
-            (true, _) => None,
-            (false, true) => Some(ui.add_enabled_ui(false, |ui| add(ui, self)).inner),
-            (false, false) => Some(add(ui, self)),
-        }
-    }
-
-    /// The height in points that a row of controls takes from a tile; 0 where there are none.
-    pub fn height_of_controls(&self, height: f32) -> f32 {
-        if self.shows_controls() { height } else { 0.0 }
     }
 
     /// A chart over the steps of training from 0, on which the shown step is marked.

@@ -5,6 +5,7 @@ use eframe::egui::Ui;
 
 mod answer_state;
 mod context;
+mod controls;
 mod needs;
 mod panel;
 

@@ -102,7 +102,8 @@ impl Threshold {
             let colour = if strong { cx.theme.accent } else { tone };
             ui.painter().vline(x, area.y_range(), Pen::new(if strong { 2.5 } else { 1.5 }, colour));
             grip_mark(ui, pos2(x, area.top() + 10.0), colour);
-            if let Some(p) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+            let can_move = !cx.is_restricted(&[GraphSettings::edges.name]);
+            if let Some(p) = response.interact_pointer_pos().filter(|_| response.dragged() && can_move) {
                 self.held = Some((value(p.x) * side).clamp(0.0, max));
             }
             if response.drag_stopped()
@@ -119,7 +120,8 @@ impl Threshold {
     fn head_pairs_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(measured) = cx.latest::<HeadPairs>().filter(|m| m.heads <= MAX_HEADS) else { return };
         let now = [GraphSettings::from_head, GraphSettings::to_head].map(|key| cx.config.value(key).ok());
-        let can_set = cx.can_move_controls() && cx.setting(GraphSettings::from_head.name).is_some();
+        let keys = [GraphSettings::from_head.name, GraphSettings::to_head.name];
+        let can_set = cx.can_move_controls() && cx.setting(keys[0]).is_some() && !cx.is_restricted(&keys);
         let mut chosen = None;
         // they are measured more seldom than the entries
         let step = measured.sample.step;
@@ -180,20 +182,23 @@ fn settings_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     }
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        let now = Threshold::sign(cx);
-        for (sign, about) in SIGN_CHOICES {
-            if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
-                cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
+        cx.setting_ui(ui, &[GraphSettings::sign.name], |ui, cx| {
+            let now = Threshold::sign(cx);
+            for (sign, about) in SIGN_CHOICES {
+                if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
+                    cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
+                }
             }
-        }
-        ui.add_space(8.0);
-        if let Ok(mut edges) = cx.config.value(GraphSettings::edges) {
+            ui.add_space(8.0);
+        });
+        let Ok(mut edges) = cx.config.value(GraphSettings::edges) else { return };
+        cx.setting_ui(ui, &[GraphSettings::edges.name], |ui, cx| {
             let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
             let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
             if ui.add(drag).labelled_by(label).changed() {
                 cx.set(GraphSettings::edges.name, Value::Int(edges as i64));
             }
-        }
+        });
     });
 }
 

@@ -92,22 +92,29 @@ impl GeneratorView {
         ui.horizontal_wrapped(|ui| {
             self.is_narrow = ui.available_width() < NARROW;
             control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
-            let mut cut = s.generator.cut;
-            let tip = "Takes away every rate between the first half of the states and the second.";
-            if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
-                cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
-            }
-            let is_changed = !s.generator.edits.trim().is_empty();
-            let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
-            if undo.on_hover_text("Puts every rate that you changed back to what it was.").clicked() {
-                cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
-            }
+            cx.setting_ui(ui, &[GeneratorSettings::cut.name], |ui, cx| {
+                let mut cut = s.generator.cut;
+                let tip = "Takes away every rate between the first half of the states and the second.";
+                if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
+                    cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
+                }
+            });
+            cx.setting_ui(ui, &[GeneratorSettings::edits.name], |ui, cx| {
+                let is_changed = !s.generator.edits.trim().is_empty();
+                let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
+                if undo.on_hover_text("Puts every rate that you changed back to what it was.").clicked() {
+                    cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
+                }
+            });
         });
     }
 }
 
-/// Adds one changed rate to the settings.
+/// Adds one changed rate to the settings, where the page's link lets rates be changed.
 fn set_rate(cx: &mut ViewCx<'_>, edit: RateEdit) {
+    if cx.is_restricted(&[GeneratorSettings::edits.name]) {
+        return;
+    }
     let text = settings(cx).generator.edits;
     let mut edits = read_edits(&text).unwrap_or_default();
     edits.push(edit);

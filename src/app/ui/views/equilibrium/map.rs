@@ -84,7 +84,10 @@ impl StationaryMapView {
         let along =
             if is_plane { format!("{} \u{2192}, {} \u{2191}", Y[0], Y[1]) } else { format!("{} \u{2192}", Y[0]) };
         frame(&painter, rect, cx.theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
-        if let Some(at) = response.interact_pointer_pos().filter(|_| response.clicked() || response.dragged()) {
+        let keys = [ControlSettings::y0.name, ControlSettings::y1.name];
+        let is_pointed = response.clicked() || response.dragged();
+        let can_move = !cx.is_restricted(if is_plane { &keys } else { &keys[..1] });
+        if let Some(at) = response.interact_pointer_pos().filter(|_| is_pointed && can_move) {
             let tidy = |v: f64| (v.clamp(-reach, reach).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
             let [y0, y1] = plane.value(at).map(tidy);
             cx.set(ControlSettings::y0.name, Value::Float(y0));

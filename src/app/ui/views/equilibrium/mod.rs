@@ -107,9 +107,12 @@ fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, max: usize) {
     let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
     for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(max)) {
         ui.spacing_mut().slider_width = 70.0;
-        let slider = Slider::new(&mut y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
-        if ui.add(slider).on_hover_text("The slow control: it tilts every log rate.").changed() {
-            cx.set(keys[i].name, Value::Float(y));
-        }
+        let key = keys[i].name;
+        cx.setting_ui(ui, &[key], |ui, cx| {
+            let slider = Slider::new(&mut y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
+            if ui.add(slider).on_hover_text("The slow control: it tilts every log rate.").changed() {
+                cx.set(key, Value::Float(y));
+            }
+        });
     }
 }

@@ -116,12 +116,14 @@ impl RelaxationView {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().slider_width = 70.0;
-            let mut dt = s.flow.dt;
-            let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
-            let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
-            if ui.add(slider).on_hover_text(tip).changed() {
-                cx.set(RelaxationSettings::dt.name, Value::Float(dt));
-            }
+            cx.setting_ui(ui, CONTROLS, |ui, cx| {
+                let mut dt = s.flow.dt;
+                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
+                let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
+                if ui.add(slider).on_hover_text(tip).changed() {
+                    cx.set(RelaxationSettings::dt.name, Value::Float(dt));
+                }
+            });
             picture_ui(ui, &mut self.shown, &PICTURES);
         });
     }

@@ -12,10 +12,12 @@ fn is_fixed(method: &str) -> bool {
 pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
     const FIELDS: [(&str, &str); 4] =
         [("linear", "linear"), ("spiral", "spiral"), ("van_der_pol", "van der Pol"), ("mlp", "trained MLP")];
-    ui.horizontal_wrapped(|ui| {
-        if let Some(id) = choice_buttons(ui, &shown, FIELDS.map(|(id, words)| (id, words, ""))) {
-            cx.set(FieldSettings::kind.name, Value::Text(id.to_owned()));
-        }
+    cx.setting_ui(ui, &[FieldSettings::kind.name], |ui, cx| {
+        ui.horizontal_wrapped(|ui| {
+            if let Some(id) = choice_buttons(ui, &shown, FIELDS.map(|(id, words)| (id, words, ""))) {
+                cx.set(FieldSettings::kind.name, Value::Text(id.to_owned()));
+            }
+        });
     });
 }
 
@@ -24,33 +26,41 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         let method = METHOD.value(cx);
-        let shown = Method::from_id(&method).map_or(method.as_str(), |m| m.name());
-        let mut chosen = method.as_str();
-        let methods = Method::ALL.iter().map(|each| (each.id(), each.name()));
-        let list = choice_box(ui, "solver", 108.0, shown, &mut chosen, methods).on_hover_text(
-            "How the flow is solved from \u{3c4} = 0 to 1. Adaptive methods, which stand first, choose their steps by \
-             the tolerances; the others take fixed ones.",
-        );
-        if list.changed() {
-            cx.set(METHOD.key, Value::Text(chosen.to_owned()));
-        }
-        if is_fixed(&method) {
-            let mut steps = STEPS.value(cx) as i64;
-            let label = ui.label("m").id;
-            let field = DragValue::new(&mut steps).range(1..=256).speed(0.1).update_while_editing(false);
-            let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
-            if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-                cx.set(STEPS.key, Value::Int(steps));
-            }
-        } else {
-            policy_ui(ui, cx);
-        }
+        cx.setting_ui(ui, &[METHOD.key], |ui, cx| method_ui(ui, cx, &method));
+        match is_fixed(&method) {
+            true => cx.setting_ui(ui, &[STEPS.key], steps_ui),
+            false => cx.setting_ui(ui, &[POLICY.key], policy_ui),
+        };
     });
     if !is_fixed(&METHOD.value(cx)) {
         ui.horizontal(|ui| {
-            tolerance_ui(ui, cx, &RTOL);
-            tolerance_ui(ui, cx, &ATOL);
+            for tolerance in [&RTOL, &ATOL] {
+                cx.setting_ui(ui, &[tolerance.key], |ui, cx| tolerance_ui(ui, cx, tolerance));
+            }
         });
+    }
+}
+
+fn method_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, method: &str) {
+    let shown = Method::from_id(method).map_or(method, |m| m.name());
+    let mut chosen = method;
+    let methods = Method::ALL.iter().map(|each| (each.id(), each.name()));
+    let list = choice_box(ui, "solver", 108.0, shown, &mut chosen, methods).on_hover_text(
+        "How the flow is solved from \u{3c4} = 0 to 1. Adaptive methods, which stand first, choose their steps by \
+         the tolerances; the others take fixed ones.",
+    );
+    if list.changed() {
+        cx.set(METHOD.key, Value::Text(chosen.to_owned()));
+    }
+}
+
+fn steps_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let mut steps = STEPS.value(cx) as i64;
+    let label = ui.label("m").id;
+    let field = DragValue::new(&mut steps).range(1..=256).speed(0.1).update_while_editing(false);
+    let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
+    if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
+        cx.set(STEPS.key, Value::Int(steps));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::answer::Answer;
 use crate::{
-    labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},
+    labs::ode_flow::settings::{ControlSettings, FieldSettings, OdeFlowSettings, SolverSettings, SteerSettings},
     telemetry::{
         RunInfo,
         measurements::{FlowAnswer, FlowArgs, FlowField},
@@ -64,6 +64,9 @@ pub const CONTROLS: &[&str] = &[
     U[0].key, U[1].key, U[2].key, U[3].key, ALPHA.key, PROMPT.key, METHOD.key, POLICY.key, RTOL.key, ATOL.key,
     STEPS.key,
 ];
+/// Those of a flow in the plane, which has two directions and no words.
+pub const PLANE_CONTROLS: &[&str] =
+    &[U[0].key, U[1].key, ALPHA.key, FieldSettings::kind.name, METHOD.key, POLICY.key, RTOL.key, ATOL.key, STEPS.key];
 
 impl NumberSetting {
     /// The value of the setting; where the settings are of another lab, the value that the answer was solved with.
@@ -108,14 +111,14 @@ impl FlowSettings {
         U.map(|setting| setting.value(cx))
     }
 
-    /// True where a dial differs from the preset.
+    /// True where a dial that can be moved differs from the preset.
     pub fn is_touched(cx: &ViewCx<'_>) -> bool {
-        Self::dials().any(|key| cx.setting(key) != cx.preset.get(key).cloned())
+        Self::dials().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
     }
 
-    /// The dials back to the preset's values.
+    /// The dials that can be moved back to the preset's values.
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
-        for key in Self::dials() {
+        for key in Self::dials().filter(|key| !cx.is_restricted(&[*key])).collect::<Vec<_>>() {
             if let Some(value) = cx.preset.get(key) {
                 cx.set(key, value.clone());
             }

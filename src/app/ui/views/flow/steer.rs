@@ -8,7 +8,7 @@ use super::{
     method::{field_ui, solver_ui},
     motion::Motion,
     pad::{MAX_CONTROL, Pad, control_text, name_of, tidy},
-    settings::{ALPHA, CONTROLS, FlowSettings, PROMPT, U, keep_fresh},
+    settings::{ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
 use crate::{
@@ -26,8 +26,8 @@ pub struct Steer {
     motion: Motion,
     /// The prompt while it is typed.
     prompt: Option<String>,
-    /// The dials were drawn in the last frame.
-    has_dials: bool,
+    /// The settings whose controls were drawn in the last frame.
+    controls: &'static [&'static str],
 }
 
 const TRAINED_TIP: &str = "The control that steering was trained with: W_u u is added to the state inside the field. Trained \
@@ -54,13 +54,14 @@ impl Steer {
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
                 ui.set_width(side);
-                if let Some((x, y)) = self.pad.ui(ui, cx.theme, u, side) {
+                let (i, j) = self.pad.pair;
+                let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side);
+                if let Some((x, y)) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
                     self.motion.stop();
-                    let (i, j) = self.pad.pair;
                     cx.set(U[i].key, Value::Float(x));
                     cx.set(U[j].key, Value::Float(y));
                 }
-                if !plane {
+                if !plane && U.iter().any(|u| !cx.is_restricted(&[u.key])) {
                     self.pad.pair_ui(ui, side - 8.0);
                 }
             });
@@ -73,14 +74,17 @@ impl Steer {
                         _ => UNTRAINED_TIP,
                     };
                     let range = -MAX_CONTROL..=MAX_CONTROL;
-                    if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
+                    let dial_ui = |ui: &mut Ui, _: &mut ViewCx<'_>| slider_ui(ui, name_of(dim), value, range, tip);
+                    if let Some(v) = cx.setting_ui(ui, &[U[dim].key], dial_ui).flatten() {
                         self.motion.stop();
                         cx.set(U[dim].key, Value::Float(v));
                     }
                 }
                 let tip = "Multiplies the learned \u{3b1} of the field when it is asked. 0 stops the flow, 1 is \
                            as trained.";
-                if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip) {
+                let alpha_ui =
+                    |ui: &mut Ui, cx: &mut ViewCx<'_>| slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip);
+                if let Some(v) = cx.setting_ui(ui, &[ALPHA.key], alpha_ui).flatten() {
                     cx.set(ALPHA.key, Value::Float(v));
                 }
                 ui.horizontal_wrapped(|ui| {
@@ -109,16 +113,18 @@ impl Steer {
         }
         let shown = PROMPT.value(cx);
         let mut typed = self.prompt.clone().unwrap_or_else(|| shown.clone());
-        ui.horizontal(|ui| {
-            let label = ui.label("prompt").id;
-            let field =
-                TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("words of the language");
-            let response = ui.add(field).labelled_by(label);
-            // Asked when done: half a word is not a word.
-            if let Some(prompt) = settled(&response, typed, &mut self.prompt).filter(|p| p.trim() != shown) {
-                cx.selection.token = None;
-                cx.set(PROMPT.key, Value::Text(prompt.trim().to_owned()));
-            }
+        cx.setting_ui(ui, &[PROMPT.key], |ui, cx| {
+            ui.horizontal(|ui| {
+                let label = ui.label("prompt").id;
+                let field =
+                    TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("words of the language");
+                let response = ui.add(field).labelled_by(label);
+                // Asked when done: half a word is not a word.
+                if let Some(prompt) = settled(&response, typed, &mut self.prompt).filter(|p| p.trim() != shown) {
+                    cx.selection.token = None;
+                    cx.set(PROMPT.key, Value::Text(prompt.trim().to_owned()));
+                }
+            });
         });
         let Some(answer) = Answer::in_focus(cx) else { return };
         let tokens = &answer.sample.tokens;
@@ -247,15 +253,21 @@ fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
 
 impl View for Steer {
     fn controls(&self) -> &'static [&'static str] {
-        if self.has_dials { CONTROLS } else { &[] }
+        self.controls
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
         let answer = Answer::in_focus(cx);
-        self.has_dials = answer.is_some() || cx.can_ask();
-        if !self.has_dials {
+        let is_plane = answer.is_some_and(|a| a.planar_field().is_some());
+        let has_dials = answer.is_some() || cx.can_ask();
+        self.controls = match is_plane {
+            _ if !has_dials => &[],
+            true => PLANE_CONTROLS,
+            false => CONTROLS,
+        };
+        if !has_dials {
             return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY);
         }
         let room = ui.available_size();

@@ -54,10 +54,12 @@ impl SlowManifold {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Background) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            let choices = MEANINGS.map(|(meaning, words)| (meaning, words, meanings::explanation(meaning)));
-            if let Some(meaning) = choice_buttons(ui, &settings.meaning, choices) {
-                cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
-            }
+            cx.setting_ui(ui, CONTROLS, |ui, cx| {
+                let choices = MEANINGS.map(|(meaning, words)| (meaning, words, meanings::explanation(meaning)));
+                if let Some(meaning) = choice_buttons(ui, &settings.meaning, choices) {
+                    cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
+                }
+            });
             if settings.meaning != ManifoldMeaning::Dynamical {
                 return;
             }
@@ -67,7 +69,7 @@ impl SlowManifold {
             for (chart, words, tip) in CHARTS {
                 ui.selectable_value(&mut self.side_chart, chart, words).on_hover_text(tip);
             }
-            if settings.system == PlanarSystem::VanDerPol {
+            if settings.system == PlanarSystem::VanDerPol && !cx.is_restricted(&[SlowManifoldSettings::a.name]) {
                 ui.separator();
                 let tip = "Sets a to 1 \u{2212} \u{3b5}/8 \u{2212} 3\u{3b5}\u{b2}/32, where cycles grow from small to large \
                            within an interval that is exponentially short in 1/\u{3b5}.";

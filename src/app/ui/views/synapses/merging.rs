@@ -36,7 +36,8 @@ impl Merging {
 
     /// Turns the settings into those of a run of stages.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let knows = cx.knobs.iter().any(|k| k.key == MergingSettings::tune.name);
+        let tune = MergingSettings::tune.name;
+        let knows = cx.knobs.iter().any(|k| k.key == tune) && !cx.is_restricted(&[tune]);
         let button = eframe::egui::Button::new("Tune two children and merge them");
         if knows
             && ui
@@ -44,7 +45,7 @@ impl Merging {
                 .on_hover_text("Sets Merging \u{2192} Tune two children; choose their texts here.")
                 .clicked()
         {
-            cx.set(MergingSettings::tune.name, Value::Int(TUNED));
+            cx.set(tune, Value::Int(TUNED));
         }
     }
 

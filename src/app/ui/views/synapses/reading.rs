@@ -146,21 +146,25 @@ impl ReadingView {
             return;
         };
         ui.horizontal_wrapped(|ui| {
-            let tip =
-                "So many tokens the model writes by itself after the text; they are underlined, and read like it.";
-            let label = ui.label("and writes on").on_hover_text(tip).id;
-            let mut count = self.write.unwrap_or(set as f64);
-            let drag = DragValue::new(&mut count).range(0.0..=MAX_WRITTEN).fixed_decimals(0).suffix(" tokens");
-            if let Some(count) = settled(&ui.add(drag).labelled_by(label), count, &mut self.write) {
-                cx.set(ReadingSettings::write.name, Value::Int(count as i64));
-            }
-            let tip = "0 takes the likeliest token always; 1 draws as the model's probabilities say.";
-            let label = ui.label("at temperature").on_hover_text(tip).id;
-            let mut heat = self.temperature.unwrap_or(warm);
-            let drag = DragValue::new(&mut heat).range(0.0..=5.0).speed(0.01).max_decimals(2);
-            if let Some(heat) = settled(&ui.add(drag).labelled_by(label), heat, &mut self.temperature) {
-                cx.set(ReadingSettings::temperature.name, Value::Float(heat));
-            }
+            cx.setting_ui(ui, &[ReadingSettings::write.name], |ui, cx| {
+                let tip =
+                    "So many tokens the model writes by itself after the text; they are underlined, and read like it.";
+                let label = ui.label("and writes on").on_hover_text(tip).id;
+                let mut count = self.write.unwrap_or(set as f64);
+                let drag = DragValue::new(&mut count).range(0.0..=MAX_WRITTEN).fixed_decimals(0).suffix(" tokens");
+                if let Some(count) = settled(&ui.add(drag).labelled_by(label), count, &mut self.write) {
+                    cx.set(ReadingSettings::write.name, Value::Int(count as i64));
+                }
+            });
+            cx.setting_ui(ui, &[ReadingSettings::temperature.name], |ui, cx| {
+                let tip = "0 takes the likeliest token always; 1 draws as the model's probabilities say.";
+                let label = ui.label("at temperature").on_hover_text(tip).id;
+                let mut heat = self.temperature.unwrap_or(warm);
+                let drag = DragValue::new(&mut heat).range(0.0..=5.0).speed(0.01).max_decimals(2);
+                if let Some(heat) = settled(&ui.add(drag).labelled_by(label), heat, &mut self.temperature) {
+                    cx.set(ReadingSettings::temperature.name, Value::Float(heat));
+                }
+            });
         });
     }
 

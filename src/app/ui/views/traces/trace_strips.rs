@@ -61,9 +61,11 @@ impl Stage {
 impl TraceStrips {
     fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Ok(mut text) = cx.config.value(TraceSettings::sentence) else { return };
-        if text_line(ui, &mut text, "sentence", "type a sentence").changed() {
-            cx.set(TraceSettings::sentence.name, Value::Text(text));
-        }
+        cx.setting_ui(ui, CONTROLS, |ui, cx| {
+            if text_line(ui, &mut text, "sentence", "type a sentence").changed() {
+                cx.set(TraceSettings::sentence.name, Value::Text(text));
+            }
+        });
     }
 
     /// Step, play and scrub along the sentence.

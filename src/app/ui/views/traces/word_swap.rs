@@ -37,6 +37,15 @@ impl WordSwap {
         chart
     }
 
+    fn swap_to_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, now: &str) {
+        let mut to = now.to_owned();
+        let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
+        let response = text_field(ui, edit, "word to swap in").on_hover_text("The word that takes its place.");
+        if response.changed() && !to.trim().is_empty() {
+            cx.set(TraceSettings::swap_to.name, Value::Text(to.trim().to_owned()));
+        }
+    }
+
     /// The sentence as words to click, and the word that takes the place of the chosen one.
     fn words_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = Sentence::from_settings(cx);
@@ -48,18 +57,18 @@ impl WordSwap {
                 let chosen = i == s.swap_word;
                 let text = RichText::new(word).size(theme::SMALL);
                 let text = if chosen { text.strikethrough().color(cx.theme.accent) } else { text.color(cx.theme.text) };
-                let tip = format!("Swap word {}, \u{201c}{word}\u{201d}.", i + 1);
-                if ui.add(egui::Button::new(text).frame(false)).on_hover_text(tip).clicked() && !chosen {
-                    cx.set("traces.swap_word", Value::Int(i as i64 + 1));
+                let response = match cx.is_restricted(&[TraceSettings::swap_word.name]) {
+                    true => ui.label(text),
+                    false => {
+                        let tip = format!("Swap word {}, \u{201c}{word}\u{201d}.", i + 1);
+                        ui.add(egui::Button::new(text).frame(false)).on_hover_text(tip)
+                    }
+                };
+                if response.clicked() && !chosen {
+                    cx.set(TraceSettings::swap_word.name, Value::Int(i as i64 + 1));
                 }
                 if chosen {
-                    let mut to = s.swap_to.clone();
-                    let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
-                    let response =
-                        text_field(ui, edit, "word to swap in").on_hover_text("The word that takes its place.");
-                    if response.changed() && !to.trim().is_empty() {
-                        cx.set("traces.swap_to", Value::Text(to.trim().to_owned()));
-                    }
+                    cx.setting_ui(ui, &[TraceSettings::swap_to.name], |ui, cx| Self::swap_to_ui(ui, cx, &s.swap_to));
                 }
             }
         });

@@ -147,7 +147,8 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             if !candidate.tokenizer.is_empty() {
                 ui.label(small_text(&candidate.tokenizer, tone));
             }
-            if candidate.is_chosen && !candidate.is_used && cx.can_move_controls() {
+            let is_restricted = cx.is_restricted(&[FileSettings::layers.name, CorpusSettings::tokenizer.name]);
+            if candidate.is_chosen && !candidate.is_used && cx.can_move_controls() && !is_restricted {
                 let tip =
                     "Takes this number of layers and these tokens over; press R to open the model anew with them.";
                 if ui.small_button("take it").on_hover_text(tip).clicked() {

@@ -55,13 +55,15 @@ const TEXT_CONTROL: &[&str] = &[ReadingSettings::text.name];
 /// The line in which the text under Reading is typed; nothing in a lab without that setting. `typed` holds it meanwhile.
 pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<String>) {
     let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
-    let mut text = typed.clone().unwrap_or(set);
-    let response = text_line(ui, &mut text, "text to read", "type a text to read; empty for a held-out passage");
-    if response.changed() {
-        cx.set(ReadingSettings::text.name, Value::Text(text.clone()));
-        *typed = Some(text);
-    }
-    if response.lost_focus() {
-        *typed = None;
-    }
+    cx.setting_ui(ui, TEXT_CONTROL, |ui, cx| {
+        let mut text = typed.clone().unwrap_or(set);
+        let response = text_line(ui, &mut text, "text to read", "type a text to read; empty for a held-out passage");
+        if response.changed() {
+            cx.set(ReadingSettings::text.name, Value::Text(text.clone()));
+            *typed = Some(text);
+        }
+        if response.lost_focus() {
+            *typed = None;
+        }
+    });
 }

@@ -30,5 +30,8 @@ pub(in crate::ui::views) fn take_over_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sets:
             }
         }
     };
-    cx.controls_ui(ui, |ui, cx| ui.horizontal_wrapped(|ui| buttons_ui(ui, cx)));
+    let keys = [ChangeSettings::target.name, ChangeSettings::neurons.name];
+    cx.controls_ui(ui, |ui, cx| {
+        ui.horizontal_wrapped(|ui| cx.setting_ui(ui, &keys, buttons_ui));
+    });
 }

@@ -88,17 +88,7 @@ impl TopContextsView {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            let now = Self::followed(cx);
-            for kind in FollowedKind::ALL {
-                let tip = match kind {
-                    FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
-                    FollowedKind::X => "The neuron as a key and a query.",
-                    FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
-                };
-                if ui.selectable_label(kind == now, kind.id()).on_hover_text(tip).clicked() {
-                    cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
-                }
-            }
+            cx.setting_ui(ui, CONTROLS, Self::followed_ui);
             match Self::followed(cx) {
                 FollowedKind::Synapse => Self::synapse_ui(ui, cx),
                 FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
@@ -108,6 +98,20 @@ impl TopContextsView {
                        with the greatest values. The page stays at hand meanwhile.";
             cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
         });
+    }
+
+    fn followed_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let now = Self::followed(cx);
+        for kind in FollowedKind::ALL {
+            let tip = match kind {
+                FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
+                FollowedKind::X => "The neuron as a key and a query.",
+                FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
+            };
+            if ui.selectable_label(kind == now, kind.id()).on_hover_text(tip).clicked() {
+                cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
+            }
+        }
     }
 
     fn neuron_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -1,0 +1,57 @@
+//! Controls in a view, as far as the page's link lets them be shown and moved.
+
+use eframe::egui::Ui;
+
+use super::ViewCx;
+use crate::labs::restrictions::VIEW_CONTROLS;
+
+impl ViewCx<'_> {
+    /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides
+    /// them.
+    pub fn shows_controls(&self) -> bool {
+        self.has_controls && !self.restrictions.hides(VIEW_CONTROLS)
+    }
+
+    /// True where a view's own controls can be moved.
+    pub fn can_move_controls(&self) -> bool {
+        self.shows_controls() && !self.restrictions.locks(VIEW_CONTROLS)
+    }
+
+    /// True where the page's link hides or locks one of these settings, so that nothing in a view moves it.
+    pub fn is_restricted(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.restrictions.hides(key) || self.restrictions.locks(key))
+    }
+
+    /// Draws the controls of a view where it shows them ([`ViewCx::shows_controls`]).
+    pub fn controls_ui<R>(&mut self, ui: &mut Ui, add: impl FnOnce(&mut Ui, &mut Self) -> R) -> Option<R> {
+        if self.has_controls { self.dials_ui(ui, add) } else { None }
+    }
+
+    /// Draws controls that are part of what a view shows, so that a picture has them too: none where the page's link hides
+    /// them, and such as cannot be moved where it locks them.
+    pub fn dials_ui<R>(&mut self, ui: &mut Ui, add: impl FnOnce(&mut Ui, &mut Self) -> R) -> Option<R> {
+        self.setting_ui(ui, &[VIEW_CONTROLS], add)
+    }
+
+    /// Draws the control of these settings in a view: none where the page's link hides one of them, and one that cannot be
+    /// moved where it locks one.
+    pub fn setting_ui<R>(
+        &mut self,
+        ui: &mut Ui,
+        keys: &[&str],
+        add: impl FnOnce(&mut Ui, &mut Self) -> R,
+    ) -> Option<R> {
+        if keys.iter().any(|key| self.restrictions.hides(key)) {
+            return None;
+        }
+        match self.is_restricted(keys) {
+            true => Some(ui.add_enabled_ui(false, |ui| add(ui, self)).inner),
+            false => Some(add(ui, self)),
+        }
+    }
+
+    /// The height in points that a row of controls takes from a tile; 0 where there are none.
+    pub fn height_of_controls(&self, height: f32) -> f32 {
+        if self.shows_controls() { height } else { 0.0 }
+    }
+}

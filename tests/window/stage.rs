@@ -1,0 +1,172 @@
+//! A page with one tile and a run whose worker is the test.
+
+use std::sync::Arc;
+
+use crossbeam::channel::{Receiver, bounded};
+use eframe::egui::{
+    self, Context,
+    accesskit::{Action, ActionData, ActionRequest, Node, NodeId, Role, TreeId},
+};
+use orrery::{
+    config::Config,
+    labs::Lab,
+    telemetry::{
+        Command, Event, Inbox, MEASUREMENTS, Question, QuestionState, RunHandle, RunInfo, RunState, Sample, StepStats,
+    },
+    ui::{
+        mirror::Mirror,
+        page::Page,
+        run::{Run, RunOrigin},
+    },
+};
+
+use crate::{
+    recorded,
+    stub_host::StubHost,
+    truth::{Frame, frame, said},
+};
+
+pub const REASON: &str = "the sentence has only six tokens";
+
+/// Asks a widget to do something.
+pub fn request(target_node: NodeId, action: Action, data: Option<ActionData>) -> egui::Event {
+    egui::Event::AccessKitActionRequest(ActionRequest { action, target_tree: TreeId::ROOT, target_node, data })
+}
+
+/// A page with a run whose worker is the test.
+pub struct Stage {
+    pub page: Page,
+    ctx: Context,
+    inbox: Arc<Inbox>,
+    pub commands: Receiver<Command>,
+    pub now: f64,
+}
+
+impl Stage {
+    pub fn new(lab: &'static Lab, view: &str) -> Self {
+        let mut page = Page::new(lab, lab.config(None).unwrap());
+        page.tiling.show(view);
+        page.tiling.maximised = page.tiling.selected;
+        Self { page, ctx: Context::default(), inbox: Arc::default(), commands: bounded(1).1, now: 1.0 }
+    }
+
+    /// Begins a run that has reported nothing.
+    pub fn launch(&mut self) {
+        let (sender, receiver) = bounded(256);
+        (self.inbox, self.commands) = (Arc::default(), receiver);
+        let inbox = Arc::clone(&self.inbox);
+        // the page keeps the reports of an earlier run
+        self.page.run = None;
+        let mut host =
+            StubHost(move |_: &Config| Ok(RunHandle { commands: sender.clone(), inbox: Arc::clone(&inbox) }));
+        self.page.launch(&mut host, &self.ctx);
+    }
+
+    /// Begins a run that has made so many steps without a number.
+    pub fn begin(&mut self, step: u64, state: RunState) {
+        self.launch();
+        let start = self.start();
+        self.tell([start]);
+        if step > 0 {
+            self.tell([Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
+        }
+        self.tell([Event::State(state)]);
+    }
+
+    /// The start of a run of the page's settings.
+    fn start(&self) -> Event {
+        let config = self.page.config.clone();
+        Event::Started(RunInfo { lab: config.lab.clone(), config, ..recorded::twins_info() }.into())
+    }
+
+    /// Shows an example that has recorded nothing.
+    pub fn show_example(&mut self) {
+        let (sender, receiver) = bounded(256);
+        (self.inbox, self.commands) = (Arc::default(), receiver);
+        let handle = RunHandle { commands: sender, inbox: Arc::clone(&self.inbox) };
+        self.page.run = Some(Run::new(handle, Mirror::default(), RunOrigin::Example, &self.ctx));
+        let start = self.start();
+        self.tell([start, Event::State(RunState::Stopped)]);
+    }
+
+    pub fn tell<const N: usize>(&mut self, events: [Event; N]) {
+        events.into_iter().for_each(|event| self.inbox.deliver(event));
+        self.page.pump();
+    }
+
+    /// What the tile says a second later.
+    pub fn words(&mut self) -> String {
+        self.now += 1.0;
+        said(&mut self.page, &self.ctx, self.now).0.join("\n")
+    }
+
+    /// Asks, and answers with what was recorded of such questions, until the view asks nothing more by itself.
+    pub fn settle(&mut self, recorded: &Mirror, samples: bool) {
+        for _ in 0..4 {
+            let _ = self.words();
+            if self.answer(recorded, samples) == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The widgets of the tile that can be used, in no order.
+    pub fn widgets(&mut self) -> Vec<(NodeId, Node)> {
+        self.ctx.enable_accesskit();
+        let mut all = self.frame(vec![]).widgets;
+        all.retain(|(_, node)| !node.is_disabled());
+        all
+    }
+
+    /// The buttons that can be pressed, in no order.
+    pub fn buttons(&mut self) -> Vec<(NodeId, Node)> {
+        let mut all = self.widgets();
+        all.retain(|(_, node)| node.role() == Role::Button);
+        all
+    }
+
+    /// One frame in which this happens.
+    pub fn frame(&mut self, events: Vec<egui::Event>) -> Frame {
+        frame(&mut self.page, &self.ctx, self.now, events)
+    }
+
+    /// Presses the button with this label; false if there is none that can be pressed.
+    pub fn press(&mut self, label: &str) -> bool {
+        let found = self.buttons().into_iter().find(|(_, button)| button.label() == Some(label));
+        let Some((button, _)) = found else { return false };
+        self.frame(vec![request(button, Action::Click, None)]);
+        true
+    }
+
+    pub fn questions(&self) -> Vec<Question> {
+        let asked = |command| if let Command::Measure(question) = command { Some(question) } else { None };
+        self.commands.try_iter().filter_map(asked).collect()
+    }
+
+    /// Refuses what was asked, for [`REASON`].
+    pub fn refuse(&mut self) -> usize {
+        let questions = self.questions();
+        for question in &questions {
+            let state = QuestionState::Refused(REASON.into());
+            self.tell([Event::Question { request: question.request, state }]);
+        }
+        questions.len()
+    }
+
+    /// Answers what was asked with what was recorded of such questions; `samples`: or with nothing.
+    pub fn answer(&mut self, recorded: &Mirror, samples: bool) -> usize {
+        let questions = self.questions();
+        for question in &questions {
+            let channels = MEASUREMENTS.iter().filter(|m| m.probe == question.probe && samples).map(|m| m.channel);
+            let variant = question.variant.unwrap_or(0);
+            let step = self.page.newest();
+            for channel in channels {
+                let known = recorded.sample_at(variant, channel, u64::MAX).or(recorded.answer(variant, channel));
+                let Some(known) = known.cloned() else { continue };
+                self.tell([Event::Sample(Sample { step, request: Some(question.request), ..known })]);
+            }
+            self.tell([Event::Question { request: question.request, state: QuestionState::Answered }]);
+        }
+        questions.len()
+    }
+}

@@ -1,0 +1,162 @@
+//! Controls of settings that stand in tiles: what the page's link hides or locks is not moved there either, and what a tile
+//! moves has no second control in the panel. Every widget of every tile is used as hands would; no view is known.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use eframe::egui::{
+    Event as Input, Key, Modifiers,
+    accesskit::{Action, ActionData, Node, NodeId, Role},
+};
+use orrery::{
+    labs::{self, LABS, Lab, restrictions::Restrictions},
+    telemetry::{
+        Event, Measurement, RunState, Sample,
+        measurements::{FlowAnswer, FlowOutcome, PlanarOutcome},
+    },
+};
+
+use crate::{
+    recorded::{self, flow},
+    stage::{Stage, request},
+};
+
+/// Settings that a click on a picture sets, which is no control of them: a sign for each pair of heads cuts the graph.
+const SET_BY_PICTURES: [&str; 2] = ["graph.from_head", "graph.to_head"];
+/// Most entries of an opened list that are chosen.
+const MOST_ENTRIES: usize = 6;
+
+fn ready(lab: &'static Lab, view: &str) -> Stage {
+    let mut stage = Stage::new(lab, view);
+    stage.begin(30, RunState::Paused);
+    stage.settle(&recorded::twins(), true);
+    stage
+}
+
+fn key(key: Key) -> Input {
+    Input::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE }
+}
+
+/// Uses one widget; the settings that it changes.
+fn used(stage: &mut Stage, (id, node): &(NodeId, Node)) -> Vec<String> {
+    let frames = match node.role() {
+        Role::Slider | Role::SpinButton => {
+            let other = 0.5 * node.numeric_value().unwrap_or(0.0) + 0.375;
+            vec![vec![request(*id, Action::SetValue, Some(ActionData::NumericValue(other)))]]
+        }
+        Role::TextInput | Role::MultilineTextInput => {
+            let typed = vec![Input::Text("1".into()), key(Key::Enter)];
+            vec![vec![request(*id, Action::Focus, None)], typed]
+        }
+        Role::Button | Role::ComboBox | Role::CheckBox | Role::RadioButton => {
+            vec![vec![request(*id, Action::Click, None)]]
+        }
+        _ => return vec![],
+    };
+    let mut changes = vec![];
+    // a field that was typed in reports in the frame after
+    for events in frames.into_iter().chain([vec![]]) {
+        changes.extend(stage.frame(events).changes);
+    }
+    changes
+}
+
+/// The settings that the widgets of the tile change.
+fn moved(stage: &mut Stage) -> BTreeSet<String> {
+    let all = stage.widgets();
+    let mut moved = BTreeSet::new();
+    for widget in &all {
+        moved.extend(used(stage, widget));
+        // a list that was opened, or a menu
+        let is_entry =
+            |(id, node): &(NodeId, Node)| node.role() == Role::Button && all.iter().all(|(known, _)| known != id);
+        let entries: Vec<_> = stage.widgets().into_iter().filter(is_entry).take(MOST_ENTRIES).collect();
+        for entry in &entries {
+            moved.extend(used(stage, entry));
+        }
+        stage.frame(vec![key(Key::Escape)]);
+        let _ = stage.questions();
+    }
+    moved
+}
+
+/// The settings whose controls the tile claims.
+fn claimed(stage: &Stage) -> BTreeSet<String> {
+    stage.page.tiling.controls().into_keys().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_the_link_hides_or_locks_is_not_moved_in_a_tile() {
+    let mut tiles = 0;
+    for (lab, view) in LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view))) {
+        let mut stage = ready(lab, view);
+        let keys = claimed(&stage);
+        if keys.is_empty() {
+            continue;
+        }
+        tiles += 1;
+        let place = format!("{}, {view}", lab.id);
+        let widgets = stage.widgets().len();
+        let free = moved(&mut stage);
+        assert!(!free.is_disjoint(&keys), "{place}: nothing in it moves any of {keys:?}");
+        let all = || keys.iter().cloned().collect::<Vec<_>>();
+        for (hidden, locked) in [(all(), vec![]), (vec![], all())] {
+            let mut stage = ready(lab, view);
+            stage.page.restrictions = Restrictions { hidden, locked, ..Restrictions::default() };
+            let _ = stage.words();
+            assert!(stage.widgets().len() < widgets, "{place}, {:?}: as many widgets", stage.page.restrictions);
+            let moved: Vec<_> = moved(&mut stage).intersection(&keys).cloned().collect();
+            assert!(moved.is_empty(), "{place}, {:?}: {moved:?}", stage.page.restrictions);
+        }
+    }
+    assert!(tiles > 10, "only {tiles} tiles have controls");
+}
+
+#[test]
+fn a_group_that_the_link_hides_has_no_dial() {
+    let dials = |hidden: &[&str]| {
+        let mut stage = ready(labs::find("ode_flow").unwrap(), "steer");
+        stage.page.restrictions.hidden = hidden.iter().map(|name| (*name).to_owned()).collect();
+        let names = stage.widgets().into_iter().filter_map(|(_, node)| node.label().map(str::to_owned));
+        names.filter(|name| name.starts_with("pad of") || name == "solver").collect::<BTreeSet<_>>()
+    };
+    assert_eq!(dials(&[]).len(), 2);
+    assert_eq!(dials(&["control"]), BTreeSet::from(["solver".to_owned()]));
+    assert_eq!(dials(&["control", "solver"]), BTreeSet::new());
+}
+
+/// The panel shows the control of a setting unless a tile claims it.
+#[test]
+fn no_setting_has_a_control_in_a_tile_and_in_the_panel() {
+    let check = |mut stage: Stage, place: String| {
+        let moved = moved(&mut stage);
+        let claimed = claimed(&stage);
+        let twice: Vec<_> =
+            moved.iter().filter(|key| !claimed.contains(*key) && !SET_BY_PICTURES.contains(&key.as_str())).collect();
+        assert!(twice.is_empty(), "{place} moves {twice:?} and claims {claimed:?}");
+        moved
+    };
+    for lab in LABS {
+        for pane in lab.panes.iter().filter(|pane| pane.place.is_front()) {
+            check(ready(lab, pane.view), format!("{}, {}", lab.id, pane.view));
+        }
+    }
+    let mut plane = Stage::new(labs::find("ode_flow").unwrap(), "steer");
+    plane.begin(30, RunState::Paused);
+    let mut answer = flow::answer(&flow::Asked::default());
+    answer.outcome = FlowOutcome::Plane(PlanarOutcome { field: "spiral".into() });
+    let channel = FlowAnswer::CHANNEL.into();
+    let payload = Arc::new(answer.into_payload());
+    let about = "five starts".to_owned();
+    plane.tell([Event::Sample(Sample {
+        step: 10,
+        variant: 0,
+        channel,
+        about,
+        tokens: vec![],
+        request: None,
+        payload,
+    })]);
+    plane.settle(&recorded::twins(), false);
+    let moved = check(plane, "the plane".to_owned());
+    assert!(moved.contains("field.kind"), "{moved:?}");
+}
