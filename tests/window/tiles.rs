@@ -89,6 +89,7 @@ impl Tile {
             selection: &mut self.selection,
             actions: &mut actions,
             questions: &mut self.questions,
+            all_views: views::VIEWS,
             still: self.still,
             has_controls: true,
         };

@@ -21,7 +21,7 @@ use orrery::{
         run::{Run, RunOrigin},
         session::Session,
         theme::{self, Theme},
-        views::ViewCx,
+        views::{VIEWS, ViewCx},
     },
 };
 
@@ -246,6 +246,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
         selection: &mut page.selection,
         actions: &mut Actions::default(),
         questions: &mut page.questions,
+        all_views: VIEWS,
         still: true,
         has_controls: true,
     };

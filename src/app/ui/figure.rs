@@ -259,6 +259,7 @@ impl Figure<'_> {
             selection,
             actions: &mut actions,
             questions: &mut questions,
+            all_views: views::VIEWS,
             still: true,
             has_controls: false,
         };

@@ -71,6 +71,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             selection: &mut page.selection,
             actions: shell.actions,
             questions: &mut page.questions,
+            all_views: shell.lists.views,
             still: shell.session.still,
             has_controls: true,
         },

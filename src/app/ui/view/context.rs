@@ -5,6 +5,7 @@ use std::{borrow::Cow, ops::Deref};
 
 use eframe::egui::{Button, Color32, Ui};
 
+use super::ViewEntry;
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::{TrainSettings, restrictions::Restrictions},
@@ -40,6 +41,8 @@ pub struct ViewCx<'a> {
     pub actions: &'a mut Actions,
     /// The questions that the page has asked, with their times.
     pub questions: &'a mut Questions,
+    /// Every view that the page could show.
+    pub all_views: &'static [ViewEntry],
     /// Reduced motion is wanted.
     pub still: bool,
     /// False in an exported picture, which has no buttons.
@@ -50,6 +53,11 @@ impl<'a> ViewCx<'a> {
     /// Asks for something to be done after the frame.
     pub fn act<A: Into<Action>>(&mut self, action: A) {
         self.actions.push(action);
+    }
+
+    /// The title of a view; its id if there is no such view.
+    pub fn title_of(&self, view: &'static str) -> &'static str {
+        self.all_views.iter().find(|entry| entry.id == view).map_or(view, |entry| entry.title)
     }
 
     /// Opens the claim whose label in a chart was clicked.

@@ -370,6 +370,7 @@ mod tests {
             selection: &mut Selection::default(),
             actions: &mut Actions::default(),
             questions: &mut Questions::default(),
+            all_views: &[],
             still: true,
             has_controls: false,
         };

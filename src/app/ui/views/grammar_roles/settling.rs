@@ -96,12 +96,20 @@ impl SettlingView {
 }
 
 impl View for SettlingView {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        cx.ask::<Settling>(None, &self.args(), Freshness::Steps(ASK_INTERVAL));
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let asked = self.args();
         cx.controls_ui(ui, |ui, cx| {
             let file = cx.setting("sentences.file").map(|v| v.to_string());
             self.sentence_ui(ui, file.is_some_and(|f| !f.is_empty()));
         });
-        cx.ask::<Settling>(None, &self.args(), Freshness::Steps(ASK_INTERVAL));
+        if self.args() != asked {
+            // another question is put in the next frame
+            ui.ctx().request_repaint();
+        }
         let Some(found) = cx.answered::<Settling>() else {
             let why = cx.why_nothing::<Settling>(
                 "A sentence settles here word by word, as soon as there is a network: press Space.",

@@ -97,8 +97,7 @@ impl Weights {
         }
         for channel in channels {
             let view = foreign::view_of(channel);
-            let title = crate::ui::views::find(view).map_or(view, |entry| entry.title);
-            if ui.button(format!("Show {title}")).clicked() {
+            if ui.button(format!("Show {}", cx.title_of(view))).clicked() {
                 cx.act(PageAction::ShowView(view));
             }
         }

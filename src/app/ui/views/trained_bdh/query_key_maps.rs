@@ -168,11 +168,14 @@ impl View for QueryKeyMapsView {
         TEXT_CONTROL
     }
 
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let args = reading_settings(cx).map(|s| s.query_key_maps_args()).unwrap_or_default();
+        cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::OFTEN);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, |ui, cx| text_ui(ui, cx, &mut self.typed));
-        let args = reading_settings(cx).map(|s| s.query_key_maps_args()).unwrap_or_default();
-        cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::OFTEN);
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
             return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing was read yet: open a model, and type a text.");
         };
