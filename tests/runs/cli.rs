@@ -95,7 +95,8 @@ fn an_answer_says_of_which_step_its_weights_are() {
     for name in ["attention_maps", "attention"] {
         let asked = orrery(folder.path(), &format!("ask {run} {name} --variant coupled"));
         assert!(asked.status.success(), "{name}: {}", said(&asked));
-        assert!(said(&asked).contains("\"channel\":\"attention.maps\""), "{name}: {}", said(&asked));
+        let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
+        assert_eq!(answer["channel"], "attention.maps", "{name}");
     }
 }
 

@@ -1,22 +1,26 @@
 //! The first sight of every lab, measured: how many tiles stand on its page, how high they are, how large its charts are
-//! and whether its tables are whole, at the sizes that count, with a recorded run in it. Needs no graphics adapter. It
-//! knows no view.
+//! and whether its tables are whole, at the sizes that count, with the lab's recorded example in it. Needs no graphics
+//! adapter. It knows no view.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use crossbeam::channel::bounded;
-use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, ViewportId, accesskit::Role, pos2, vec2};
+use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, Vec2, ViewportId, accesskit::Role, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
     config::Config,
     labs::{self, LABS, Lab, Place},
-    telemetry::{RunHandle, RunInfo},
+    telemetry::{RunHandle, RunInfo, RunState},
     ui::{
         action::Actions,
         app::Opening,
         lists::Lists,
-        page::Page,
+        page::{Page, example},
         panels::{Shell, lab_page_ui},
         plot::{self, Drawn},
         session::Session,
@@ -56,7 +60,22 @@ const MOST_TILES: usize = 3;
 /// Rounding of sizes, points.
 const SLACK: f32 = 1.0;
 
-/// A lab's page as it opens, with the recorded run in it.
+/// A lab's page as it opens, with its recorded example in it.
+fn opened(lab: &'static Lab, ctx: &Context) -> Page {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples();
+    let mut page = Page::new(lab, lab.opening_config().unwrap());
+    assert!(example::show(&mut page, &mut host, ctx), "{} has no example", lab.id);
+    let began = Instant::now();
+    while page.mirror().and_then(|mirror| mirror.state.as_ref()) != Some(&RunState::Stopped) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", lab.id);
+        std::thread::sleep(Duration::from_millis(5));
+        page.pump();
+    }
+    page
+}
+
+/// A lab's page with a recorded run in it that has something for every view.
 fn filled(lab: &'static Lab, ctx: &Context) -> Page {
     let mut page = Page::new(lab, lab.opening_config().unwrap());
     let mut mirror = recorded::twins();
@@ -110,7 +129,7 @@ fn in_front(page: &Page) -> Vec<(TileId, String, f32)> {
     front.map(|(id, view)| (id, view, height(id))).collect()
 }
 
-/// The faults of the first sight in words: too many tiles, or something too small; and the number of charts there are.
+/// The faults of the first sight in words: too many tiles, or something too small; and the number of pictures there are.
 fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize) {
     let drawn = draw(page, ctx, sheet);
     let front = in_front(page);
@@ -125,15 +144,23 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
     }
     let view_of =
         |tile: u64| front.iter().find(|(id, ..)| id.0 == tile).map_or("no tile", |(_, view, _)| view.as_str());
-    for (nth, found) in drawn.plots.iter().enumerate() {
-        // The first chart of a tile is in sight as a whole; others may have to be scrolled to.
-        let is_first = drawn.plots[..nth].iter().all(|before| before.tile != found.tile);
-        let is_roomy = sheet.least_tile > 0.0;
-        let size = if is_first && is_roomy { found.in_sight.size() } else { found.area.size() };
-        let least = plot::LEAST_PLOT;
-        if size.x < least.x - SLACK || size.y < least.y - SLACK {
+    let is_roomy = |size: Vec2| size.x >= plot::LEAST_PLOT.x - SLACK && size.y >= plot::LEAST_PLOT.y - SLACK;
+    for found in &drawn.plots {
+        // The charts that stand highest in a tile are in sight as a whole; those below may have to be scrolled to.
+        let of_tile = drawn.plots.iter().filter(|other| other.tile == found.tile);
+        let highest = of_tile.map(|other| other.area.bottom()).fold(f32::INFINITY, f32::min);
+        let size = if found.area.top() < highest { found.in_sight.size() } else { found.area.size() };
+        if !is_roomy(size) {
             let (view, chart) = (view_of(found.tile), &found.chart);
             faults.push(format!("{view}: of the plot of {chart} {} x {} points are in sight", size.x, size.y));
+        }
+    }
+    let pictures = || drawn.plots.iter().chain(&drawn.canvases);
+    for (id, view, _) in &front {
+        // A tile may have small pictures beside a large one.
+        let sizes: Vec<Vec2> = pictures().filter(|found| found.tile == id.0).map(|f| f.in_sight.size()).collect();
+        if !sizes.is_empty() && !sizes.iter().any(|size| is_roomy(*size)) {
+            faults.push(format!("{view}: no picture is large enough, {sizes:?}"));
         }
     }
     for tile in &drawn.tiles {
@@ -147,24 +174,24 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
         faults.push(format!("{view}: the columns of {} take {content} points, and {room} are in sight", table.table));
     }
     let place = format!("{} {}", page.lab.id, sheet.name);
-    (faults.into_iter().map(|fault| format!("{place}: {fault}")).collect(), drawn.plots.len())
+    (faults.into_iter().map(|fault| format!("{place}: {fault}")).collect(), pictures().count())
 }
 
 #[test]
 fn the_first_sight_of_every_lab_is_large_enough() {
     let only = std::env::var("LAB").ok();
-    let (mut all, mut charts) = (vec![], 0);
+    let (mut all, mut pictures) = (vec![], 0);
     for lab in LABS.iter().filter(|lab| only.as_deref().is_none_or(|only| only == lab.id)) {
         let ctx = Context::default();
-        let mut page = filled(lab, &ctx);
+        let mut page = opened(lab, &ctx);
         for sheet in &SHEETS {
-            let (faults, plots) = faults(&mut page, &ctx, sheet);
+            let (faults, found) = faults(&mut page, &ctx, sheet);
             all.extend(faults);
-            charts += plots;
+            pictures += found;
         }
     }
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
-    assert!(only.is_some() || charts >= LABS.len() * SHEETS.len(), "only {charts} charts were seen");
+    assert!(only.is_some() || pictures >= LABS.len() * SHEETS.len(), "only {pictures} pictures were seen");
 }
 
 /// The measure finds what it looks for.

@@ -11,6 +11,7 @@ use super::{
     gestures::{arrow_steps, zoom_factor},
     map_cells::MapCells,
     scale::Scale,
+    tile::note_canvas,
 };
 use crate::{
     gpu::{self, heatmap::Heatmap},
@@ -183,6 +184,7 @@ impl<'a> MapUi<'a> {
         let cells = self.held.cells();
         let (cols, rows) = (cells.cols.max(1) as f32, cells.rows.max(1) as f32);
         let (rect, bar) = self.places(sheet, cols / rows);
+        note_canvas(ui, self.name, rect);
         self.handle(ui, rect, &response, state);
         let window = state.window.unwrap_or([0.0, 0.0, cols, rows]);
         paint_map(ui, rect, self.held, self.colours, theme, Some(window));

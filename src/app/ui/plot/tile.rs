@@ -18,7 +18,7 @@ const WORDS: f32 = 60.0;
 #[derive(Clone, Copy, Default)]
 struct CurrentTile(Option<u64>);
 
-/// A chart as it was drawn in a tile.
+/// A chart, or another picture, as it was drawn in a tile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnPlot {
     pub tile: u64,
@@ -46,11 +46,13 @@ pub struct DrawnTable {
     pub content: f32,
 }
 
-/// The tiles of one pass, with their charts and tables.
+/// The tiles of one pass, with their charts, their other pictures and their tables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Drawn {
     pass: u64,
     pub plots: Vec<DrawnPlot>,
+    /// Maps, graphs and other canvases.
+    pub canvases: Vec<DrawnPlot>,
     pub tiles: Vec<DrawnTile>,
     pub tables: Vec<DrawnTable>,
 }
@@ -121,9 +123,18 @@ pub fn lacking_height(ctx: &Context) -> f32 {
 
 /// Notes where a chart's data are, if it is in a tile.
 pub(super) fn note_plot(ui: &Ui, chart: &str, area: Rect) {
+    note_picture(ui, chart, area, |drawn| &mut drawn.plots);
+}
+
+/// Notes where a picture is that is no chart, if it is in a tile.
+pub fn note_canvas(ui: &Ui, name: &str, area: Rect) {
+    note_picture(ui, name, area, |drawn| &mut drawn.canvases);
+}
+
+fn note_picture(ui: &Ui, name: &str, area: Rect, list: fn(&mut Drawn) -> &mut Vec<DrawnPlot>) {
     if let Some(tile) = current_tile(ui.ctx()) {
         let in_sight = area.intersect(ui.clip_rect());
-        note(ui.ctx(), |drawn| drawn.plots.push(DrawnPlot { tile, chart: chart.to_owned(), area, in_sight }));
+        note(ui.ctx(), |drawn| list(drawn).push(DrawnPlot { tile, chart: name.to_owned(), area, in_sight }));
     }
 }
 

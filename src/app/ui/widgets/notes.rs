@@ -2,7 +2,10 @@
 
 use eframe::egui::{Color32, Label, Painter, Rect, Response, RichText, Sense, Ui, Vec2, WidgetInfo, accesskit::Role};
 
-use crate::ui::theme::{self, Theme};
+use crate::ui::{
+    plot::note_canvas,
+    theme::{self, Theme},
+};
 
 /// Small words of a colour.
 pub fn small_text(words: impl Into<String>, colour: Color32) -> RichText {
@@ -24,5 +27,6 @@ pub fn canvas_ui(ui: &mut Ui, size: Vec2, sense: Sense, name: impl Into<String>)
     let (rect, response) = ui.allocate_exact_size(size, sense);
     let name = name.into();
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
+    note_canvas(ui, &name, rect);
     (rect, response, ui.painter_at(rect))
 }

@@ -6,7 +6,10 @@ use eframe::egui::{
 };
 
 use super::truncated::truncated;
-use crate::ui::theme::{self, Theme};
+use crate::ui::{
+    plot::note_table,
+    theme::{self, Theme},
+};
 
 /// Room beside the text of a cell, points.
 pub const PAD: f32 = 8.0;
@@ -47,6 +50,7 @@ impl SortedTable<'_> {
     /// Draws the table of this many rows, each by `row_ui`; returns the column whose heading was clicked.
     pub fn show(&self, ui: &mut Ui, rows: usize, mut row_ui: impl FnMut(&mut Ui, usize)) -> Option<usize> {
         let needed = self.left + self.columns.iter().map(|column| column.width).sum::<f32>();
+        note_table(ui.ctx(), self.id, ui.available_width(), needed);
         let mut all_ui = |ui: &mut Ui| {
             let clicked = self.head_ui(ui);
             ui.spacing_mut().item_spacing.y = 0.0;

@@ -77,7 +77,9 @@ impl Pad {
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
         let (i, j) = self.pair;
         let label = format!("pad of {} and {}", name_of(i), name_of(j));
-        let (rect, response, _) = canvas_ui(ui, vec2(side, side), Sense::click_and_drag(), label);
+        // it is a control and no picture
+        let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
         self.paint(ui, theme, rect, u, response.has_focus());
         let mut chosen = None;
         if response.clicked() || response.dragged() {

@@ -118,7 +118,7 @@ impl FlowSettings {
 
     /// The dials that can be moved back to the preset's values.
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
-        for key in Self::dials().filter(|key| !cx.is_restricted(&[key])).collect::<Vec<_>>() {
+        for key in Self::dials().filter(|key| !cx.is_restricted(&[*key])).collect::<Vec<_>>() {
             if let Some(value) = cx.preset.get(key) {
                 cx.set(key, value.clone());
             }

@@ -59,6 +59,7 @@ impl NeuronGraph {
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
         let name = format!("graph of {}", network.size_label());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
+        plot::note_canvas(ui, &name, rect);
         let before = (self.camera, self.motion.step, self.motion.dragged);
         self.handle_pointer(ui, network, rect, &response, cx);
         let moves = self.advance(ui, network, cx);

@@ -17,7 +17,7 @@ use crate::{
             colour_bar::Colours,
             map::{MapFrame, MapState, MapUi},
             map_cells::MapCells,
-            value_label,
+            note_table, value_label,
         },
         seed_series::variant_colour,
         theme::{self, Theme},
@@ -181,7 +181,7 @@ fn axis<'a>(words: &'a str, length: &'a str) -> &'a str {
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2) {
     ui.allocate_ui(size, |ui| {
         ui.set_min_size(size);
-        ScrollArea::both().id_salt(("table", name)).auto_shrink([false, false]).show(ui, |ui| {
+        let shown = ScrollArea::both().id_salt(("table", name)).auto_shrink([false, false]).show(ui, |ui| {
             Grid::new(("table", name)).num_columns(table.columns.len()).spacing([12.0, 4.0]).striped(true).show(
                 ui,
                 |ui| {
@@ -202,6 +202,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2)
                 note_ui(ui, cx.theme, words);
             }
         });
+        note_table(ui.ctx(), "logged", shown.inner_rect.width(), shown.content_size.x);
     });
 }
 

@@ -17,15 +17,15 @@ pub struct LogitLensView {
     typed: Option<String>,
 }
 
-/// A cell, points.
-const CELL: [f32; 2] = [30.0, 22.0];
+/// Least width and greatest height of a cell, points.
+const CELL: [f32; 2] = [30.0, 30.0];
 /// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
 /// Width of a scroll bar.
 const BAR: f32 = 10.0;
 /// Height of a cell's bars at the bottom, points, and the least height of the grid.
 const BARS: f32 = 150.0;
-const MIN_GRID: f32 = 120.0;
+const MIN_GRID: f32 = 180.0;
 /// Bars of a cell.
 const BARS_PER_CELL: usize = 6;
 
@@ -86,6 +86,7 @@ impl LogitLensView {
         let wide = (ui.available_width() / tokens.len().max(1) as f32).max(CELL[0]).floor();
         let size = vec2(wide * tokens.len() as f32, high * (m.layers + 2) as f32);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        plot::note_canvas(ui, "likeliest tokens", rect);
         let painter = ui.painter_at(rect);
         let place = |row: usize, token: usize| {
             let corner = rect.min + vec2(wide * token as f32, high * row as f32);
