@@ -267,7 +267,7 @@ fn an_answer_stays_marked_until_the_button_asks_with_the_settings_as_they_are() 
             change(stage, "control.u1", Value::Float(0.5));
         }),
         ("spen", "warm_up", ["measure", "measure again"], |stage| {
-            assert!(stage.press(&format!("{} tokens", grouped(2000))) && stage.press(&grouped(4000)));
+            assert!(stage.press(&format!("{} tokens", grouped(4000))) && stage.press(&grouped(2000)));
         }),
     ];
     let twins = recorded::twins();

@@ -57,11 +57,14 @@ impl Along {
         let y = Axis::new(words).include(&[0.0]);
         let mut chart =
             Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(cx.why_nothing::<FlowAnswer>(EMPTY));
-        if let Some(answer) = Answer::in_focus(cx) {
+        let (answer, along) = (Answer::in_focus(cx), cx.answered::<FlowAlong>());
+        // another program may have measured the motion with its stretch alone
+        let motion = answer.as_ref().map(|m| &m.motion).or(along.as_ref().map(|m| &m.motion));
+        if let Some(motion) = motion {
             let points = match k {
-                0 => pairs(&answer.motion.taus, &answer.motion.velocity),
-                1 => pairs(&answer.motion.taus, &answer.motion.curvature),
-                _ => cx.answered::<FlowAlong>().map_or(vec![], |along| pairs(&along.motion.taus, &along.sigma)),
+                0 => pairs(&motion.taus, &motion.velocity),
+                1 => pairs(&motion.taus, &motion.curvature),
+                _ => along.as_ref().map_or(vec![], |along| pairs(&along.motion.taus, &along.sigma)),
             };
             if points.iter().any(|p| p[1].is_finite()) {
                 let stale = k == STRETCH_INDEX && Self::is_stale(cx);
