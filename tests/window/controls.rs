@@ -391,8 +391,7 @@ fn a_link_locks_or_hides_device_and_threads() {
 fn a_locked_setting_is_not_changed_in_a_tile() {
     let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
     paste(&mut d, "orrery:ode_flow?lock=control#view=steer");
-    let dial = |d: &Desktop| d.harness.query_by_role_and_label(Role::Slider, "u\u{2080}").is_some();
-    d.until("the dials", dial);
+    d.until("the dials", |d| dial(d).is_some());
     let before = number(&d, "control.u0");
     let value = |d: &Desktop| {
         let dial = d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}");
@@ -402,7 +401,9 @@ fn a_locked_setting_is_not_changed_in_a_tile() {
     d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}").set_value_accesskit(1.0);
     d.steps(4);
     assert_eq!((number(&d, "control.u0"), value(&d)), (before, shown));
-    assert!(d.shows(LOCKED), "the panel says why");
+    assert_eq!(dial(&d), Some(true), "it is disabled");
+    d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}").hover();
+    d.until("why, under the pointer", |d| d.shows(LOCKED));
 }
 
 /// True if the first dial of *Steering* is disabled; `None` where it is not shown.

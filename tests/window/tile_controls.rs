@@ -20,8 +20,9 @@ use crate::{
     stage::{Stage, request},
 };
 
-/// Settings that a click on a picture sets, which is no control of them: a sign for each pair of heads cuts the graph.
-const SET_BY_PICTURES: [&str; 2] = ["graph.from_head", "graph.to_head"];
+/// Settings that a click on a picture sets, which is no control of them: a sign for each pair of heads cuts the graph, and the
+/// neuron that is selected in the graph is silenced.
+const SET_BY_PICTURES: [&str; 3] = ["graph.from_head", "graph.to_head", "change.neurons"];
 /// Most entries of an opened list that are chosen.
 const MOST_ENTRIES: usize = 6;
 
@@ -103,7 +104,9 @@ fn what_the_link_hides_or_locks_is_not_moved_in_a_tile() {
             let mut stage = ready(lab, view);
             stage.page.restrictions = Restrictions { hidden, locked, ..Restrictions::default() };
             let _ = stage.words();
-            assert!(stage.widgets().len() < widgets, "{place}, {:?}: as many widgets", stage.page.restrictions);
+            let left = stage.widgets();
+            let names: Vec<_> = left.iter().map(|(_, node)| (node.role(), node.label())).collect();
+            assert!(left.len() < widgets, "{place}, {:?}: as many widgets, {names:?}", stage.page.restrictions);
             let moved: Vec<_> = moved(&mut stage).intersection(&keys).cloned().collect();
             assert!(moved.is_empty(), "{place}, {:?}: {moved:?}", stage.page.restrictions);
         }

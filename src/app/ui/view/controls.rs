@@ -3,7 +3,7 @@
 use eframe::egui::Ui;
 
 use super::ViewCx;
-use crate::labs::restrictions::VIEW_CONTROLS;
+use crate::{labs::restrictions::VIEW_CONTROLS, ui::page::controls::LOCKED};
 
 impl ViewCx<'_> {
     /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides
@@ -45,7 +45,11 @@ impl ViewCx<'_> {
             return None;
         }
         match self.is_restricted(keys) {
-            true => Some(ui.add_enabled_ui(false, |ui| add(ui, self)).inner),
+            true => {
+                let locked = ui.add_enabled_ui(false, |ui| add(ui, self));
+                locked.response.on_disabled_hover_text(LOCKED);
+                Some(locked.inner)
+            }
             false => Some(add(ui, self)),
         }
     }

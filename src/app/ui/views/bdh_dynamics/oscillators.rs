@@ -135,6 +135,7 @@ impl OscillatorsView {
         let Some((_, toy)) = &mut self.toy else { return };
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
+        plot::note_canvas(ui, "particles on a circle", rect);
         let ring = OscillatorRing::new(rect, toy.n());
         let under = response.hover_pos().and_then(|p| ring.particle_at(toy, p));
         if response.clicked()

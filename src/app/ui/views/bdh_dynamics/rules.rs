@@ -111,6 +111,7 @@ impl Rules {
         let rect = square(room);
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "neurons on a circle"));
+        plot::note_canvas(ui, "neurons on a circle", rect);
         let ring = Ring::new(rect, machine.system.n());
         let under = response.hover_pos().and_then(|p| ring.neuron_at(p));
         let mut poked = false;
