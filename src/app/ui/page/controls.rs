@@ -12,6 +12,8 @@ use crate::{
     },
 };
 
+pub use crate::ui::view::LOCKED;
+
 /// The state of the control panel.
 #[derive(Debug, Default)]
 pub struct ControlsState {
@@ -23,9 +25,6 @@ pub struct ControlsState {
     /// Every setting is shown because one of them was sought.
     pub is_unfolded: bool,
 }
-
-/// The reason why a locked control does not move.
-pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
 /// True for a setting with a control in the panel. The top bar has device and threads; some settings do nothing beside the
 /// others; the page's link may hide some.

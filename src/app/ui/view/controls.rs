@@ -3,7 +3,10 @@
 use eframe::egui::Ui;
 
 use super::ViewCx;
-use crate::{labs::restrictions::VIEW_CONTROLS, ui::page::controls::LOCKED};
+use crate::labs::restrictions::VIEW_CONTROLS;
+
+/// The reason why a locked control does not move.
+pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
 impl ViewCx<'_> {
     /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides

@@ -13,6 +13,7 @@ use super::mirror::Mirror;
 pub use super::selection::Selection;
 pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
 pub use context::{Measured, ViewCx, sample_subtitle};
+pub use controls::LOCKED;
 pub use panel::{Arrangement, Panel, PanelView, charts_svg, joined, panels, shown_drawings};
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is
