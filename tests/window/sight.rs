@@ -129,9 +129,15 @@ fn in_front(page: &Page) -> Vec<(TileId, String, f32)> {
     front.map(|(id, view)| (id, view, height(id))).collect()
 }
 
-/// Views whose picture is smaller than it should be at 1280x800, where three tiles share the page: it begins below a table or
-/// controls, and its tile is scrolled.
-const SMALL_AT_1280X800: [&str; 3] = ["trace_reading", "logit_lens", "phase_plane"];
+/// Views whose picture is smaller than it should be, and the window in which it is: it stands below a table or controls, or
+/// has to be a square.
+const KNOWN_SMALL: [(&str, &str); 5] = [
+    ("trace_reading", "1280x800"),
+    ("logit_lens", "1280x800"),
+    ("phase_plane", "1280x800"),
+    ("bdh_rules", "1280x648"),
+    ("bdh_rules", "1024x700"),
+];
 
 /// The faults of the first sight in words: too many tiles, or something too small; and the number of pictures there are.
 fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize) {
@@ -164,7 +170,7 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
         // A tile may have small pictures beside a large one.
         let sizes: Vec<Vec2> = pictures().filter(|found| found.tile == id.0).map(|f| f.in_sight.size()).collect();
         let is_small = !sizes.is_empty() && !sizes.iter().any(|size| is_roomy(*size));
-        let is_known = SMALL_AT_1280X800.contains(&view.as_str()) && sheet.name == "1280x800";
+        let is_known = KNOWN_SMALL.contains(&(view.as_str(), sheet.name));
         if is_small != is_known {
             faults.push(format!("{view}: a picture is large enough: {}, {sizes:?}", !is_small));
         }
