@@ -27,9 +27,6 @@ pub struct Labels {
     pub classes: usize,
 }
 
-/// The labels without which there is nothing to tell apart.
-const MIN_LABELS: usize = 2;
-
 /// A sentence with the number of its label.
 struct Line {
     text: String,
@@ -51,7 +48,8 @@ impl LabelStream {
     /// Reads or draws the sentences and holds out this share of the groups of each label, at least one.
     ///
     /// # Errors
-    /// If the file cannot be read, has fewer than two labels or another number of them, or has a label with too few different sentences.
+    /// If the file cannot be read, has one label alone or another number of them, or has a label with too few different
+    /// sentences.
     pub(super) fn open(labels: &Labels, held_out: f64, seed: u64) -> Result<Self, CorpusError> {
         let all = match &labels.own {
             Some(path) => LabelledLines::read(path)?,
@@ -59,12 +57,6 @@ impl LabelStream {
         };
         let name = &all.name;
         let names: Vec<&str> = all.labels().into_iter().map(|(label, _)| label).collect();
-        if names.len() < MIN_LABELS {
-            let found = names.first().map_or("no label".to_owned(), |label| format!("one label only (`{label}`)"));
-            return Err(CorpusError::new(format!(
-                "{name} has {found}, and there is nothing to tell apart: a file to classify needs sentences under at least two labels."
-            )));
-        }
         if names.len() != labels.classes {
             let (found, asked) = (names.len(), labels.classes);
             return Err(CorpusError::new(format!(
@@ -271,7 +263,7 @@ mod tests {
         assert!(said.contains("the label `b`") && said.contains("at least two different sentences"), "{said}");
         let (_folder, one) = file("a\tx\na\ty\n");
         let said = open(Some(one), 2).err().unwrap().to_string();
-        assert!(said.contains("one label only (`a`)") && said.contains("at least two labels"), "{said}");
+        assert!(said.contains("has one label, `a`") && said.contains("at least one other label"), "{said}");
         assert!(!said.contains("set the number of labels"), "no setting mends it: {said}");
         let said = open(Some("none.tsv".into()), 2).err().unwrap().to_string();
         assert!(said.contains("does not exist"), "{said}");

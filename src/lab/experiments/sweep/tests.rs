@@ -70,8 +70,7 @@ fn the_documented_sweep_is_one() {
 
 #[test]
 fn the_documented_sizes_have_transformers_as_large() {
-    let page = include_str!("../../../../docs/sweeps.md");
-    let text = page.split("```toml").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+    let text = include_str!("../../../../assets/sweeps/bdh_scaling.toml");
     let lab = labs::find("synapses").unwrap();
     let sweep =
         Sweep::new(&SweepFile::parse(text).unwrap(), lab, &lab.config(Some("bdh_against_gpt")).unwrap()).unwrap();
