@@ -3,7 +3,7 @@
     python benches/torch_bench.py [--only CASE] [--threads N] [--steps N] [--compile] [--device cpu|cuda]
 
 A step is forward, cross-entropy, backward, clipping at norm 1 and AdamW, on a fresh batch of random tokens; three
-untimed steps come first. Each case prints one line of JSON. `orrery-bench --vs-torch PYTHON benches/torch_bench.py`
+untimed steps (--warm) come first. Each case prints one line of JSON. `orrery-bench --vs-torch PYTHON benches/torch_bench.py`
 runs this script and itself in turn and prints ratios. The models are those that make the oracles,
 tests/oracles/make/families, so what is timed is what the tests compare with. Those of `gated_linear` and `graph_bdh`
 read position by position, as their equations are printed, which a PyTorch made for speed would not: their ratios are no
@@ -16,7 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -34,28 +34,37 @@ from families.graph_bdh import GraphBdh
 from families.ode_flow import OdeFlow
 from families.spen import Spen
 
-WARM_UP = 3
 AUX_WEIGHT = 0.01
 
 
 @dataclass
 class Case:
-    build: Callable[[], nn.Module]
+    """`build` makes the model for a width of the stream and a length of the texts; most cases have their own width."""
+
+    build: Callable[[int, int], nn.Module]
     vocab: int
     sequences: int
     tokens: int
+    width: int | None = None
 
 
 def coupled(kind: str) -> Case:
-    return Case(lambda: CoupledQk(256, 128, 4, 512, 4, 128, kind, steps=3, use_rope=False), 256, 8, 128)
+    def build(width: int, tokens: int) -> nn.Module:
+        return CoupledQk(256, width, 4, 4 * width, 4, max(tokens, 128), kind, steps=3, use_rope=False)
+
+    return Case(build, 256, 8, 128, width=128)
 
 
 def fast_slow(**other: str) -> Case:
     sizes = dict(n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
-    return Case(lambda: FastSlow(320, 128, 4, 2, **sizes, **other), 320, 4, 256)
+    return Case(lambda width, _: FastSlow(320, width, 4, 2, **sizes, **other), 320, 4, 256, width=128)
 
 
-def graph_bdh() -> nn.Module:
+def ode_flow(*_: int) -> nn.Module:
+    return OdeFlow(256, 128, 4, 128, head_layers=2, tail_layers=2, control=4, steps=4)
+
+
+def graph_bdh(*_: int) -> nn.Module:
     model = GraphBdh(64, n=96, degree=8, synapses=8, layers=2, memory=64.0, norms=True)
     for parameter in model.parameters():  # those of edges are not drawn
         nn.init.normal_(parameter, std=0.2)
@@ -66,16 +75,30 @@ def graph_bdh() -> nn.Module:
 CASES = {
     "fast_slow": fast_slow(),
     "gated_linear": fast_slow(slow_mixer="gated_linear"),
-    "dense": Case(lambda: Dense(320, 128, 4, 2, layers=4, hidden=512), 320, 4, 256),
-    "ode_flow": Case(lambda: OdeFlow(256, 128, 4, 128, head_layers=2, tail_layers=2, control=4, steps=4), 256, 8, 128),
-    "bdh": Case(lambda: Bdh(256, 64, 4, 2048, layers=4), 256, 8, 128),
-    "alibi_gpt": Case(lambda: AlibiGpt(256, 80, 2, layers=5), 256, 8, 128),
+    "dense": Case(lambda *_: Dense(320, 128, 4, 2, layers=4, hidden=512), 320, 4, 256),
+    "ode_flow": Case(ode_flow, 256, 8, 128),
+    "bdh": Case(lambda width, _: Bdh(256, width, 4, 32 * width, layers=4), 256, 8, 128, width=64),
+    "alibi_gpt": Case(lambda *_: AlibiGpt(256, 80, 2, layers=5), 256, 8, 128),
     "graph_bdh": Case(graph_bdh, 64, 16, 64),
-    "spen": Case(lambda: Spen(256, 128, 512, k=31, layers=2), 256, 8, 256),
-    "tread_gpt": Case(lambda: AlibiGpt(256, 88, 2, layers=5), 256, 8, 256),
-    "spen_wide": Case(lambda: Spen(256, 768, 3072, k=184, layers=2), 256, 2, 256),
+    "spen": Case(
+        lambda width, _: Spen(256, width, 4 * width, k=31 * width // 128, layers=2), 256, 8, 256, width=128
+    ),
+    "tread_gpt": Case(lambda *_: AlibiGpt(256, 88, 2, layers=5), 256, 8, 256),
+    "spen_wide": Case(lambda *_: Spen(256, 768, 3072, k=184, layers=2), 256, 2, 256),
     **{f"qk_{kind}": coupled(kind) for kind in ("standard", "diff", "euler", "hamiltonian")},
 }
+
+
+def resized(case: Case, args: argparse.Namespace) -> Case:
+    """The case with the sizes that were asked for in place of its own."""
+    if args.width and case.width is None:
+        raise SystemExit("this case has no width to choose")
+    return replace(
+        case,
+        width=args.width or case.width,
+        tokens=args.tokens or case.tokens,
+        sequences=args.batch or case.sequences,
+    )
 
 
 def total_loss(model: nn.Module, logits: Tensor, targets: Tensor) -> Tensor:
@@ -84,12 +107,12 @@ def total_loss(model: nn.Module, logits: Tensor, targets: Tensor) -> Tensor:
     return loss if aux is None else loss + AUX_WEIGHT * aux
 
 
-def step_times(case: Case, model: nn.Module, steps: int, device: torch.device, compiled: bool) -> list[float]:
+def step_times(case: Case, model: nn.Module, args: argparse.Namespace, device: torch.device) -> list[float]:
     """Milliseconds of each timed step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    forward = torch.compile(model) if compiled else model
+    forward = torch.compile(model) if args.compile else model
     times = []
-    for step in range(WARM_UP + steps):
+    for step in range(args.warm + args.steps):
         ids = torch.randint(0, case.vocab, (case.sequences, case.tokens + 1), device=device)
         synchronize(device)
         began = time.perf_counter()
@@ -100,7 +123,7 @@ def step_times(case: Case, model: nn.Module, steps: int, device: torch.device, c
         optimizer.step()
         loss.item()  # as a trainer that shows it reads it
         synchronize(device)
-        if step >= WARM_UP:
+        if step >= args.warm:
             times.append((time.perf_counter() - began) * 1e3)
     return times
 
@@ -113,9 +136,9 @@ def synchronize(device: torch.device) -> None:
 def measure(name: str, args: argparse.Namespace) -> dict[str, str | int | float]:
     """The names are those that `orrery-bench --json` prints too."""
     torch.manual_seed(0)
-    case, device = CASES[name], torch.device(args.device)
-    model = case.build().to(device)
-    times = step_times(case, model, args.steps, device, args.compile)
+    case, device = resized(CASES[name], args), torch.device(args.device)
+    model = case.build(case.width or 0, case.tokens).to(device)
+    times = step_times(case, model, args, device)
     median, tokens = statistics.median(times), case.sequences * case.tokens
     return {
         "case": name,
@@ -133,6 +156,9 @@ def main() -> None:
     parser.add_argument("--only", choices=CASES, metavar="CASE")
     parser.add_argument("--threads", type=int, default=0, help="0 for PyTorch's own choice")
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--warm", type=int, default=3, help="steps before those that are timed")
+    for name, what in (("tokens", "of a sequence"), ("width", "of the stream"), ("batch", "sequences of a step")):
+        parser.add_argument(f"--{name}", type=int, help=f"{what}, in place of the case's own")
     parser.add_argument("--compile", action="store_true", help="through torch.compile")
     parser.add_argument("--device", default="cpu")
     args = parser.parse_args()

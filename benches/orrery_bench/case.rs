@@ -4,11 +4,13 @@
 use std::time::Instant;
 
 use candle_core::{Device, Result};
+use clap::Args;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use orrery::{
+    cli::Failure,
     models::{
         ModelSpec, Trainable,
         bdh::BdhSpec,
@@ -23,25 +25,54 @@ use orrery::{
     nn::{AdamW, Batch, fused::GradAccumulator, host, memory, optimiser::AdamWSpec, residual_mixing::ResidualMixing},
 };
 
+#[derive(Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
     spec: fn() -> ModelSpec,
+    /// The width of the stream in place of the spec's own; what else has a width grows with it.
+    width: Option<usize>,
     vocab: usize,
     batch: usize,
     tokens: usize,
-    /// Floating-point operations of the matrix products of one step, each counted once.
-    flop: fn(&Case) -> f64,
+    /// Floating-point operations of the matrix products of one step of this model, each counted once.
+    flop: fn(&Case, &ModelSpec) -> f64,
 }
+
+/// Sizes in place of a case's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct Sizes {
+    /// Tokens of a sequence in place of the case's own
+    #[arg(long, value_name = "T")]
+    pub tokens: Option<usize>,
+    /// The model's width in place of the case's own; fast_slow, bdh, qk_* and spen
+    #[arg(long, value_name = "D")]
+    pub width: Option<usize>,
+    /// Sequences of a step in place of the case's own
+    #[arg(long, value_name = "B")]
+    pub batch: Option<usize>,
+}
+
+impl Sizes {
+    /// As arguments, for this program and for the peer.
+    pub fn args(&self) -> Vec<String> {
+        let named = [("--tokens", self.tokens), ("--width", self.width), ("--batch", self.batch)];
+        named.into_iter().filter_map(|(name, n)| Some([name.to_owned(), n?.to_string()])).flatten().collect()
+    }
+}
+
+/// Steps that are not timed before those that are.
+pub const WARM: usize = 3;
 
 pub const CASES: &[Case] = &[
     Case {
         name: "fast_slow",
         spec: || ModelSpec::FastSlow(FastSlowSpec::default()),
+        width: None,
         vocab: 320,
         batch: 4,
         tokens: 256,
-        flop: |c| {
-            let s = FastSlowSpec::default();
+        flop: |c, spec| {
+            let ModelSpec::FastSlow(s) = spec else { return f64::NAN };
             let (d, slow) = (s.d_model, c.tokens.div_ceil(s.pool));
             let kv = s.kv_heads * (d / s.heads);
             let fast_blocks = (s.n_pre + s.n_rounds * s.n_post) as f64;
@@ -54,12 +85,13 @@ pub const CASES: &[Case] = &[
     Case {
         name: "gated_linear",
         spec: || ModelSpec::FastSlow(gated_linear()),
+        width: None,
         vocab: 320,
         batch: 4,
         tokens: 256,
-        flop: |c| {
+        flop: |c, spec| {
             // the slow path writes a state for each head of keys and reads it with each head of queries, in place of pairs
-            let s = gated_linear();
+            let ModelSpec::FastSlow(s) = spec else { return f64::NAN };
             let (d, slow, width) = (s.d_model, c.tokens.div_ceil(s.pool), s.d_model / s.heads);
             let kv = s.kv_heads * width;
             let fast_blocks = (s.n_pre + s.n_rounds * s.n_post) as f64;
@@ -74,11 +106,12 @@ pub const CASES: &[Case] = &[
     Case {
         name: "dense",
         spec: || ModelSpec::Dense(DenseSpec::default()),
+        width: None,
         vocab: 320,
         batch: 4,
         tokens: 256,
-        flop: |c| {
-            let s = DenseSpec::default();
+        flop: |c, spec| {
+            let ModelSpec::Dense(s) = spec else { return f64::NAN };
             let kv = s.kv_heads * (s.d_model / s.heads);
             let block = c.block(c.tokens, s.d_model, kv, 3 * s.d_model * s.hidden);
             s.layers as f64 * block + c.linear(c.tokens, c.vocab * s.d_model)
@@ -87,11 +120,12 @@ pub const CASES: &[Case] = &[
     Case {
         name: "ode_flow",
         spec: || ModelSpec::OdeFlow(OdeFlowSpec::default()),
+        width: None,
         vocab: 256,
         batch: 8,
         tokens: 128,
-        flop: |c| {
-            let s = OdeFlowSpec::default();
+        flop: |c, spec| {
+            let ModelSpec::OdeFlow(s) = spec else { return f64::NAN };
             let layers = (s.pre + s.steps + s.post) as f64;
             layers * c.block(c.tokens, s.d_model, s.d_model, 2 * s.d_model * 4 * s.d_model)
                 + c.linear(c.tokens, c.vocab * s.d_model)
@@ -100,13 +134,14 @@ pub const CASES: &[Case] = &[
     Case {
         name: "bdh",
         spec: || ModelSpec::Bdh(BdhSpec::default()),
+        width: None,
         vocab: 256,
         batch: 8,
         tokens: 128,
-        flop: |c| {
+        flop: |c, spec| {
             // three maps between channels and neurons; of the scores, and of what they gather, the seen
             // half; the backward pass of the scores forms their gradient and one product for both sides
-            let s = BdhSpec::default();
+            let ModelSpec::Bdh(s) = spec else { return f64::NAN };
             let maps = c.linear(c.tokens, 3 * s.neurons * s.d_model);
             let pairs = (c.batch * c.tokens * c.tokens) as f64;
             let scores = pairs * s.neurons as f64 * 3.0;
@@ -117,20 +152,22 @@ pub const CASES: &[Case] = &[
     Case {
         name: "alibi_gpt",
         spec: || ModelSpec::AlibiGpt(BESIDE_BDH),
+        width: None,
         vocab: 256,
         batch: 8,
         tokens: 128,
-        flop: |c| (c.batch * c.tokens) as f64 * BESIDE_BDH.training_flops(c.vocab, c.tokens),
+        flop: |c, _| (c.batch * c.tokens) as f64 * BESIDE_BDH.training_flops(c.vocab, c.tokens),
     },
     Case {
         name: "graph_bdh",
         spec: || ModelSpec::GraphBdh(GraphBdhSpec::default()),
+        width: None,
         vocab: 64,
         batch: 16,
         tokens: 64,
-        flop: |c| {
+        flop: |c, spec| {
             // circuits are multiplied as square matrices; synapses score all pairs of positions at each neuron
-            let s = GraphBdhSpec::default();
+            let ModelSpec::GraphBdh(s) = spec else { return f64::NAN };
             let circuits = c.linear(c.tokens, 2 * s.neurons * s.neurons);
             let scores = 6.0 * (c.batch * c.tokens * c.tokens * s.neurons * (s.synapses + 1)) as f64;
             s.layers as f64 * (circuits + scores) + c.linear(c.tokens, c.vocab * s.neurons)
@@ -143,6 +180,7 @@ pub const CASES: &[Case] = &[
     Case {
         name: "spen",
         spec: || ModelSpec::Spen(SpenSpec::default()),
+        width: None,
         vocab: 256,
         batch: 8,
         tokens: 256,
@@ -151,14 +189,16 @@ pub const CASES: &[Case] = &[
     Case {
         name: "tread_gpt",
         spec: || ModelSpec::AlibiGpt(LAST_TREAD),
+        width: None,
         vocab: 256,
         batch: 8,
         tokens: 256,
-        flop: |c| (c.batch * c.tokens) as f64 * LAST_TREAD.training_flops(c.vocab, c.tokens),
+        flop: |c, _| (c.batch * c.tokens) as f64 * LAST_TREAD.training_flops(c.vocab, c.tokens),
     },
     Case {
         name: "spen_wide",
         spec: || ModelSpec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),
+        width: None,
         vocab: 256,
         batch: 2,
         tokens: 256,
@@ -179,8 +219,8 @@ fn gated_linear() -> FastSlowSpec {
     FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..FastSlowSpec::default() }
 }
 
-fn spen_flop(case: &Case) -> f64 {
-    match (case.spec)() {
+fn spen_flop(case: &Case, spec: &ModelSpec) -> f64 {
+    match spec {
         ModelSpec::Spen(s) => (case.batch * case.tokens) as f64 * s.training_flops(case.vocab, case.tokens),
         _ => f64::NAN,
     }
@@ -190,10 +230,11 @@ fn spen_flop(case: &Case) -> f64 {
 const COUPLED_QK: Case = Case {
     name: "qk",
     spec: || coupled_qk(QkVariant::Standard),
+    width: None,
     vocab: 256,
     batch: 8,
     tokens: 128,
-    flop: |c| match (c.spec)() {
+    flop: |c, spec| match spec {
         ModelSpec::CoupledQk(s) => (c.batch * c.tokens) as f64 * s.training_flops(c.vocab, c.tokens),
         _ => f64::NAN,
     },
@@ -226,6 +267,17 @@ pub struct CaseTiming {
 }
 
 impl Case {
+    /// The case of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> std::result::Result<&'static Self, Failure> {
+        CASES.iter().find(|case| case.name == name).ok_or_else(|| {
+            let names: Vec<_> = CASES.iter().map(|case| case.name).collect();
+            Failure::usage(format!("there is no case `{name}`; choose one of {}", names.join(", ")))
+        })
+    }
+
     /// Operations of the forward product and both backward products of a weight with this many values.
     fn linear(&self, t: usize, weights: usize) -> f64 {
         6.0 * (self.batch * t * weights) as f64
@@ -243,24 +295,64 @@ impl Case {
         Batch::from_ids(&part(0), &part(1), b, t, &Device::Cpu)
     }
 
-    /// Three steps to warm up, then `steps` timed ones.
-    pub fn measure(&self, steps: usize) -> Result<CaseTiming> {
-        const WARM: usize = 3;
-        let model = (self.spec)().build(self.vocab, 0, &Device::Cpu)?;
+    /// The same case at other sizes.
+    ///
+    /// # Errors
+    /// If a size is 0 or no multiple of 32, or the family has no width to choose.
+    pub fn at(self, sizes: Sizes) -> std::result::Result<Self, Failure> {
+        let given = [sizes.tokens, sizes.width, sizes.batch];
+        if given.contains(&Some(0)) || sizes.width.is_some_and(|width| width % 32 != 0) {
+            return Err(Failure::usage("--tokens and --batch are 1 or more, --width is a multiple of 32"));
+        }
+        let case = Self {
+            width: sizes.width.or(self.width),
+            batch: sizes.batch.unwrap_or(self.batch),
+            tokens: sizes.tokens.unwrap_or(self.tokens),
+            ..self
+        };
+        case.model_spec().map(|_| case)
+    }
+
+    /// The model at the case's sizes. All inner widths keep their ratio to the stream's.
+    fn model_spec(&self) -> std::result::Result<ModelSpec, Failure> {
+        let mut spec = (self.spec)();
+        if let ModelSpec::CoupledQk(s) = &mut spec {
+            s.positions = s.positions.max(self.tokens);
+        }
+        let Some(width) = self.width else { return Ok(spec) };
+        match &mut spec {
+            ModelSpec::FastSlow(s) => s.d_model = width,
+            ModelSpec::Bdh(s) => (s.d_model, s.neurons) = (width, 32 * width),
+            ModelSpec::CoupledQk(s) => (s.d_model, s.hidden) = (width, 4 * width),
+            // a unit in 16.5 is kept, as in the paper's 184 of 3,072
+            ModelSpec::Spen(s) => (s.d_model, s.hidden, s.kept) = (width, 4 * width, 31 * width / 128),
+            _ => return Err(Failure::usage(format!("the case `{}` has no width to choose", self.name))),
+        }
+        Ok(spec)
+    }
+
+    /// `warm` steps that are not timed, then `steps` that are.
+    ///
+    /// # Errors
+    /// If the model cannot be made or a step fails.
+    pub fn measure(&self, warm: usize, steps: usize) -> Result<CaseTiming> {
+        let spec = self.model_spec().map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let gflop = (self.flop)(self, &spec) * 1e-9;
+        let model = spec.build(self.vocab, 0, &Device::Cpu)?;
         // PyTorch's defaults
         let spec = AdamWSpec { beta2: 0.999, weight_decay: 0.01, clip: 1.0, ..AdamWSpec::default() };
         let mut adam = AdamW::new(model.params(), spec)?;
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let mut times = Vec::with_capacity(steps);
         let mut before = [0; 2];
-        for step in 0..WARM + steps {
+        for step in 0..warm + steps {
             let batch = self.draw(&mut rng)?;
-            if step == WARM {
+            if step == warm {
                 before = memory::allocations();
             }
             let began = Instant::now();
             one_step(model.as_ref(), &mut adam, &batch)?;
-            if step >= WARM {
+            if step >= warm {
                 times.push(began.elapsed().as_secs_f64() * 1e3);
             }
         }
@@ -280,7 +372,7 @@ impl Case {
             peak_mib: memory::peak_mib("self"),
             allocations: a_step(0),
             allocated_mib: a_step(1) / f64::from(1 << 20),
-            gflop: (self.flop)(self) * 1e-9,
+            gflop,
         })
     }
 }

@@ -11,6 +11,7 @@ use orrery::{
 
 mod case;
 mod communities;
+mod curves;
 mod families;
 mod frames;
 mod graph_picture;
@@ -27,6 +28,8 @@ mod streaming;
 mod timing;
 mod unwatched;
 
+use case::{Case, Sizes};
+
 #[global_allocator]
 static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
 
@@ -40,9 +43,14 @@ struct BenchArgs {
     /// Threads; 0 for as many as the machine has
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Timed steps of a case, after three untimed ones
+    /// Timed steps of a case
     #[arg(long, default_value_t = 20)]
     steps: usize,
+    /// Steps before those, not timed
+    #[arg(long, default_value_t = case::WARM)]
+    warm: usize,
+    #[command(flatten)]
+    sizes: Sizes,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -89,6 +97,13 @@ struct BenchArgs {
     /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
+    /// With --vs-torch: four families (or --case) by tokens, width and batch, here and in PyTorch, with the exponents by which
+    /// time grows; --steps 3 is enough
+    #[arg(long, requires = "vs_torch", conflicts_with_all = ["solvers", "communities", "inference", "json", "tokens", "width", "batch"])]
+    curves: bool,
+    /// With --curves: write the charts to this SVG file
+    #[arg(long, value_name = "FILE", requires = "curves")]
+    picture: Option<std::path::PathBuf>,
     /// With --vs-torch or --jobs: how often each side runs
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -102,15 +117,12 @@ impl BenchArgs {
         if self.threads > 0 { self.threads } else { std::thread::available_parallelism().map_or(1, usize::from) }
     }
 
-    fn cases(&self) -> Result<Vec<&'static case::Case>, Failure> {
-        let Some(name) = &self.case else { return Ok(case::CASES.iter().collect()) };
-        match case::CASES.iter().find(|c| c.name == name) {
-            Some(case) => Ok(vec![case]),
-            None => {
-                let names: Vec<_> = case::CASES.iter().map(|c| c.name).collect();
-                Err(Failure::usage(format!("there is no case `{name}`; choose one of {}", names.join(", "))))
-            }
-        }
+    fn cases(&self) -> Result<Vec<Case>, Failure> {
+        let chosen = match &self.case {
+            Some(name) => std::slice::from_ref(Case::named(name)?),
+            None => case::CASES,
+        };
+        chosen.iter().map(|case| case.at(self.sizes)).collect()
     }
 }
 
@@ -147,7 +159,10 @@ fn run(args: &BenchArgs) -> Result<(), Failure> {
         };
     }
     if let Some([python, script]) = args.vs_torch.as_deref() {
-        return peer::compare(args, &cases, python, script);
+        return match args.curves {
+            true => curves::report(args, python, script, args.picture.as_deref()),
+            false => peer::compare(args, &cases, python, script),
+        };
     }
     if args.steps == 0 {
         return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
@@ -171,7 +186,7 @@ fn run(args: &BenchArgs) -> Result<(), Failure> {
     worker.map_err(|e| Failure::run(format!("the bench failed: {e}")))
 }
 
-fn measure(args: &BenchArgs, cases: &[&case::Case]) -> candle_core::Result<()> {
+fn measure(args: &BenchArgs, cases: &[Case]) -> candle_core::Result<()> {
     if !args.json {
         println!(
             "{:<12}{:>10}{:>12}{:>20}{:>12}{:>12}",
@@ -179,7 +194,7 @@ fn measure(args: &BenchArgs, cases: &[&case::Case]) -> candle_core::Result<()> {
         );
     }
     for case in cases {
-        let found = case.measure(args.steps)?;
+        let found = case.measure(args.warm, args.steps)?;
         if args.json {
             println!("{}", serde_json::to_string(&found).map_err(candle_core::Error::wrap)?);
             continue;

@@ -4,7 +4,7 @@
 use candle_core::{Device, Result, Tensor, Var};
 
 use super::{
-    case::CASES,
+    case::{CASES, WARM},
     families,
     timing::{milliseconds, values},
 };
@@ -68,7 +68,7 @@ pub fn report() -> Result<()> {
         );
     }
     let sum: f64 = rows.iter().filter(|r| !r.within).map(|r| r.both * r.count as f64).sum();
-    let whole = CASES[0].measure(20)?;
+    let whole = CASES[0].measure(WARM, 20)?;
     let rest = whole.ms_median - sum;
     println!("{:<28}{:>44.2}", "sum", sum);
     println!("{:<28}{:>44.2}", "sums, optimiser, the rest", rest);

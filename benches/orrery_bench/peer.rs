@@ -7,15 +7,64 @@ use std::{
     time::Duration,
 };
 
-use super::{BenchArgs, case::Case, case::CaseTiming, case::median, peak};
+use super::{
+    BenchArgs,
+    case::{self, Case, CaseTiming, Sizes, median},
+    peak,
+};
 use orrery::cli::Failure;
 use orrery::nn::memory;
 
+/// The two sides of a comparison.
+pub struct Sides<'a> {
+    pub python: &'a str,
+    pub script: &'a str,
+    pub threads: usize,
+    pub steps: usize,
+    /// Steps before those that are timed.
+    pub warm: usize,
+    pub compile: bool,
+}
+
+impl Sides<'_> {
+    /// A case at these sizes, timed by this program in a process of its own.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn ours(&self, case: &str, sizes: Sizes) -> Result<CaseTiming, Failure> {
+        let mut command = Command::new(
+            std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?,
+        );
+        command.args(["--json", "--case", case]);
+        self.timed(command, sizes)
+    }
+
+    /// The same case, timed by PyTorch.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn theirs(&self, case: &str, sizes: Sizes) -> Result<CaseTiming, Failure> {
+        let mut command = Command::new(self.python);
+        command.args([self.script, "--only", case]);
+        if self.compile {
+            command.arg("--compile");
+        }
+        self.timed(command, sizes)
+    }
+
+    fn timed(&self, mut command: Command, sizes: Sizes) -> Result<CaseTiming, Failure> {
+        for (name, n) in [("--threads", self.threads), ("--steps", self.steps), ("--warm", self.warm)] {
+            command.arg(name).arg(n.to_string());
+        }
+        command.args(sizes.args());
+        timed(command)
+    }
+}
+
 /// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, memory, and what share of the
 /// machine's peak the step's products alone make of either side's time.
-pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) -> Result<(), Failure> {
-    let ours = std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?;
-    let (threads, steps) = (args.threads().to_string(), args.steps.to_string());
+pub fn compare(args: &BenchArgs, cases: &[Case], python: &str, script: &str) -> Result<(), Failure> {
+    let (threads, steps) = (args.threads(), args.steps);
     let peer = if args.compile { "compiled" } else { "eager" };
     println!("{threads} threads, {} rounds of {steps} steps, PyTorch {peer}", args.rounds.max(1));
     let peak = peak::gflops(args.threads());
@@ -23,18 +72,13 @@ pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) ->
         let one = if args.threads() == 1 { peak } else { peak::gflops(1) };
         println!("peak of multiply-adds in registers: {one:.0} GFLOP/s of one thread, {peak:.0} of {threads}");
     }
+    let sides =
+        Sides { python, script, threads: args.threads(), steps: args.steps, warm: case::WARM, compile: args.compile };
     for case in cases {
         let (mut here, mut there) = (vec![], vec![]);
         for _ in 0..args.rounds.max(1) {
-            let mut command = Command::new(&ours);
-            command.args(["--json", "--case", case.name, "--threads", &threads, "--steps", &steps]);
-            here.push(timed(command)?);
-            let mut command = Command::new(python);
-            command.args([script, "--only", case.name, "--threads", &threads, "--steps", &steps]);
-            if args.compile {
-                command.arg("--compile");
-            }
-            there.push(timed(command)?);
+            here.push(sides.ours(case.name, args.sizes)?);
+            there.push(sides.theirs(case.name, args.sizes)?);
         }
         tell(args, case.name, &here, &there, peak)?;
     }
