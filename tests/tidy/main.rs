@@ -12,5 +12,5 @@ mod labs;
 mod lessons;
 mod shaders;
 mod sources;
-mod test_binaries;
+mod testing;
 mod tour;
