@@ -1,7 +1,8 @@
 //! CPU kernels over plain slices of f32: the matrix multiplication with its packing and register tiles, vector and
 //! elementwise primitives, reductions, and the thread pool they run on.
 //!
-//! The kernels work on slices alone; `fused` builds candle operations with gradients from them.
+//! The kernels work on slices alone; `fused` builds candle operations with gradients from them, and `host` copies tensors
+//! into the host's memory.
 //!
 //! What a program outside of Orrery needs is named at the root: the operations on candle's tensors, the accumulator of
 //! their gradients and the number of threads. The modules are open to the crates that are built on this one.
