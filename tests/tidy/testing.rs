@@ -53,7 +53,7 @@ fn variables_read() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for file in rust_files(&root().join("../tests")) {
         let text = fs::read_to_string(file).unwrap();
-        for read in ["env::var(\"", "env::var_os(\""] {
+        for read in ["var(\"", "var_os(\"", "variable(\""] {
             let names = text.split(read).skip(1).filter_map(|rest| rest.split('"').next());
             let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_uppercase() || c == '_') && *name != "PATH";
             all.extend(names.filter(is_name).map(str::to_owned));
@@ -90,4 +90,14 @@ fn every_listed_variable_is_read() {
     assert!(listed.len() > 10, "{listed:?}");
     let unread: Vec<&String> = listed.iter().filter(|name| !text.contains(name.as_str())).collect();
     assert!(unread.is_empty(), "nothing reads {unread:?}");
+}
+
+#[test]
+fn examples_of_the_engine_have_forty_lines() {
+    let examples = rust_files(&root().join("engine/examples"));
+    assert_eq!(examples.len(), 2, "docs/debugging.md tells of two");
+    for file in examples {
+        let lines = fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= 40, "{} has {lines} lines", file.display());
+    }
 }
