@@ -76,9 +76,9 @@
 //! ## Invariants
 //!
 //! 1. The table above holds. 2. candle is not named in `config`, `corpus`, `telemetry`, `analysis`,
-//!    `labs`, `gpu`, `ui`; egui and wgpu only in `gpu`, `ui`, `cli`.
-//! 3. Device-to-host copies happen in `kernels/host.rs`. candle operations that cut gradients silently are
-//!    banned (`clippy.toml`), as are its unseeded generators.
+//!    `labs`, `experiments`, `gpu`, `ui`; egui and wgpu only in `gpu`, `ui`, `cli`.
+//! 3. Tensors are copied to the host in `kernels/host.rs`, and in fused operations, which work there. candle operations that
+//!    cut gradients silently are banned (`clippy.toml`), as are its unseeded generators.
 //! 4. The interface thread never blocks: no `recv()`, `join()`, sleep or file reading in `ui`.
 //! 5. Watching changes nothing: same seed, same run, bit for bit on CPU, probes on or off.
 //! 6. Every weight of every family that learns by gradients gets a finite one; fused operations equal their references.

@@ -93,7 +93,7 @@ fn apply_unrolled<S: Simd, P: Elementwise<I, O>, const I: usize, const O: usize,
     end
 }
 
-/// [x, y] -> [x y]; with one input, in place: [x], [y] -> [y x].
+/// `[x, y] -> [x y]`; with one input, in place: `[x], [y] -> [y x]`.
 #[derive(Clone, Copy)]
 pub struct Mul;
 
@@ -127,7 +127,7 @@ impl Elementwise<3, 1> for MulAdd {
     }
 }
 
-/// Works in place: [x], [y] -> [y + x].
+/// Works in place: `[x], [y] -> [y + x]`.
 #[derive(Clone, Copy)]
 pub struct Add;
 
@@ -138,7 +138,7 @@ impl Elementwise<1, 1> for Add {
     }
 }
 
-/// [x] -> [s x].
+/// `[x] -> [s x]`.
 #[derive(Clone, Copy)]
 pub struct Scale(pub f32);
 

@@ -1,7 +1,11 @@
 //! CPU kernels over plain slices of f32: the matrix multiplication with its packing and register tiles, vector and
 //! elementwise primitives, reductions, and the thread pool they run on.
 //!
-//! The kernels work on slices alone; `fused` builds candle operations with gradients from them.
+//! The kernels work on slices alone; `fused` builds candle operations with gradients from them, and `host` copies tensors
+//! into the host's memory.
+//!
+//! What a program outside of Orrery needs is named at the root: the operations on candle's tensors, the accumulator of
+//! their gradients and the number of threads. The modules are open to the crates that are built on this one.
 
 #![warn(missing_docs)]
 
@@ -20,6 +24,19 @@ pub mod simd;
 pub mod threads;
 mod tile;
 pub mod transpose;
+
+pub use fused::{
+    GradAccumulator, PartialGraph,
+    activation::activation,
+    attention::{AttentionSpec, attention},
+    cross_entropy::{cross_entropy, head_cross_entropy},
+    embedding::embedding,
+    linear::{linear, linear_biased},
+    linear_attention::{LinearAttentionSpec, linear_attention},
+    mlp::{Act, gated_mlp, mlp},
+    norm::{layer_norm, rms_norm},
+};
+pub use threads::set_threads;
 
 /// A target that no loss counts (a position that asks nothing).
 pub const IGNORE: u32 = u32::MAX;

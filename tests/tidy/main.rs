@@ -1,5 +1,5 @@
 //! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
-//! sees, valid shaders, labs that lack nothing.
+//! sees, valid shaders, labs that lack nothing, pages that say what is so.
 
 mod boundaries;
 mod claims;
@@ -12,4 +12,5 @@ mod labs;
 mod lessons;
 mod shaders;
 mod sources;
+mod testing;
 mod tour;

@@ -37,12 +37,17 @@ fn paths(dir: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every source file, sorted by its path.
-pub fn files() -> Vec<PathBuf> {
+/// The Rust files below a folder, sorted by their paths.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![];
-    paths(&root(), &mut all);
+    paths(folder, &mut all);
     all.sort();
     all
+}
+
+/// Every source file, sorted by its path.
+pub fn files() -> Vec<PathBuf> {
+    rust_files(&root())
 }
 
 /// Every module of the library but files of unit tests.

@@ -34,7 +34,7 @@ pub struct GraphFile {
 pub struct FileNode {
     /// The unique id of the node.
     pub id: String,
-    /// The id is a JSON value other than a string: 7, or [0,1].
+    /// The id is a JSON value other than a string: 7, or `[0,1]`.
     pub is_json_id: bool,
     /// `None`: it is called by its id.
     pub label: Option<String>,

@@ -105,7 +105,7 @@ impl DomainShares {
 /// The text of the first `domains` files of a folder (all, where there are fewer), and its name.
 ///
 /// # Errors
-/// Those of [`files`]; if one of the first files is too short to be a domain, or one that is used is no text.
+/// Those of [`files()`]; if one of the first files is too short to be a domain, or one that is used is no text.
 pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, TextFile), CorpusError> {
     let shares = DomainShares::new(folder, domains)?;
     let share = (shares.total / shares.used as u64) as usize;

@@ -4,15 +4,10 @@
 use std::{env, path::Path};
 
 use orrery_engine::{
-    config::Arguments,
-    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
+    Arguments, Corpus, CorpusSpec, Device, Measurement, ProbeContext, Source, TokenizerSpec,
     models::bdh::{BdhSpec, Checkpoint},
-    nn::Device,
-    probe::{self, ProbeContext},
-    telemetry::{
-        Measurement,
-        measurements::{NextTokens, NextTokensArgs},
-    },
+    probe,
+    telemetry::measurements::{NextTokens, NextTokensArgs},
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

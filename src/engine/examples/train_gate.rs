@@ -2,12 +2,9 @@
 //! `cargo run --release -p orrery-engine --example train_gate`.
 
 use orrery_engine::{
-    corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
-    models::{
-        Trainable,
-        fast_slow::{FastSlow, FastSlowSpec},
-    },
-    nn::{AdamW, Batch, Device, fused::GradAccumulator, host, optimiser::AdamWSpec},
+    AdamW, AdamWSpec, Batch, Corpus, CorpusSpec, Device, GradAccumulator, Position, Source, TokenizerSpec, Trainable,
+    models::fast_slow::{FastSlow, FastSlowSpec},
+    nn::host,
 };
 
 const SEED: u64 = 7;

@@ -13,12 +13,12 @@ use super::{
     vjp::{self, Vjp, attach, check, gradients},
 };
 
-/// Same as [`solve`](super::solve), with gradients for the start and for `weights`, the variables that the field reads.
+/// Same as [`solve`](fn@super::solve), with gradients for the start and for `weights`, the variables that the field reads.
 /// Both ways use `options`; of an adaptive method's step in the backward solve, y, a and every weight's gradient meet
 /// the tolerance each on its own.
 ///
 /// # Errors
-/// Those of [`solve`](super::solve); a weight that is not a variable is an error of the field.
+/// Those of [`solve`](fn@super::solve); a weight that is not a variable is an error of the field.
 pub fn adjoint(
     field: &SharedField,
     weights: &[Tensor],

@@ -12,11 +12,11 @@ use super::{
     vjp::{self, Vjp, attach, check, gradients},
 };
 
-/// Same as [`solve`](super::solve), with the gradients of [`Gradient::Backprop`](super::Gradient::Backprop) for the start
+/// Same as [`solve`](fn@super::solve), with the gradients of [`Gradient::Backprop`](super::Gradient::Backprop) for the start
 /// and `weights`, the variables that the field reads.
 ///
 /// # Errors
-/// Those of [`solve`](super::solve); a weight that is not a variable is an error of the field.
+/// Those of [`solve`](fn@super::solve); a weight that is not a variable is an error of the field.
 pub fn checkpointed(
     field: &SharedField,
     weights: &[Tensor],

@@ -71,11 +71,11 @@ pub enum Gradient {
     Adjoint,
 }
 
-/// [`solve`] whose end has gradients, by the way asked for. `weights` are the variables that the field
+/// [`solve()`] whose end has gradients, by the way asked for. `weights` are the variables that the field
 /// reads and that are to get gradients.
 ///
 /// # Errors
-/// Those of [`solve`]; a weight that is not a variable is an error of the field.
+/// Those of [`solve()`]; a weight that is not a variable is an error of the field.
 pub fn solve_with(
     gradient: Gradient,
     field: &SharedField,

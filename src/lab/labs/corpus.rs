@@ -1,4 +1,4 @@
-//! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::CorpusSpec`].
+//! The settings of what a lab's models read: `corpus.*`, and their way into a [`CorpusSpec`].
 
 use crate::{
     config::{Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, VocabularyFile, choices, settings},

@@ -128,7 +128,7 @@ impl Generator {
         &self.rates
     }
 
-    /// A[to][from].
+    /// `A[to][from]`.
     pub fn rate(&self, from: usize, to: usize) -> f64 {
         self.rates[to * self.n + from]
     }

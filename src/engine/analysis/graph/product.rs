@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::analysis::dense::{Strided, Update, multiply};
 
-/// G[i, j] = a[i] . b[j]: effect of i on j. Factors `(rows, width)` and `(cols, width)`, row-major.
+/// `G[i, j] = a[i] . b[j]`: effect of i on j. Factors `(rows, width)` and `(cols, width)`, row-major.
 #[derive(Debug, Clone, Copy)]
 pub struct Product<'a> {
     a: &'a [f32],

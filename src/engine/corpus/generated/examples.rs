@@ -34,6 +34,6 @@ pub(in crate::corpus) trait Examples: Sync {
     /// Text in which every symbol occurs, and nothing else: what a tokeniser learns from.
     fn every_symbol(&self) -> String;
 
-    /// An example of `len` symbols, at least [`Self::least`].
+    /// An example of `len` symbols, at least [`Self::min_len`].
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example;
 }

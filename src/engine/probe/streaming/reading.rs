@@ -103,7 +103,7 @@ impl StreamReader<'_> {
     }
 }
 
-/// -log softmax(logits)[target] of every token; logits `(B, T, V)`.
+/// `-log softmax(logits)[target]` of every token; logits `(B, T, V)`.
 pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(D::Minus1)?;
     let log_probs = candle_nn::ops::log_softmax(&logits.reshape((targets.len(), vocab))?, D::Minus1)?;

@@ -35,7 +35,7 @@ pub(super) struct Gradients<'a> {
 }
 
 kernel! {
-    /// y += by[head] x, in rows of d values of one head after the other.
+    /// `y += by[head] x`, in rows of d values of one head after the other.
     fn add_scaled(_, y: &'a mut [f32], by: &'a [f32], x: &'a [f32], d: usize) {
         let rows = y.chunks_exact_mut(d).zip(x.chunks_exact(d));
         for ((y, x), &by) in rows.zip(by.iter().cycle()) {
@@ -47,7 +47,7 @@ kernel! {
 }
 
 kernel! {
-    /// sums[head] += weight (x . y), summed over the rows of that head.
+    /// `sums[head] += weight (x . y)`, summed over the rows of that head.
     fn dots(simd, sums: &'a mut [f32], weight: f32, x: &'a [f32], y: &'a [f32], d: usize) {
         let heads = sums.len();
         let rows = x.chunks_exact(d).zip(y.chunks_exact(d));

@@ -177,7 +177,7 @@ impl WithSimd for AttendBlock<'_> {
     }
 }
 
-/// [v], [sum, state] -> [sum + q state, state + q v].
+/// `[v], [sum, state] -> [sum + q state, state + q v]`.
 #[derive(Clone, Copy)]
 struct ReadAndWrite(f32);
 
@@ -228,7 +228,7 @@ impl WithSimd for Write<'_> {
     }
 }
 
-/// [w], [sum] -> [sum + y w].
+/// `[w], [sum] -> [sum + y w]`.
 #[derive(Clone, Copy)]
 struct AddScaled(f32);
 

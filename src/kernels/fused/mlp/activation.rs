@@ -104,7 +104,7 @@ impl Function for Silu {
 /// look far enough ahead to begin another by itself.
 const UNROLL: usize = 4;
 
-/// [x] -> [act(x)].
+/// `[x] -> [act(x)]`.
 #[derive(Clone, Copy)]
 struct Value<F>(F);
 
@@ -137,7 +137,7 @@ impl<F: Function> Elementwise<0, 2> for ValueAndDerivative<F> {
     }
 }
 
-/// [x], with the value's gradient in place: [g, _] -> [act(x), g act'(x)]
+/// `[x]`, with the value's gradient in place: `[g, _] -> [act(x), g act'(x)]`
 #[derive(Clone, Copy)]
 struct ValueBackward<F>(F);
 

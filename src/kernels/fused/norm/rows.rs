@@ -104,7 +104,7 @@ kernel! {
     }
 }
 
-/// [x] -> [(x - mean) inv]; the mean is 0 for RMSNorm.
+/// `[x] -> [(x - mean) inv]`; the mean is 0 for RMSNorm.
 #[derive(Clone, Copy, Default)]
 struct Standardise {
     mean: f32,
@@ -133,7 +133,7 @@ impl Elementwise<1, 1> for Standardise {
     }
 }
 
-/// [z, g], in place with h = g w: [h, dw] -> [(h - mean - z pull) inv, dw + g z], and [.., db] -> [.., db + g]
+/// `[z, g]`, in place with h = g w: `[h, dw] -> [(h - mean - z pull) inv, dw + g z]`, and `[.., db] -> [.., db + g]`
 #[derive(Clone, Copy, Default)]
 struct RowBackward {
     /// The mean of h, for LayerNorm.

@@ -141,7 +141,7 @@ impl Default for Grammar {
 pub struct Sentence {
     /// The structure of the sentence.
     pub structure: Structure,
-    /// The ids of the words: places in [`words`].
+    /// The ids of the words: places in [`words()`].
     pub words: Vec<u32>,
     /// The grammatical role of each word.
     pub roles: Vec<Role>,
