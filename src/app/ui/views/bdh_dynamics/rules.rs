@@ -23,6 +23,9 @@ const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
+/// Height of the longest sentences in a narrow tile, points. They change from round to round; the circle keeps its place.
+const SENTENCES: f32 = 130.0;
+
 /// View `bdh_rules`.
 #[derive(Default)]
 pub struct Rules {
@@ -205,16 +208,17 @@ impl View for Rules {
             let left = beside.available_size();
             rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
-            let (table, sentences) = (rounds::min_height(), sentences_height(ui, cx, &words));
+            let table = rounds::min_height();
             // a tile too low for all scrolls to the sentences, so that the circle is in sight as a whole
-            let is_first = plot::is_lower(ui, plot::LEAST_PLOT.x + table + sentences + 4.0);
-            let below_circle = if is_first { sentences } else { 0.0 };
+            let is_first = plot::is_lower(ui, plot::LEAST_PLOT.x + table + SENTENCES);
+            let below_circle = if is_first { sentences_height(ui, cx, &words) } else { 0.0 };
             if !is_first {
                 sentences_ui(ui, cx, &words);
             }
             let room = ui.available_rect_before_wrap();
             // and the circle keeps a size at which its tracks stay distinct
-            let least = match (is_first, cx.has_controls) {
+            let is_in_tile = plot::least_height(ui.ctx()) > 0.0;
+            let least = match (is_in_tile, cx.has_controls) {
                 (true, _) => plot::LEAST_PLOT.x,
                 (false, true) => 200.0,
                 (false, false) => 80.0,
