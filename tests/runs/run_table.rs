@@ -240,7 +240,8 @@ fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
 
 #[test]
 fn filters_ask_words_settings_and_results() {
-    let wide = RunRow { note: RunNote { name: "Wide one".into(), ..RunNote::default() }, ..row("a", 1e-4, 0.5) };
+    let tags = vec!["Talk".into(), "gate of two".into()];
+    let wide = RunRow { note: RunNote { name: "Wide one".into(), tags, ..RunNote::default() }, ..row("a", 1e-4, 0.5) };
     let put_away = RunRow { note: RunNote { archived: true, ..RunNote::default() }, ..row("c", 1e-3, 0.1) };
     let rows = [wide, row("b", 1e-2, 0.01), put_away];
     let found = |line: &str| -> String {
@@ -263,6 +264,11 @@ fn filters_ask_words_settings_and_results() {
         ("corpus.source!=recall", ""),
         ("state:finished -name:wide", "b"),
         ("loss<2.5 steps=5", "ab"),
+        ("tag:talk", "a"),
+        ("tag:tal", ""),
+        ("tag:\"gate of two\"", "a"),
+        ("!tag:talk", "b"),
+        ("\"of two\"", "a"),
     ] {
         assert_eq!(found(line), folders, "{line}");
     }
@@ -294,10 +300,15 @@ fn runs_are_named_deleted_and_taken_back() {
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[("train.lr", "0.0005"), ("probe.residual_every", "3")]);
     let shown = run.to_str().unwrap();
-    let out = orrery(&["--edit", shown, "--name", "the small one", "--note", "why not", "--pin"], dir.path());
+    let out = orrery(
+        &["--edit", shown, "--name", "the small one", "--note", "why not", "--pin", "--tags", "talk, wide"],
+        dir.path(),
+    );
     assert!(out.status.success(), "{}", told(&out));
     let kept = note::read(&run).unwrap();
     assert_eq!((kept.name.as_str(), kept.note.as_str(), kept.pinned), ("the small one", "why not", true));
+    assert_eq!(kept.tags, ["talk", "wide"]);
+    assert!(told(&orrery(&["tag:wide"], dir.path())).contains("1 of 1 runs"));
     let out = orrery(&["lr<1e-3", "small"], dir.path());
     assert!(told(&out).contains("* the small one (why not)"), "{}", told(&out));
     let out = orrery(&["--csv"], dir.path());

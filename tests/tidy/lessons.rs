@@ -87,7 +87,10 @@ fn every_step_asks_for_a_guess() {
     for lab in LABS {
         for step in lesson(lab).steps {
             let at = format!("{}: {}", lab.id, step.title);
-            assert!(step.does.predict.is_some_and(|p| p.ask.ends_with('?')), "{at}");
+            let predict = step.does.predict.unwrap_or_else(|| panic!("{at}: there is nothing to guess"));
+            assert!(predict.ask.ends_with('?'), "{at}");
+            let has_check = !step.does.check.is_empty();
+            assert_ne!(has_check, predict.by_eye.is_some(), "{at}: a check decides the guess, or the eye does");
             assert!(!step.text.contains("<!--") && !step.answer.contains("<!--"), "{at}: one `<!-- answer -->`");
         }
     }

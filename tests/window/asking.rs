@@ -87,6 +87,10 @@ fn a_passage_that_is_clicked_is_read() {
     assert_eq!(tile.selection.token, Some(second.token));
     let csv = tile.csv.clone().unwrap();
     assert_eq!(csv::Reader::from_reader(csv.as_bytes()).records().count(), found.contexts.len());
+    let svg = tile.svg.clone().unwrap();
+    for value in found.contexts.iter().map(|context| format!(">{:.3}</text>", context.value)) {
+        assert!(svg.contains(&value), "the drawing has all passages: {value}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use eframe::egui::{Key, Role};
+use eframe::egui::{Key, Modifiers, Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -77,6 +77,38 @@ fn a_reset_of_an_example_makes_a_run_that_waits() {
     d.until("ready", |d| d.state() == "ready");
     assert_eq!((d.page().newest(), d.launched().len()), (0, 1));
     assert!(!d.shows(LABEL));
+}
+
+/// An undone step that took the example away shows it again, and asks before it ends a training.
+#[test]
+fn an_undone_step_brings_the_example_back() {
+    let undo = |d: &mut Desktop| {
+        d.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+        d.steps(3);
+    };
+    let mut d = desk(Worker::StepsAfterExample);
+    let config = d.page().config.clone();
+    d.press(Key::R);
+    d.until("ready", |d| d.state() == "ready");
+    undo(&mut d);
+    assert!(d.shows("Undid: left the example"));
+    d.until("the example", |d| d.state() == "example" && d.page().newest() == 40);
+    assert!(d.shows(LABEL) && d.page().pending().is_empty() && d.page().config == config);
+
+    d.press(Key::Space);
+    d.until("running", |d| d.state() == "running");
+    undo(&mut d);
+    assert!(d.shows("A run is training") && d.state() == "running", "a training does not end unasked");
+    d.click("Stop it and go on");
+    d.until("the example", |d| d.state() == "example" && d.page().newest() == 40);
+
+    d.harness.get_by_role_and_label(Role::ComboBox, "preset").click();
+    d.steps(3);
+    d.click("Wide");
+    d.until("ready", |d| d.state() == "ready");
+    undo(&mut d);
+    d.until("the example", |d| d.state() == "example" && d.page().newest() == 40);
+    assert_eq!(d.page().config, config, "one step back with its settings");
 }
 
 #[test]

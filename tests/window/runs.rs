@@ -361,6 +361,27 @@ fn a_run_is_named_pinned_deleted_and_taken_back() {
 }
 
 #[test]
+fn a_run_is_tagged_and_found_by_a_chip() {
+    let mut d = desk(rows(), false);
+    assert!(d.harness.query_by_label("talk 1").is_none(), "no run has a tag yet");
+    d.select("Wide gate, fast_slow, finished");
+    d.harness.get_by_role_and_label(Role::TextInput, "tags").focus();
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::TextInput, "tags").type_text(" talk,wide  gate, talk");
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::TextInput, "name").focus();
+    d.steps(3);
+    let (_, note) = d.asked.lock().unwrap().notes.last().cloned().expect("the tags are kept when one leaves the field");
+    assert_eq!(note.tags, ["talk", "wide gate"]);
+    d.click("talk 1");
+    assert_eq!(d.rows(), ["Wide gate"]);
+    d.click("talk 1");
+    assert_eq!(d.rows().len(), 5);
+    d.filter("!tag:\"wide gate\"");
+    assert_eq!(d.rows().len(), 4);
+}
+
+#[test]
 fn ticked_runs_are_set_beside_each_other() {
     let mut d = desk(rows(), false);
     d.click("Tick all runs shown");

@@ -3,7 +3,7 @@
 
 use crossbeam::channel::bounded;
 use eframe::egui::{
-    self, Context, RawInput, Rect, Shape,
+    self, Context, Memory, RawInput, Rect, Shape,
     accesskit::{Node, NodeId},
     pos2, vec2,
 };
@@ -56,6 +56,8 @@ struct Desk {
     page: Page,
     host: Box<dyn Host>,
     ctx: Context,
+    /// Draws a view that is opened this moment: it keeps the fonts, and remembers nothing else.
+    fresh: Context,
     now: f64,
     chance: u64,
     said: Vec<String>,
@@ -72,7 +74,8 @@ impl Desk {
             begun += 1;
             Ok(begin(begun, config))
         }));
-        Self { page, host, ctx: Context::default(), now: 0.0, chance: seed, said: vec![] }
+        let (ctx, fresh) = (Context::default(), Context::default());
+        Self { page, host, ctx, fresh, now: 0.0, chance: seed, said: vec![] }
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -171,7 +174,9 @@ impl Desk {
         let ctx = self.ctx.clone();
         let kept = self.words(&ctx);
         let views = std::mem::take(&mut self.page.tiling.views);
-        let fresh = self.words(&Context::default());
+        let ctx = self.fresh.clone();
+        ctx.memory_mut(|memory| *memory = Memory::default());
+        let fresh = self.words(&ctx);
         self.page.tiling.views = views;
         let words_differ = !IS_SCROLLED.contains(&view) && kept.0 != fresh.0;
         if words_differ || kept.1 != fresh.1 {
@@ -271,22 +276,29 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
     view.csv(&cx)
 }
 
-/// As many actions as `ORRERY_ACTIONS` says, shared by the labs.
+/// As many actions as `ORRERY_ACTIONS` says, shared by the labs, each on a thread.
 #[test]
 fn every_view_says_what_one_opened_now_says_after_random_actions() {
-    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
+    let of_each = actions.div_ceil(LABS.len());
+    std::thread::scope(|scope| {
+        for (i, lab) in LABS.iter().enumerate() {
+            scope.spawn(move || compare_after_random_actions(lab, i as u64 + 11, of_each));
+        }
+    });
+}
+
+fn compare_after_random_actions(lab: &'static Lab, seed: u64, actions: usize) {
     let has_no_clock = |id: &&str| !HAS_A_CLOCK.contains(id);
     let views: Vec<&str> = view_ids().into_iter().filter(has_no_clock).collect();
-    for (i, lab) in LABS.iter().enumerate() {
-        let mut desk = Desk::new(lab, i as u64 + 11);
-        // The lab's own views come again often, so that they live through many actions.
-        let own: Vec<&str> = views_of(Lists::default(), lab.id).into_iter().filter(has_no_clock).collect();
-        for _ in 0..actions.div_ceil(LABS.len()) {
-            desk.act();
-            let of = if desk.below(2) == 0 { &own } else { &views };
-            let view = of[desk.below(of.len() as u64) as usize];
-            desk.compare(view);
-        }
+    // The lab's own views come again often, so that they live through many actions.
+    let own: Vec<&str> = views_of(Lists::default(), lab.id).into_iter().filter(has_no_clock).collect();
+    let mut desk = Desk::new(lab, seed);
+    for _ in 0..actions {
+        desk.act();
+        let of = if desk.below(2) == 0 { &own } else { &views };
+        let view = of[desk.below(of.len() as u64) as usize];
+        desk.compare(view);
     }
 }
 

@@ -171,6 +171,23 @@ fn every_chart_that_is_drawn_is_in_the_svg() {
     assert!(charts > 60 || std::env::var("ORRERY_VIEW").is_ok(), "only {charts} charts were drawn");
 }
 
+/// A cell of a canvas is a rectangle.
+#[test]
+fn canvases_are_in_the_svg_with_their_cells() {
+    let canvases = [
+        ("stationary_map", "error of the network over the control", 33 * 33),
+        ("generator_flow", "particles", 12 * 100),
+    ];
+    for (view, canvas, cells) in canvases {
+        let builder = unseen(Harness::builder().with_size(vec2(1000.0, 760.0)));
+        let mut harness = tile(view, recorded::twins()).shown(builder);
+        harness.run_steps(2);
+        let svg = harness.state().svg.clone().unwrap();
+        assert!(svg.contains(&format!("<title>{canvas}</title>")), "{view}: {}", &svg[..300]);
+        assert!(svg.matches("<rect").count() > cells, "{view}: {} rectangles", svg.matches("<rect").count());
+    }
+}
+
 #[test]
 fn an_unknown_view_is_named_with_those_there_are() {
     let empty = Mirror::default();

@@ -15,7 +15,7 @@ use crate::{
     files::memory::size,
     labs::headline::split,
     store::{note, trash},
-    telemetry::FOREIGN,
+    telemetry::{FOREIGN, parse_tags},
 };
 
 /// The widest cell on the terminal, in characters.
@@ -23,8 +23,8 @@ const MAX_CELL_WIDTH: usize = 36;
 
 #[derive(Args)]
 pub struct RunsArgs {
-    /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`, `lr<1e-3`, `gate>0.1`,
-    /// `is:pinned`, `is:archived`; `!` before a term leaves out. All must hold
+    /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`, `tag:talk`, `lr<1e-3`,
+    /// `gate>0.1`, `is:pinned`, `is:archived`; `!` before a term leaves out. All must hold
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     /// By began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` falls
@@ -56,6 +56,9 @@ struct Edit {
     /// Write this note beside it; empty: none
     #[arg(long, requires = "edit")]
     note: Option<String>,
+    /// Give it these tags, apart by commas, in place of those that it has; empty: none
+    #[arg(long, requires = "edit")]
+    tags: Option<String>,
     /// Pin it above all others, or not
     #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pin: Option<bool>,
@@ -125,10 +128,13 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if let Some(words) = &edit.note {
         kept.note.clone_from(words);
     }
+    if let Some(tags) = &edit.tags {
+        kept.tags = parse_tags(tags);
+    }
     kept.pinned = edit.pin.unwrap_or(kept.pinned);
     kept.archived = edit.archive.unwrap_or(kept.archived);
     if kept == before {
-        return Err(Failure::usage("say what to change: --name, --note, --pin, --archive or --delete"));
+        return Err(Failure::usage("say what to change: --name, --note, --tags, --pin, --archive or --delete"));
     }
     note::write(run, &kept).map_err(Failure::wrong)
 }
@@ -255,7 +261,8 @@ fn as_csv(rows: &[&RunRow]) -> String {
             }
         }
     }
-    let fixed = "folder,name,note,pinned,archived,lab,preset,changed,seed,began,steps,total_steps,state,bytes,problems";
+    let fixed =
+        "folder,name,note,pinned,archived,lab,preset,changed,seed,began,steps,total_steps,state,bytes,problems,tags";
     let foreign = foreign_columns(rows);
     let header = fixed.split(',').map(str::to_owned).chain(columns.iter().map(|(key, group)| format!("{key}:{group}")));
     let mut out = Table::new(header.chain(foreign.iter().map(|column| column.name.clone())));
@@ -277,6 +284,7 @@ fn as_csv(rows: &[&RunRow]) -> String {
             row.state.id().to_owned(),
             row.bytes.to_string(),
             row.problems.join("; "),
+            note.tags.join(", "),
         ];
         let numbers = columns
             .iter()

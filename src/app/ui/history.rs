@@ -90,6 +90,16 @@ impl<T> History<T> {
         self.past.iter().rev().find(|step| is_of_kind(&step.state)).map(|step| step.name.as_str())
     }
 
+    /// The state that the last step of a kind would put in place if it were undone.
+    pub fn undo_state(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&T> {
+        self.past.iter().rev().map(|step| &step.state).find(|state| is_of_kind(state))
+    }
+
+    /// The state that the next redone step would put in place.
+    pub fn redo_state(&self) -> Option<&T> {
+        self.future.last().map(|step| &step.state)
+    }
+
     /// The name of the step that would be redone next.
     pub fn next_redo(&self) -> Option<&str> {
         self.future.last().map(|step| step.name.as_str())

@@ -194,7 +194,13 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue>
     let (channel, Some(v)) = (check.channel.as_str(), variant(&check.variant)) else { return vec![] };
     if let Some(entry) = &check.entry {
         let mut scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
-        let of = |s: &Sample| Some(FoundValue { step: s.step, value: entry_of(s, entry)? });
+        let of = |s: &Sample| {
+            let other = match &check.minus_entry {
+                Some(minus) => entry_of(s, minus)?,
+                None => 0.0,
+            };
+            Some(FoundValue { step: s.step, value: entry_of(s, entry)? - other })
+        };
         if check.at.is_none() && check.by.is_some() {
             return scheduled.filter_map(of).collect();
         }
@@ -221,7 +227,7 @@ fn entry_of(sample: &Sample, entry: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{Channel, Event, RunInfo, StepStats};
+    use crate::telemetry::{Channel, Event, Measurement, RunInfo, StepStats, measurements::GapBySize};
 
     fn mirror(steps: u64) -> Mirror {
         let mut mirror = Mirror::default();
@@ -248,6 +254,29 @@ mod tests {
         assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (0.6)".into()));
         assert_eq!(said(&at, 59), Outcome::Waits("not yet: needs 1 more step".into()));
         assert_eq!(outcome(&check(), None), Outcome::Waits("not yet: press Space".into()));
+    }
+
+    #[test]
+    fn an_entry_is_judged_less_another() {
+        let mut run = mirror(10);
+        let gaps = GapBySize { sizes: vec![2, 3], topologies: vec![] };
+        run.apply(Event::Sample(Sample {
+            step: 0,
+            variant: 0,
+            channel: GapBySize::CHANNEL.into(),
+            about: String::new(),
+            tokens: vec![],
+            request: None,
+            payload: std::sync::Arc::new(gaps.into_payload()),
+        }));
+        let channel = GapBySize::CHANNEL.to_owned();
+        let check =
+            Check { channel, entry: Some("/sizes/1".into()), at: Some(0), above: Some(0.5), ..Check::default() };
+        let value = |check: &Check| found(check, &run).map(|found| found.value);
+        assert_eq!(value(&check), Some(3.0));
+        let less = |entry: &str| Check { minus_entry: Some(entry.into()), ..check.clone() };
+        assert_eq!(value(&less("/sizes/0")), Some(1.0));
+        assert_eq!(value(&less("/sizes/7")), None, "without the other entry there is no difference");
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //!     <variant>.optimiser.safetensors the optimiser's moments
 //!   snapshots/       weights at some steps, to ask about the past; a run never goes on from them
 //!   figures/         PNG
-//!   note.toml        a person's name and note of it; nothing of the run depends on it
+//!   note.toml        a person's name, note and tags of it; nothing of the run depends on it
 //! ```
 //!
 //! **Numbers.** NaN and the infinities are the strings `"NaN"`, `"Infinity"`, `"-Infinity"`

@@ -54,7 +54,13 @@ mod tests {
     #[test]
     fn a_note_comes_back_and_a_damaged_one_is_told_of() {
         let dir = tempfile::tempdir().unwrap();
-        let note = RunNote { name: "wide \"one\"".into(), note: "two\nlines".into(), pinned: true, archived: false };
+        let note = RunNote {
+            name: "wide \"one\"".into(),
+            note: "two\nlines".into(),
+            tags: vec!["talk".into(), "wide gate".into()],
+            pinned: true,
+            archived: false,
+        };
         assert!(write(dir.path(), &note).unwrap_err().to_string().contains("not a run folder"));
         std::fs::write(dir.path().join("config.toml"), "lab = \"x\"").unwrap();
         assert!(read(dir.path()).unwrap().is_empty());

@@ -26,4 +26,4 @@ pub use handle::RunHandle;
 pub use inbox::{Inbox, InboxBatch};
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
 pub use neuron::{Synapse, neuron_name, read_neurons, read_synapses};
-pub use note::RunNote;
+pub use note::{RunNote, parse_tags};

@@ -1,6 +1,8 @@
-//! A person's notes on a run: a name, a text, and if it is pinned or archived.
+//! A person's notes on a run: a name, a text, tags, and if it is pinned or archived.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::analysis::distinct::distinct;
 
 /// A note beside the run's record, which it does not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +12,9 @@ pub struct RunNote {
     pub name: String,
     /// The text of the note.
     pub note: String,
+    /// Words by which runs are found together; no two are the same.
+    #[serde(deserialize_with = "read_tags")]
+    pub tags: Vec<String>,
     /// The run is listed above all others.
     pub pinned: bool,
     /// The run is listed only on request.
@@ -20,5 +25,36 @@ impl RunNote {
     /// True if nothing was set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// Tags from a text in which commas part them, each once.
+pub fn parse_tags(text: &str) -> Vec<String> {
+    let tags = text.split([',', '\n']).map(|tag| tag.split_whitespace().collect::<Vec<_>>().join(" "));
+    distinct(tags.filter(|tag| !tag.is_empty()))
+}
+
+/// Reads the texts of a list, or a text with commas. A value of another kind is no tag, and does not make the rest of the
+/// note unreadable.
+fn read_tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let texts = match toml::Value::deserialize(deserializer)? {
+        toml::Value::String(text) => vec![text],
+        toml::Value::Array(all) => all.iter().filter_map(|tag| tag.as_str().map(str::to_owned)).collect(),
+        _ => vec![],
+    };
+    Ok(parse_tags(&texts.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_read_from_whatever_was_written() {
+        let tags = |text: &str| toml::from_str::<RunNote>(text).unwrap().tags;
+        assert_eq!(tags("tags = [\"talk\", \" wide  gate\", \"talk\", 3, \"\"]"), ["talk", "wide gate"]);
+        assert_eq!(tags("tags = \"talk, wide\""), ["talk", "wide"]);
+        assert!(tags("name = \"a\"").is_empty() && tags("tags = 3").is_empty());
+        assert_eq!(toml::from_str::<RunNote>("name = \"a\"\ntags = 3").unwrap().name, "a");
     }
 }

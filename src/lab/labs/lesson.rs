@@ -17,11 +17,12 @@
 //! chart = "gate"                  # the chart to draw the guess on, with the axes' least ends
 //! x = [0, 200]
 //! y = [-0.3, 0.3]
+//! by_eye = "compare the two bars" # what decides the guess where no number of the run does: such a step has no check
 //!
 //! [[check]]
 //! says = "the gate opened"
 //! channel = "gate/tanh"           # a measurement's channel with an entry
-//! variant = "coupled"
+//! variant = "coupled"             # minus: the variant whose value is taken off; minus_entry: the entry
 //! apart = 0.01                    # above, below, apart (from zero)
 //! by = 100                        # or at = 100, or neither: the newest
 //! gives = { step = 20, steps_within = 5, value = -0.2, value_within = 0.05 }
@@ -83,6 +84,9 @@ pub struct Predict {
     pub x: Option<[f64; 2]>,
     #[serde(default)]
     pub y: Option<[f64; 2]>,
+    /// What decides the guess where no number of the run does: "compare the two bars".
+    #[serde(default)]
+    pub by_eye: Option<String>,
 }
 
 /// A condition on the run.
@@ -98,6 +102,8 @@ pub struct Check {
     pub minus: Option<String>,
     /// JSON pointer into a measurement: `/accuracy/3`.
     pub entry: Option<String>,
+    /// JSON pointer to the number that is taken off that of `entry`.
+    pub minus_entry: Option<String>,
     pub above: Option<f64>,
     pub below: Option<f64>,
     pub apart: Option<f64>,

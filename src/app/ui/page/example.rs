@@ -34,6 +34,19 @@ pub fn show(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> bool {
     true
 }
 
+/// Shows the example of the lab in place of the present run, as a step back does. The settings of the page stay as they
+/// are; what is pinned stays in view.
+pub fn show_again(page: &mut Page, host: &mut dyn Host, ctx: &Context) {
+    let Some(handle) = host.example(page.lab.id) else { return };
+    let mut mirror = Mirror::default();
+    if let Some(earlier) = &mut page.run {
+        mirror.follow_pinned(&mut earlier.mirror);
+    }
+    page.run = Some(Run::new(handle, mirror, RunOrigin::Example, ctx));
+    (page.launched, page.is_detached, page.problem) = (None, false, None);
+    follow(page);
+}
+
 /// True if a control names another file than the preset does.
 fn names_file(page: &Page) -> bool {
     let files = page.knobs.iter().filter(|knob| matches!(knob.range, Range::File(_)));

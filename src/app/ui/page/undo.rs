@@ -27,6 +27,8 @@ use crate::{
 pub enum ShownRun {
     /// The run of this folder, or a file opened as a run.
     Recorded(PathBuf),
+    /// The recorded example of the lab.
+    Example,
     /// A run without a record, because it has made no step.
     New,
 }
@@ -118,6 +120,16 @@ pub fn last_settings_step(page: &Page) -> Option<&str> {
     page.history.last_of(Snapshot::has_config)
 }
 
+/// True if the step ends the present run at once. The record of another run opens later, and asks then.
+pub fn ends_run(page: &Page, kind: UndoKind) -> bool {
+    let next = match kind {
+        UndoKind::Undo => page.history.undo_state(|_| true),
+        UndoKind::UndoSettings => page.history.undo_state(Snapshot::has_config),
+        UndoKind::Redo => page.history.redo_state(),
+    };
+    next.is_some_and(|was| matches!(was.run, Some(ShownRun::Example | ShownRun::New)))
+}
+
 /// Goes a step back or forth; returns what was done, in words.
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
     page.wanted = None;
@@ -168,6 +180,7 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
 fn consequence(page: &Page, before: &Config) -> &'static str {
     match page.wanted {
         Some(ShownRun::Recorded(_)) => return ". Its record is opened again.",
+        Some(ShownRun::Example) => return ". The recorded example is shown again.",
         Some(ShownRun::New) => return ". A new run of these settings stands ready.",
         None => {}
     }

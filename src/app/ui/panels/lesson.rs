@@ -81,6 +81,9 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     predict_ui(ui, shell, page, step, is_answered);
     markdown_ui(ui, shell.theme, &step.text);
     outcomes_ui(ui, shell, outcomes, may_show);
+    if let Some(how) = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref()) {
+        wrapped_ui(ui, format!("No number of the run decides this: {how}."), shell.theme.secondary);
+    }
     if is_answered {
         ui.push_id("answer", |ui| markdown_ui(ui, shell.theme, &step.answer));
     } else if is_told && !step.answer.is_empty() {

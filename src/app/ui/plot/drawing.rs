@@ -1,8 +1,8 @@
 //! Shapes of egui as SVG: interface code is laid out in a context that is never painted, and its shapes are written
-//! down. Shapes that only the graphics card draws (meshes, callbacks) are left out.
+//! down. Shapes that only the graphics card draws (textures, callbacks) are left out.
 
 use eframe::egui::{
-    Color32, Context, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,
+    Color32, Context, FontFamily, Mesh, Pos2, RawInput, Rect, Shape, Stroke, TextureId, Ui, Vec2,
     epaint::{ColorMode, PathStroke, TextShape},
 };
 
@@ -39,8 +39,47 @@ fn write_shape(svg: &mut Svg, shape: &Shape) {
         Shape::Path(p) => svg.path(&p.points, p.closed, Paint::from_shape(p.fill, solid(&p.stroke))),
         Shape::Rect(r) => svg.rect(r.rect, r.corner_radius.nw, Paint::from_shape(r.fill, r.stroke)),
         Shape::Text(text) => write_text(svg, text),
+        Shape::Mesh(mesh) => write_mesh(svg, mesh),
         _ => {}
     }
+}
+
+/// Triangles without a texture, each in one colour; two that make up a rectangle are written as one.
+fn write_mesh(svg: &mut Svg, mesh: &Mesh) {
+    if mesh.texture_id != TextureId::default() {
+        return;
+    }
+    // The ground does not shine through between neighbours.
+    svg.raw("<g shape-rendering=\"crispEdges\">\n");
+    for indices in mesh.indices.chunks(6) {
+        let vertices = indices.iter().filter_map(|at| mesh.vertices.get(*at as usize));
+        let (places, colours): (Vec<Pos2>, Vec<Color32>) = vertices.map(|vertex| (vertex.pos, vertex.color)).unzip();
+        let bounds = Rect::from_points(&places);
+        if places.len() != indices.len() || !bounds.is_finite() {
+            continue;
+        }
+        let paint = Paint::from_shape(mean(&colours), Stroke::NONE);
+        let is_corner = |p: &Pos2| {
+            (p.x == bounds.left() || p.x == bounds.right()) && (p.y == bounds.top() || p.y == bounds.bottom())
+        };
+        if places.len() == 6 && places.iter().all(is_corner) {
+            // Edges that neighbours share are rounded to the same tenth.
+            let tenths = |p: Pos2| Pos2::new((10.0 * p.x).round() / 10.0, (10.0 * p.y).round() / 10.0);
+            svg.rect(Rect::from_min_max(tenths(bounds.min), tenths(bounds.max)), 0, paint);
+        } else {
+            places.chunks(3).for_each(|triangle| svg.path(triangle, true, paint));
+        }
+    }
+    svg.raw("</g>\n");
+}
+
+/// The mean of colours, channel by channel.
+fn mean(colours: &[Color32]) -> Color32 {
+    let channel = |k: usize| {
+        let sum: usize = colours.iter().map(|colour| usize::from(colour[k])).sum();
+        (sum / colours.len().max(1)) as u8
+    };
+    Color32::from_rgba_premultiplied(channel(0), channel(1), channel(2), channel(3))
 }
 
 /// Each row of a text, and each change of its look, on its own.
@@ -95,6 +134,21 @@ mod tests {
     use eframe::egui::{RichText, vec2};
 
     use super::*;
+
+    #[test]
+    fn cells_of_a_mesh_are_rectangles() {
+        let svg = drawing("cells", vec2(100.0, 100.0), &Theme::dark(), |ui| {
+            let mut mesh = Mesh::default();
+            mesh.add_colored_rect(Rect::from_min_max(Pos2::new(10.0, 10.0), Pos2::new(20.04, 30.0)), Color32::RED);
+            mesh.colored_vertex(Pos2::new(40.0, 40.0), Color32::GREEN);
+            mesh.colored_vertex(Pos2::new(50.0, 40.0), Color32::GREEN);
+            mesh.colored_vertex(Pos2::new(45.0, 50.0), Color32::GREEN);
+            mesh.add_triangle(4, 5, 6);
+            ui.painter().add(mesh);
+        });
+        assert!(svg.contains("<rect x=\"10.0\" y=\"10.0\" width=\"10.0\" height=\"20.0\" fill=\"#ff0000\"/>"), "{svg}");
+        assert!(svg.contains("M40.0 40.0L50.0 40.0L45.0 50.0Z"), "{svg}");
+    }
 
     #[test]
     fn words_and_shapes_are_written_where_they_stand() {

@@ -43,7 +43,8 @@ pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
     ChartsOrWords, Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, LEAST_TILE, begin_picture, begin_tile, columns,
-    drawn, end_tile, fits, fits_two, lacking_height, least_height, note_canvas, note_table, reading_order, watch,
+    drawn, end_tile, fits, fits_two, is_lower, lacking_height, least_height, note_canvas, note_table, reading_order,
+    watch,
 };
 
 /// Smallest size at which a chart is legible, points.

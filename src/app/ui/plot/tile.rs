@@ -190,11 +190,15 @@ pub enum ChartsOrWords {
 /// The order in which a view draws both: the words first, but last in a tile that is too low for them above a chart, so that
 /// the chart is in sight as a whole.
 pub fn reading_order(ui: &Ui) -> [ChartsOrWords; 2] {
-    let is_low = current_tile(ui.ctx()).is_some() && ui.available_height() < LEAST_PLOT.y + CHART_MARGIN.y + WORDS;
-    match is_low {
+    match is_lower(ui, LEAST_PLOT.y + CHART_MARGIN.y + WORDS) {
         true => [ChartsOrWords::Charts, ChartsOrWords::Words],
         false => [ChartsOrWords::Words, ChartsOrWords::Charts],
     }
+}
+
+/// True in a tile that has less height left than this, points; never outside of tiles.
+pub fn is_lower(ui: &Ui, height: f32) -> bool {
+    current_tile(ui.ctx()).is_some() && ui.available_height() < height
 }
 
 /// Least height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.

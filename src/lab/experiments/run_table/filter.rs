@@ -15,8 +15,10 @@ pub struct Filter {
 }
 
 /// Keys that are no settings and no headline numbers.
-const OWN: [&str; 13] =
-    ["lab", "preset", "state", "name", "note", "is", "folder", "sweep", "changed", "steps", "seed", "size", "loss"];
+const OWN: [&str; 14] = [
+    "lab", "preset", "state", "name", "note", "tag", "is", "folder", "sweep", "changed", "steps", "seed", "size",
+    "loss",
+];
 
 impl Filter {
     /// Reads a line.
@@ -58,7 +60,7 @@ impl Filter {
 impl FilteredRow for RunRow {
     fn mentions(&self, words: &str) -> bool {
         let texts = [&self.folder, &self.note.name, &self.note.note, &self.lab, &self.preset, &self.sweep];
-        texts.into_iter().any(|text| text.to_lowercase().contains(words))
+        texts.into_iter().chain(&self.note.tags).any(|text| text.to_lowercase().contains(words))
     }
 
     fn numbers(&self, key: &str) -> Vec<f64> {
@@ -74,6 +76,7 @@ impl FilteredRow for RunRow {
             ("is", "pinned") => self.note.pinned,
             ("is", "archived") => self.note.archived,
             ("is", state) => self.state.id() == state,
+            ("tag", tag) => self.note.tags.iter().any(|own| own.to_lowercase() == tag),
             _ => text_of(self, key).is_some_and(|found| found.to_lowercase().contains(text)),
         }
     }
@@ -86,6 +89,7 @@ fn text_of(row: &RunRow, key: &str) -> Option<String> {
         "state" => row.state.id().to_owned(),
         "name" => row.note.name.clone(),
         "note" => row.note.note.clone(),
+        "tag" => row.note.tags.join(", "),
         "folder" => row.folder.clone(),
         "sweep" => row.sweep.clone(),
         "changed" => row.changed_label(),

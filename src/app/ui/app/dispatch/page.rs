@@ -1,10 +1,14 @@
 //! The effect of actions on the tiles, the selection and the history of the page in front.
 
-use super::{dispatch as dispatch_any, open_run::open_run};
+use super::{
+    dispatch as dispatch_any,
+    open_run::open_run,
+    stop_first::{Waiting, waits},
+};
 use crate::ui::{
     app::prelude::*,
     page::{
-        ShownRun,
+        ShownRun, example,
         undo::{self, UndoKind},
     },
     pinned::run_name,
@@ -60,10 +64,21 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
 }
 
 fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
+    let ended = app.page().filter(|page| undo::ends_run(page, kind)).map(|page| page.lab.id);
+    let (action, doing) = match kind {
+        UndoKind::Undo => (PageAction::Undo, "undo the last step"),
+        UndoKind::UndoSettings => (PageAction::UndoSettings, "undo the last change of settings"),
+        UndoKind::Redo => (PageAction::Redo, "redo the next step"),
+    };
+    if ended.is_some_and(|lab| waits(app, lab, doing)) {
+        app.waiting = Some(Waiting::Action(action.into()));
+        return;
+    }
     let Some((page, host)) = app.page_and_host() else { return };
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
     match page.take_wanted_run() {
         Some(ShownRun::Recorded(folder)) => open_run(app, folder, ctx),
+        Some(ShownRun::Example) => example::show_again(page, host, ctx),
         Some(ShownRun::New) => page.launch_again(host, ctx),
         None => {}
     }

@@ -3,14 +3,14 @@
 use super::{Draft, RunsPage, caption, table};
 use crate::{
     experiments::run_table::{RowState, RunRow},
-    telemetry::RunNote,
+    telemetry::{RunNote, parse_tags},
     ui::panels::prelude::*,
 };
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let Some(row) = page.selected().cloned() else { return };
     if page.draft.folder != row.folder {
-        page.draft = Draft { folder: row.folder.clone(), note: row.note.clone() };
+        page.draft = Draft { folder: row.folder.clone(), tags: row.note.tags.join(", "), note: row.note.clone() };
     }
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         name_and_note_ui(ui, shell, page, &row);
@@ -21,7 +21,7 @@ pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     });
 }
 
-/// Name and note, kept when one leaves the field.
+/// Name, note and tags, kept when one leaves the field.
 fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
     let theme = shell.theme;
     let label = note_ui(ui, theme, "name");
@@ -31,7 +31,15 @@ fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row
     let label = note_ui(ui, theme, "note");
     let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
     let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
-    if (name.lost_focus() || note.lost_focus()) && *draft != row.note {
+    let label = note_ui(ui, theme, "tags");
+    let tags = TextEdit::singleline(&mut page.draft.tags).hint_text("apart by commas").desired_width(f32::INFINITY);
+    let tags = ui.add(tags).labelled_by(label.id);
+    let draft = &mut page.draft.note;
+    if tags.lost_focus() {
+        draft.tags = parse_tags(&page.draft.tags);
+        page.draft.tags = draft.tags.join(", ");
+    }
+    if (name.lost_focus() || note.lost_focus() || tags.lost_focus()) && *draft != row.note {
         shell.act(RunsAction::Note(row.path.clone(), draft.clone()));
     }
 }

@@ -144,6 +144,8 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
         (.., false) => row.folder.clone(),
         _ => String::new(),
     };
+    let tags: Vec<String> = row.note.tags.iter().map(|tag| format!("#{tag}")).collect();
+    let second = [tags.join(" "), second].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
     let mut changed = row.changed.iter().map(|(key, value)| format!("{key} {value}"));
     let first_changed =

@@ -23,6 +23,9 @@ const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
+/// Height of the longest sentences in a narrow tile, points. They change from round to round; the circle keeps its place.
+const SENTENCES: f32 = 130.0;
+
 /// View `bdh_rules`.
 #[derive(Default)]
 pub struct Rules {
@@ -166,6 +169,14 @@ fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
     }
 }
 
+/// The height of the sentences with the gaps between them, points.
+fn sentences_height(ui: &Ui, cx: &ViewCx<'_>, words: &[String]) -> f32 {
+    let (font, gap) = (theme::small(), ui.spacing().item_spacing.y);
+    let layout =
+        |words: &String| ui.painter().layout(words.clone(), font.clone(), cx.theme.secondary, ui.available_width());
+    words.iter().map(|words| layout(words).size().y + gap).sum()
+}
+
 impl View for Rules {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<BdhDynamicsWeights>(cx);
@@ -197,18 +208,34 @@ impl View for Rules {
             let left = beside.available_size();
             rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
-            sentences_ui(ui, cx, &words);
-            let room = ui.available_rect_before_wrap();
             let table = rounds::min_height();
-            // a tile scrolls, so the circle keeps a size at which its tracks stay distinct
-            let least: f32 = if cx.has_controls { 200.0 } else { 80.0 };
+            // a tile too low for all scrolls to the sentences, so that the circle is in sight as a whole
+            let is_first = plot::is_lower(ui, plot::LEAST_PLOT.x + table + SENTENCES);
+            let below_circle = if is_first { sentences_height(ui, cx, &words) } else { 0.0 };
+            if !is_first {
+                sentences_ui(ui, cx, &words);
+            }
+            let room = ui.available_rect_before_wrap();
+            // and the circle keeps a size at which its tracks stay distinct
+            let is_in_tile = plot::least_height(ui.ctx()) > 0.0;
+            let least = match (is_in_tile, cx.has_controls) {
+                (true, _) => plot::LEAST_PLOT.x,
+                (false, true) => 200.0,
+                (false, false) => 80.0,
+            };
             let most = room.width().max(80.0);
-            let high = (room.height() - table - 4.0).clamp(least.min(most), most);
+            let high = (room.height() - table - below_circle - 4.0).clamp(least.min(most), most);
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
-            let left = room.height() - high - 4.0;
+            let left = room.height() - high - below_circle - 4.0;
             // a tile can be scrolled to a table below its edge; a picture leaves such a table out
             if cx.has_controls || left >= table - 1.0 {
-                let below = Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), left.max(table)));
+                let top = vec2(0.0, high + below_circle + 4.0);
+                if is_first {
+                    let words_at =
+                        Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), below_circle));
+                    ui.scope_builder(UiBuilder::new().max_rect(words_at), |ui| sentences_ui(ui, cx, &words));
+                }
+                let below = Rect::from_min_size(room.min + top, vec2(room.width(), left.max(table)));
                 let place = UiBuilder::new().max_rect(below);
                 ui.scope_builder(place, |ui| rounds_ui(ui, cx.theme, &machine, below.size()));
             }

@@ -17,10 +17,15 @@ use crate::{
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
 
+/// The name of the canvas.
+const CANVAS: &str = "error of the network over the control";
+
 /// View `stationary_map`.
 #[derive(Default)]
 pub struct StationaryMapView {
     history: ChartState,
+    /// The canvas with the error over the control where it is shown, screen points.
+    canvas: Option<Rect>,
     /// The picture that a narrow tile shows: over the control, or over steps.
     shown: usize,
 }
@@ -48,14 +53,13 @@ impl StationaryMapView {
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
     }
 
-    /// The error over the first two numbers of the control; a click sets them.
-    fn map_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, size: Vec2, map: &StationaryMapError) {
-        let (sheet, response, painter) =
-            canvas_ui(ui, size, Sense::click_and_drag(), "error of the network over the control");
+    /// The error over the first two numbers of the control, and where they lie on the canvas; `None` without an error.
+    fn paint_map(ui: &mut Ui, cx: &ViewCx<'_>, size: Vec2, map: &StationaryMapError) -> (Response, Option<Plane>) {
+        let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), CANVAS);
         let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
         let [rows, cols] = match map.error.shape() {
             [rows, cols] if *rows > 0 && *cols > 0 => [*rows, *cols],
-            _ => return,
+            _ => return (response, None),
         };
         let is_plane = rows > 1;
         let rect = inner(room, is_plane.then_some(1.0));
@@ -84,6 +88,14 @@ impl StationaryMapView {
         let along =
             if is_plane { format!("{} \u{2192}, {} \u{2191}", Y[0], Y[1]) } else { format!("{} \u{2192}", Y[0]) };
         frame(&painter, rect, cx.theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
+        (response, Some(plane))
+    }
+
+    /// The error over the control, whose first two numbers a click sets; returns where the canvas is.
+    fn map_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, size: Vec2, map: &StationaryMapError) -> Rect {
+        let (response, plane) = Self::paint_map(ui, cx, size, map);
+        let Some(plane) = plane else { return response.rect };
+        let (is_plane, reach) = (map.error.shape().first().is_some_and(|rows| *rows > 1), plane.x[1]);
         let keys = [ControlSettings::y0.name, ControlSettings::y1.name];
         let is_pointed = response.clicked() || response.dragged();
         let can_move = !cx.is_restricted(if is_plane { &keys } else { &keys[..1] });
@@ -95,6 +107,7 @@ impl StationaryMapView {
                 cx.set(ControlSettings::y1.name, Value::Float(y1));
             }
         }
+        response.rect
     }
 }
 
@@ -121,10 +134,11 @@ impl View for StationaryMapView {
             return cx.nothing_ui(ui, &why_nothing::<StationaryMapError>(cx));
         };
         self.history.put_out_of_sight();
+        self.canvas = None;
         let map = measured.value;
         let names = ["over the control", "over steps"];
         two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(map), |ui, cx, picture, size| match picture {
-            0 => Self::map_ui(ui, cx, size, map),
+            0 => self.canvas = Some(Self::map_ui(ui, cx, size, map)),
             _ => drop(Self::history(cx).show(ui, size, cx.theme, &mut self.history)),
         });
         cx.open_asked_claim(&mut self.history);
@@ -147,6 +161,10 @@ impl View for StationaryMapView {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        charts_svg([(Self::history(cx), &self.history)], cx.theme)
+        let map = cx.answered::<StationaryMapError>()?.value;
+        let mut all = shown_drawings([(Self::history(cx), &self.history)], cx.theme);
+        let canvas = |size: Vec2| drawing(CANVAS, size, cx.theme, |ui| _ = Self::paint_map(ui, cx, size, map));
+        all.extend(self.canvas.map(|place| (place.min, canvas(place.size()))));
+        joined("learned map", all, cx.theme)
     }
 }

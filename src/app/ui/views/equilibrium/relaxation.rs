@@ -43,6 +43,8 @@ const PICTURES: [(RelaxationPicture, &str); 4] = [
 pub struct RelaxationView {
     distances: ChartState,
     other: ChartState,
+    /// The canvas with the particles where it is shown, screen points.
+    particles: Option<Rect>,
     shown: RelaxationPicture,
 }
 
@@ -106,7 +108,7 @@ impl RelaxationView {
             RelaxationPicture::Distances => {
                 drop(Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances))
             }
-            RelaxationPicture::Particles => particles_ui(ui, cx.theme, size, flow),
+            RelaxationPicture::Particles => self.particles = Some(particles_ui(ui, cx.theme, size, flow)),
             RelaxationPicture::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
             RelaxationPicture::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
         }
@@ -129,14 +131,14 @@ impl RelaxationView {
     }
 }
 
-/// Probability by state and step, and the paths of single particles.
-fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
+/// Probability by state and step, and the paths of single particles; returns where the canvas is.
+fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) -> Rect {
     let words = format!("probability of each state by step, and {} particles", flow.paths.len());
     let (sheet, _, painter) = canvas_ui(ui, size, Sense::hover(), words);
     let rect = inner(sheet, None);
     let [steps, n] = match flow.distributions.shape() {
         [steps, n] if *steps > 1 && *n > 0 => [*steps, *n],
-        _ => return,
+        _ => return sheet,
     };
     let values = flow.distributions.data();
     let largest = values.iter().filter(|v| v.is_finite()).fold(1e-9f32, |a, b| a.max(*b));
@@ -166,6 +168,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
         let y = if state == 0 { rect.top() } else { rect.bottom() };
         painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);
     }
+    sheet
 }
 
 /// Describes the effect of a step in words.
@@ -207,6 +210,7 @@ impl View for RelaxationView {
             return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         [&mut self.distances, &mut self.other].into_iter().for_each(ChartState::put_out_of_sight);
+        self.particles = None;
         let flow = measured.value;
         let is_first = self.shown == RelaxationPicture::Distances;
         let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
@@ -239,7 +243,12 @@ impl View for RelaxationView {
             RelaxationPicture::Mass => Some(Self::mass(cx, flow)),
         };
         let distances = (Self::distances(cx, flow), &self.distances);
-        charts_svg(std::iter::once(distances).chain(other.map(|chart| (chart, &self.other))), cx.theme)
+        let charts = std::iter::once(distances).chain(other.map(|chart| (chart, &self.other)));
+        let mut all = shown_drawings(charts, cx.theme);
+        let particles =
+            |size: Vec2| drawing("particles", size, cx.theme, |ui| _ = particles_ui(ui, cx.theme, size, flow));
+        all.extend(self.particles.map(|place| (place.min, particles(place.size()))));
+        joined("relaxation", all, cx.theme)
     }
 }
 

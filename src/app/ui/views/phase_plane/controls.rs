@@ -76,8 +76,14 @@ impl PhasePlane {
         button.on_hover_text("The text whose queries and keys are shown: a held-out passage, or one of your own.");
     }
 
-    /// dt and n, which act in this frame.
-    pub(super) fn step_ui(&mut self, ui: &mut Ui, mode: Mode, learned: Option<&Learned>) {
+    /// dt and n, which act in this frame, and what `add` has beside them.
+    pub(super) fn step_ui(
+        &mut self,
+        ui: &mut Ui,
+        mode: Mode,
+        learned: Option<&Learned>,
+        add: impl FnOnce(&mut Self, &mut Ui),
+    ) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 5.0;
             let room = ui.available_width();
@@ -112,6 +118,7 @@ impl PhasePlane {
                 }
                 (Mode::Learned, None) => {}
             }
+            add(self, ui);
         });
     }
 
@@ -119,8 +126,19 @@ impl PhasePlane {
     pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
         if ui.available_width() >= NARROW {
             self.plane_row_ui(ui, cx, mode, shown);
-            return;
+        } else {
+            self.plane_menu_ui(ui, cx, mode, shown);
         }
+    }
+
+    /// The same in a menu.
+    pub(super) fn plane_menu_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        mode: Mode,
+        shown: (Option<usize>, usize),
+    ) {
         let button = controls_menu(ui, "plane \u{2026}", |ui| self.plane_row_ui(ui, cx, mode, shown));
         button.on_hover_text("Which plane is looked at, what is behind the paths, and which text is read.");
     }

@@ -63,6 +63,7 @@ impl PhasePlane {
         mode: Mode,
         measured: Option<Measured<'_, QueryKeyPaths>>,
     ) {
+        let is_low = plot::is_lower(ui, LOW);
         let Some((source, shown)) = self.source(cx).and_then(|source| Some((source.clone(), self.compute(&source)?)))
         else {
             if mode == Mode::Learned && !self.text.is_empty() {
@@ -73,21 +74,33 @@ impl PhasePlane {
         };
         cx.controls_ui(ui, |ui, cx| {
             let learned = self.learned();
-            self.step_ui(ui, mode, learned.as_deref());
-            self.plane_ui(ui, cx, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
+            let plane = (shown.plane.coordinate, learned.as_ref().map_or(1, |l| l.width()));
+            self.step_ui(ui, mode, learned.as_deref(), |this, ui| {
+                if is_low {
+                    this.plane_menu_ui(ui, cx, mode, plane);
+                }
+            });
+            if !is_low {
+                self.plane_ui(ui, cx, mode, plane);
+            }
         });
         // A change by a slider is drawn in this frame.
         let source = self.source(cx).unwrap_or(source);
         let Some(shown) = self.compute(&source) else { return };
-        if let Some(m) = measured {
-            Self::tokens_ui(ui, cx, &source, &m.sample.tokens);
+        let tokens = measured.map(|m| &m.sample.tokens[..]);
+        if let Some(tokens) = tokens.filter(|_| !is_low) {
+            Self::tokens_ui(ui, cx, &source, tokens);
         }
         self.overflow_ui(ui, cx, &source, &shown);
-        self.body_ui(ui, cx, &source, &shown);
+        self.body_ui(ui, cx, &source, &shown, if is_low { PEEK } else { 0.0 });
+        if let Some(tokens) = tokens.filter(|_| is_low) {
+            Self::tokens_ui(ui, cx, &source, tokens);
+        }
     }
 
     /// The picture, and the numbers beside it or, in a high tile, below.
-    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &PhasePortrait) {
+    /// Something of height `under` has room below both.
+    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &PhasePortrait, under: f32) {
         let learned: Option<(Arc<Learned>, usize)> = match source {
             Source::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
             Source::Toy(..) => None,
@@ -97,7 +110,10 @@ impl PhasePlane {
         if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Background::Nothing) {
             let _ = write!(caption, " No streaks: {why}.");
         }
-        let room = ui.available_size();
+        let mut room = ui.available_size();
+        if under > 0.0 {
+            room.y = (room.y - under).max(plot::LEAST_PLOT.y);
+        }
         let is_beside = room.x > 1.3 * room.y || room.y < MIN_ABOVE_NUMBERS;
         // without the button that opens them, the details are there; a picture has none
         let has_details = self.has_details || cx.has_controls && !cx.shows_controls();
@@ -216,6 +232,11 @@ impl PhasePlane {
     }
 }
 
+/// Below its first row of controls a tile lower than this has the plane's controls in a menu, and tokens and notices under
+/// the picture, points.
+const LOW: f32 = 300.0;
+/// Height that the picture leaves to what is under it in such a tile, points.
+const PEEK: f32 = 20.0;
 /// Height from which a tile has room for numbers below the picture, points.
 const MIN_ABOVE_NUMBERS: f32 = 365.0;
 
@@ -239,8 +260,14 @@ impl View for PhasePlane {
         self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         let chosen = cx.controls_ui(ui, |ui, cx| self.mode_ui(ui, cx, mode, measured.map(|m| m.value))).flatten();
-        self.notices_ui(ui, cx, measured);
+        let is_low = plot::is_lower(ui, LOW);
+        if !is_low {
+            self.notices_ui(ui, cx, measured);
+        }
         self.shown_ui(ui, cx, mode, measured);
+        if is_low {
+            self.notices_ui(ui, cx, measured);
+        }
         if chosen.is_some() {
             // the next frame shows the other mode, once its data are read
             self.mode = chosen;

@@ -21,6 +21,12 @@ const TOKEN_TIME: f64 = 0.12;
 const LENGTHS: f32 = 0.3;
 /// Least height of the three traces above the chart of their lengths, points.
 const LEAST_MAPS: f32 = 180.0;
+/// A tile lower than this has its controls in a menu and the traces above the text, so that they are in sight, points.
+const LOW: f32 = 330.0;
+/// Width of that menu, points.
+const MENU: f32 = 320.0;
+/// Height that the traces leave to the text below them in such a tile, points.
+const PEEK: f32 = 26.0;
 
 /// The quantity that colours a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,6 +90,13 @@ impl TraceReadingView {
         }
     }
 
+    fn select(&mut self, cx: &mut ViewCx<'_>, clicked: Option<usize>) {
+        if let Some(token) = clicked {
+            cx.selection.token = Some(token);
+            self.playhead.stop();
+        }
+    }
+
     fn controls_ui(&mut self, ui: &mut Ui, paths: &[&str]) {
         let hint = "a held-out passage; type a text of your own";
         text_line(ui, &mut self.text, "text to read", hint)
@@ -124,6 +137,13 @@ impl TraceReadingView {
             let later = token_strip_ui(ui, cx.theme, &tokens[prompt..], |token| mark(prompt + token)).clicked;
             clicked = clicked.or(later.map(|token| prompt + token));
         }
+        clicked
+    }
+
+    /// The tokens, and the words on the one at the cursor. Returns the token that was clicked.
+    fn words_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
+        let clicked = self.tokens_ui(ui, cx, m, cursor);
+        note_ui(ui, cx.theme, self.token_text(m, cursor));
         clicked
     }
 
@@ -189,9 +209,17 @@ impl View for TraceReadingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         let shown = self.shown(cx);
+        let is_low = plot::is_lower(ui, LOW);
         cx.controls_ui(ui, |ui, _| {
             let paths: Vec<&str> = shown.map_or(vec![], |m| m.value.blocks.iter().map(|b| b.path.as_str()).collect());
-            self.controls_ui(ui, &paths);
+            if !is_low {
+                return self.controls_ui(ui, &paths);
+            }
+            let menu = controls_menu(ui, "text, block, colours \u{2026}", |ui| {
+                ui.set_width(MENU);
+                self.controls_ui(ui, &paths);
+            });
+            menu.on_hover_text("The text that is read, the block that is shown, and what colours its tokens.");
         });
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
             return cx.unmeasured_ui::<TraceReading>(
@@ -208,8 +236,8 @@ impl View for TraceReadingView {
                 cursor = moved;
             }
         });
-        let mut clicked = self.tokens_ui(ui, cx, &m, cursor);
-        note_ui(ui, cx.theme, self.token_text(&m, cursor));
+        let are_traces_first = is_low && self.block(&m).is_some();
+        let mut clicked = if are_traces_first { None } else { self.words_ui(ui, cx, &m, cursor) };
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
         let of = HeatSource {
@@ -219,6 +247,12 @@ impl View for TraceReadingView {
             tokens: &m.sample.tokens,
             cursor,
         };
+        if are_traces_first {
+            let height = (room - PEEK).max(plot::LEAST_PLOT.y);
+            clicked = self.heat.ui(ui, cx.theme, height, &of);
+            clicked = self.words_ui(ui, cx, &m, cursor).or(clicked);
+            return self.select(cx, clicked);
+        }
         let maps = room - (room * LENGTHS).max(plot::least_height(ui.ctx()));
         let has_lengths = maps >= LEAST_MAPS;
         clicked = self.heat.ui(ui, cx.theme, if has_lengths { maps } else { room.max(90.0) }, &of).or(clicked);
@@ -226,10 +260,7 @@ impl View for TraceReadingView {
             let size = vec2(ui.available_width(), ui.available_height());
             self.lengths(cx, &m, cursor).show(ui, size, cx.theme, &mut self.lengths);
         }
-        if let Some(token) = clicked {
-            cx.selection.token = Some(token);
-            self.playhead.stop();
-        }
+        self.select(cx, clicked);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

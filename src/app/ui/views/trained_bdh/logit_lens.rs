@@ -21,6 +21,8 @@ pub struct LogitLensView {
 const CELL: [f32; 2] = [30.0, 30.0];
 /// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
+/// The same where the grid beside it would be too narrow: the rows are numbered.
+const NUMBERS: f32 = 68.0;
 /// Width of a scroll bar.
 const BAR: f32 = 10.0;
 /// Height of a cell's bars at the bottom, points, and the least height of the grid.
@@ -47,8 +49,10 @@ impl LogitLensView {
 
     /// The grid; gives the cell that was clicked.
     fn grid_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, height: f32) -> Option<Cell> {
-        let rows = m.layers + 2; // the text itself under the layers
-        let high = ((height - BAR) / rows as f32).clamp(15.0, CELL[1]);
+        let rows = (m.layers + 2) as f32; // the text itself under the layers
+        // in a tile a few rows fill the height of a legible picture
+        let most = CELL[1].max(plot::least_height(ui.ctx()) / rows);
+        let high = ((height - BAR) / rows).clamp(15.0, most);
         let mut clicked = None;
         ScrollArea::vertical().auto_shrink([false, false]).max_height(height).id_salt("logit lens").show(ui, |ui| {
             ui.horizontal_top(|ui| {
@@ -64,7 +68,8 @@ impl LogitLensView {
 
     /// The rows' names and losses, which stand still while the text moves.
     fn names_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &LogitLens, high: f32) {
-        let size = vec2(NAMES, high * (m.layers + 2) as f32);
+        let is_narrow = ui.available_width() < NAMES + plot::LEAST_PLOT.x;
+        let size = vec2(if is_narrow { NUMBERS } else { NAMES }, high * (m.layers + 2) as f32);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         let (painter, tone) = (ui.painter_at(rect), cx.theme.secondary);
         let row = |row: usize, name: &str, loss: &str| {
@@ -75,9 +80,10 @@ impl LogitLensView {
         };
         for layers in 0..=m.layers {
             let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
-            row(m.layers - layers, &counted(layers, "layer"), &loss);
+            let name = if is_narrow { layers.to_string() } else { counted(layers, "layer") };
+            row(m.layers - layers, &name, &loss);
         }
-        row(m.layers + 1, "the text", "nats");
+        row(m.layers + 1, if is_narrow { "text" } else { "the text" }, "nats");
         response.on_hover_text("Loss of the text after so many layers, nats a token.");
     }
 

@@ -3,7 +3,7 @@
 
 mod passages;
 
-use self::passages::passages_ui;
+use self::passages::{height, passages_ui};
 use super::neuron_field_ui;
 use crate::{
     config::Settings,
@@ -25,6 +25,8 @@ pub struct TopContextsView {
     chart: ChartState,
     /// The bars of the tokens where they are shown, screen points.
     bars: Option<Rect>,
+    /// The passages where they are shown, screen points.
+    passages: Option<Rect>,
 }
 
 /// Height of the charts at the bottom, points, and the least height of a tile that shows them.
@@ -196,7 +198,7 @@ impl View for TopContextsView {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, Self::controls_ui);
         self.chart.put_out_of_sight();
-        self.bars = None;
+        (self.bars, self.passages) = (None, None);
         let Some(m) = cx.answered::<TopContexts>() else {
             let words = cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY);
             return cx.nothing_ui(ui, &words);
@@ -204,13 +206,13 @@ impl View for TopContextsView {
         ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
         let room = ui.available_size();
         let below = if room.y > MIN_HEIGHT_WITH_CHARTS && m.fires > 0 { CHARTS_HEIGHT } else { 0.0 };
-        let clicked = ScrollArea::vertical()
+        let passages = ScrollArea::vertical()
             .id_salt("passages")
             .auto_shrink([false, false])
             .max_height(room.y - below - 4.0)
-            .show(ui, |ui| passages_ui(ui, cx.theme, &m.contexts))
-            .inner;
-        if let Some(k) = clicked {
+            .show(ui, |ui| passages_ui(ui, cx.theme, &m.contexts));
+        self.passages = Some(passages.inner_rect);
+        if let Some(k) = passages.inner {
             Self::read(cx, &m.contexts[k]);
         }
         if below > 0.0 {
@@ -240,6 +242,13 @@ impl View for TopContextsView {
             drawing("tokens that drive it", place.size(), cx.theme, |ui| Self::tokens_ui(ui, cx, m.value))
         };
         all.extend(self.bars.map(|place| (place.min, bars(place))));
+        // All of them, those too that the tile has to scroll to.
+        let passages = |place: Rect| {
+            let size = vec2(place.width(), height(m.contexts.len()));
+            drawing("passages", size, cx.theme, |ui| _ = passages_ui(ui, cx.theme, &m.contexts))
+        };
+        let place = self.passages.filter(|_| !m.contexts.is_empty());
+        all.extend(place.map(|place| (place.min, passages(place))));
         joined("top contexts", all, cx.theme)
     }
 }

@@ -15,15 +15,22 @@ use crate::{
 };
 
 const ROW: f32 = 20.0;
+/// Room between two passages, points.
+const GAP: f32 = 1.0;
 const SIZE: f32 = 12.0;
 /// Width of the value at the left, points.
 const VALUE: f32 = 58.0;
 /// Start of the token, as a share of the width that the value leaves.
 const MIDDLE: f32 = 0.62;
 
+/// The height of so many passages, points.
+pub fn height(passages: usize) -> f32 {
+    passages as f32 * (ROW + GAP)
+}
+
 /// Draws all; gives the one that was clicked.
 pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Option<usize> {
-    ui.spacing_mut().item_spacing.y = 1.0;
+    ui.spacing_mut().item_spacing.y = GAP;
     let max = contexts.iter().map(|c| c.value).fold(1e-12, f64::max);
     let mut clicked = None;
     for (k, context) in contexts.iter().enumerate() {
