@@ -53,8 +53,8 @@ pub struct PhysicalModel<'m> {
     damps: bool,
 }
 
-impl<'m> FromModel<'m> for RuleSubject<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+impl<'m> FromShared<'m> for RuleSubject<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let Capabilities { synapses, trained_graph, .. } = model.capabilities();
         if let Some(graph) = trained_graph {
             return (graph.neurons() <= MAX_NEURONS).then_some(Self::Graph(graph));

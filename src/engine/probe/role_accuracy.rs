@@ -39,9 +39,8 @@ pub enum RoleReader<'m> {
     Tagger(&'m dyn SequenceTagger),
 }
 
-impl<'m> FromModel<'m> for RoleReader<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let model: &'m dyn Trainable = model;
+impl<'m> FromShared<'m> for RoleReader<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let tagger = || model.capabilities().sequence_tagger.map(RoleReader::Tagger);
         model.capabilities().sentence_encoder.map(RoleReader::Encoder).or_else(tagger)
     }
