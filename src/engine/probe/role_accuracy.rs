@@ -13,6 +13,7 @@ use crate::{
     analysis::{
         ridge::{LinearMap, NormalEquations},
         singular_values::{entropy_rank, singular_values},
+        statistics::mean,
     },
     corpus::{
         GrammarRoles, SentenceSet, Source,
@@ -151,7 +152,7 @@ fn ranks(encoder: &dyn SentenceEncoder, args: &RoleAccuracyArgs) -> Result<Vec<f
         by_level.resize(by_level.len().max(level + 1), vec![]);
         by_level[level].push(found.map_or(f64::NAN, |values| entropy_rank(&values)));
     }
-    Ok(by_level.iter().map(|ranks| ranks.iter().sum::<f64>() / ranks.len() as f64).collect())
+    Ok(by_level.iter().map(|ranks| mean(ranks)).collect())
 }
 
 /// A linear map with what it reads.
