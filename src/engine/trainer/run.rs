@@ -353,8 +353,7 @@ impl Run {
 
 /// Errors: gradients of several batches are to be summed where there are none, or where a state goes on from batch to batch.
 fn check_accumulation(plan: &Plan, variants: &[Variant]) -> Result<(), RunError> {
-    let key = TrainSettings::accumulate.name;
-    let refused = |why: &str| Err(RunError::Plan(format!("`{key}` = {} must be 1: {why}", plan.accumulate)));
+    let refused = |why: &str| Err(RunError::Plan(TrainSettings::refused_sum(plan.accumulate, why)));
     match variants.iter().find(|v| v.learns_locally) {
         _ if plan.accumulate <= 1 => Ok(()),
         Some(v) => refused(&format!("{} learns by a rule of its own and has no gradients to sum", v.spec.label)),

@@ -167,12 +167,9 @@ pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
     if train.accumulate == 1 {
         return Ok(());
     }
-    let why = format!(
-        "`train.accumulate` = {} must be 1: the model draws its own points, and would sum the same ones; make `train.batch` \
-         larger",
-        train.accumulate
-    );
-    Err(ConfigError::inconsistent(TrainSettings::accumulate.name, why))
+    let why = "the model draws its own points, and would sum the same ones; make `train.batch` larger";
+    let refused = TrainSettings::refused_sum(train.accumulate, why);
+    Err(ConfigError::inconsistent(TrainSettings::accumulate.name, refused))
 }
 
 #[cfg(test)]
