@@ -101,19 +101,13 @@ fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
 
 fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     let ModelSettings { d_model: d, heads, most_positions, positions, .. } = s.model;
-    let width = |multiple: usize, why: &str| {
-        let fits = (d / multiple).max(1) * multiple;
-        let why = format!("`model.d_model` = {d} must be a multiple of {multiple}, {why}; try {fits}");
-        Err(ConfigError::inconsistent(ModelSettings::d_model.name, why))
-    };
-    if !d.is_multiple_of(heads) {
-        return width(heads, &format!("so that each of `model.heads` = {heads} is as wide"));
+    let width = |of: usize, why: &str| check_multiple(ModelSettings::d_model.name, d, of, &format!("{of}, {why}"));
+    width(heads, &format!("so that each of `model.heads` = {heads} is as wide"))?;
+    if chosen(&s.variants).any(QkVariant::is_differential) {
+        width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"))?;
     }
-    if chosen(&s.variants).any(QkVariant::is_differential) && !d.is_multiple_of(2 * heads) {
-        return width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"));
-    }
-    if (positions == Positions::Rotary || s.ablation.positions) && !d.is_multiple_of(2 * heads) {
-        return width(2 * heads, "because rotary embedding turns pairs of a head's channels");
+    if positions == Positions::Rotary || s.ablation.positions {
+        width(2 * heads, "because rotary embedding turns pairs of a head's channels")?;
     }
     if s.variants.gqa && !heads.is_multiple_of(4) {
         let why = format!(

@@ -162,6 +162,16 @@ macro_rules! schedules {
 pub(crate) use schedules;
 
 /// # Errors
+/// Of a setting that is no multiple of `of`, which `whose` says in words: "`model.heads` = 4".
+pub fn check_multiple(key: &str, value: usize, of: usize, whose: &str) -> Result<(), ConfigError> {
+    if value.is_multiple_of(of) {
+        return Ok(());
+    }
+    let fits = (value / of).max(1) * of;
+    Err(ConfigError::inconsistent(key, format!("`{key}` = {value} must be a multiple of {whose}; try {fits}")))
+}
+
+/// # Errors
 /// Of batches that are summed to one update: a model that draws its own points would draw the same ones for each.
 pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
     if train.accumulate == 1 {
