@@ -101,7 +101,9 @@ fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
 
 fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     let ModelSettings { d_model: d, heads, most_positions, positions, .. } = s.model;
-    let width = |of: usize, why: &str| check_multiple(ModelSettings::d_model.name, d, of, &format!("{of}, {why}"));
+    let width = |of: usize, why: &str| {
+        check_multiple(ModelSettings::d_model.name, d, of, &format!("a multiple of {of}, {why}"))
+    };
     width(heads, &format!("so that each of `model.heads` = {heads} is as wide"))?;
     if chosen(&s.variants).any(QkVariant::is_differential) {
         width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"))?;
@@ -217,8 +219,7 @@ fn longer(s: &CoupledQkSettings) -> Option<Variant> {
 fn with_longer(plan: Plan, times: f64) -> Plan {
     let (steps, most) = (plan.steps, (plan.steps as f64 * times).round() as u64);
     let until = |group: &str| if group == LONGER { most } else { steps };
-    let stage = |until| Stage { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 };
-    let stages = plan.variants.iter().map(|v| stage(until(&v.group))).collect();
+    let stages = plan.variants.iter().map(|v| Stage::alone(until(&v.group))).collect();
     Plan { steps: most, stages, ..plan }
 }
 
@@ -248,12 +249,8 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     }
     if matches!(corpus.source, Source::Domains(_) | Source::Folder { .. }) {
         // it depends on the text alone, so a measurement at the start stays valid
-        probes.push(ProbeSchedule {
-            probe: DomainCoherenceArgs::PROBE.to_owned(),
-            every: s.train.steps.max(1),
-            every_key: String::new(),
-            args: DomainCoherenceArgs { window: s.train.window, ..DomainCoherenceArgs::default() }.to_args(),
-        });
+        let args = DomainCoherenceArgs { window: s.train.window, ..DomainCoherenceArgs::default() };
+        probes.push(ask_at_ends(&args, &s.train));
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let plan = finetune::staged(experiment.plan(corpus, &variants, probes), s)?;

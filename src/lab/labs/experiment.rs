@@ -98,6 +98,12 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
     ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }
 
+/// Asks with these arguments at step 0 and at the end alone.
+pub fn ask_at_ends<A: Arguments>(args: &A, train: &TrainSettings) -> ProbeSchedule {
+    let (every, every_key) = (train.steps.max(1), String::new());
+    ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key, args: args.to_args() }
+}
+
 /// The interval between two askings of a probe, and the setting that changes it while a run continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
@@ -162,13 +168,13 @@ macro_rules! schedules {
 pub(crate) use schedules;
 
 /// # Errors
-/// Of a setting that is no multiple of `of`, which `whose` says in words: "`model.heads` = 4".
-pub fn check_multiple(key: &str, value: usize, of: usize, whose: &str) -> Result<(), ConfigError> {
+/// Of a setting that is no multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4".
+pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<(), ConfigError> {
     if value.is_multiple_of(of) {
         return Ok(());
     }
     let fits = (value / of).max(1) * of;
-    Err(ConfigError::inconsistent(key, format!("`{key}` = {value} must be a multiple of {whose}; try {fits}")))
+    Err(ConfigError::inconsistent(key, format!("`{key}` = {value} must be {what}; try {fits}")))
 }
 
 /// # Errors

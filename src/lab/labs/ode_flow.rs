@@ -172,7 +172,7 @@ impl OdeFlowSettings {
 
     fn hybrid(&self, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
         let ModelSettings { d_model, heads, pre, post, steps, gradient } = self.model;
-        check_multiple(ModelSettings::d_model.name, d_model, heads, &format!("`model.heads` = {heads}"))?;
+        check_multiple(ModelSettings::d_model.name, d_model, heads, &format!("a multiple of `model.heads` = {heads}"))?;
         let positions = self.train.window;
         Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, gradient, steering, ..OdeFlowSpec::default() })
     }

@@ -150,7 +150,7 @@ fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
     ];
     let chosen: Vec<_> = all.into_iter().filter(|(on, ..)| *on).collect();
     if !chosen.is_empty() {
-        check_multiple(DepthSettings::d_model.name, d_model, heads, &format!("`depth.heads` = {heads}"))?;
+        check_multiple(DepthSettings::d_model.name, d_model, heads, &format!("a multiple of `depth.heads` = {heads}"))?;
     }
     let model =
         |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual, ..AlibiGptSpec::default() });
@@ -177,8 +177,8 @@ fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
     }
     let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
     if variants.iter().any(has_heads) {
-        let whose = format!("`model.heads` = {} for softmax attention", m.heads);
-        check_multiple(ModelSettings::d_model.name, m.d_model, m.heads, &whose)?;
+        let what = format!("a multiple of `model.heads` = {} for softmax attention", m.heads);
+        check_multiple(ModelSettings::d_model.name, m.d_model, m.heads, &what)?;
     }
     if variants.is_empty() {
         let why = "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
@@ -223,12 +223,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     let by_position = PositionLossesArgs { window, ..PositionLossesArgs::default() };
     let mut probes = vec![
         // It depends on the text alone, so a measurement at the start stays valid.
-        ProbeSchedule {
-            probe: TokenBaselinesArgs::PROBE.to_owned(),
-            every: s.train.steps.max(1),
-            every_key: String::new(),
-            args: held_out.to_args(),
-        },
+        ask_at_ends(&held_out, &s.train),
         every.trace_reading.ask(&TraceReadingArgs::default()),
         every.unit_usage.ask(&usage),
         every.autocorrelation.ask(&autocorrelation),
