@@ -1,5 +1,7 @@
 //! The entropy of the rows of an attention matrix, and their weight on the first position.
 
+use super::statistics::mean_of;
+
 /// The meaning of the rows of an attention matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
@@ -44,9 +46,7 @@ impl Rows {
                 Self::Differences => 0.0,
             }
         };
-        let mut rows = weights.chunks(cols.max(1)).skip(1);
-        let n = rows.len();
-        if n == 0 { f64::NAN } else { rows.by_ref().map(first).sum::<f64>() / n as f64 }
+        mean_of(weights.chunks(cols.max(1)).skip(1).map(first))
     }
 }
 

@@ -162,6 +162,15 @@ impl Format {
     }
 }
 
+impl GraphFile {
+    /// Returns true if two edges have the same ends, or one has a key to be told from such.
+    fn is_multigraph(&self) -> bool {
+        let mut pairs = HashSet::new();
+        let ends = |e: &FileEdge| if self.directed || e.from < e.to { (e.from, e.to) } else { (e.to, e.from) };
+        self.edges.iter().any(|e| !pairs.insert(ends(e)) || value(&e.values, "key").is_some())
+    }
+}
+
 impl FileNode {
     /// The name.
     pub fn name(&self) -> &str {

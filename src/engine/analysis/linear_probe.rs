@@ -3,7 +3,10 @@
 
 use nalgebra::DMatrix;
 
-use super::{cholesky, statistics::dot};
+use super::{
+    cholesky,
+    statistics::{self, dot, mean_of},
+};
 
 /// The share of left-out points that fell on the right side.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,9 +57,9 @@ impl Fit {
             return None;
         }
         let row_mean: Vec<f64> = train.iter().map(|&i| mean(gram, i, train)).collect();
-        let all = row_mean.iter().sum::<f64>() / m as f64;
+        let all = statistics::mean(&row_mean);
         let sign = |i: usize| if labels[i] { 1.0 } else { -1.0 };
-        let bias = train.iter().map(|&i| sign(i)).sum::<f64>() / m as f64;
+        let bias = mean_of(train.iter().map(|&i| sign(i)));
         // centred Gram matrix: of the points less their mean
         let mut k = DMatrix::from_fn(m, m, |a, b| gram[train[a]][train[b]] - row_mean[a] - row_mean[b] + all);
         let size = k.trace() / m as f64;
@@ -76,7 +79,7 @@ impl Fit {
 }
 
 fn mean(gram: &[Vec<f64>], i: usize, over: &[usize]) -> f64 {
-    over.iter().map(|&j| gram[i][j]).sum::<f64>() / over.len() as f64
+    mean_of(over.iter().map(|&j| gram[i][j]))
 }
 
 #[cfg(test)]

@@ -16,7 +16,13 @@ pub fn wilson(hits: f64, n: f64) -> (f64, f64) {
 
 /// The mean; NaN for an empty slice.
 pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    mean_of(values.iter().copied())
+}
+
+/// The mean; NaN of none.
+pub fn mean_of(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len() as f64;
+    values.sum::<f64>() / n
 }
 
 /// The mean of rows of the same length; empty for none.
@@ -77,21 +83,20 @@ pub fn upper_quantile<V: Copy + Into<f64>>(mut values: Vec<V>, share: f64) -> Op
 
 /// Mean and sample standard deviation (n - 1; zero for a single value).
 pub fn mean_sd(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
     if values.is_empty() {
         return (f64::NAN, f64::NAN);
     }
-    let mean = values.iter().sum::<f64>() / n;
+    let mean = mean(values);
     if values.len() < 2 {
         return (mean, 0.0);
     }
     let sum: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (mean, (sum / (n - 1.0)).sqrt())
+    (mean, (sum / (values.len() as f64 - 1.0)).sqrt())
 }
 
 /// The slope of the least-squares line of `y` over `x`; NaN where `x` does not vary.
 pub fn least_squares_slope(x: &[f64], y: &[f64]) -> f64 {
-    let (mean_x, mean_y) = (mean_sd(x).0, mean_sd(y).0);
+    let (mean_x, mean_y) = (mean(x), mean(y));
     let along: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
     let spread: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
     if spread > 0.0 { along / spread } else { f64::NAN }

@@ -128,7 +128,7 @@ impl Setting for String {
 }
 
 macro_rules! files {
-    ($($(#[$meta:meta])* $name:ident),+) => { $(
+    ($($(#[$meta:meta])* $name:ident: $kind:ident),+) => { $(
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct $name(String);
@@ -142,7 +142,7 @@ macro_rules! files {
 
         impl Setting for $name {
             fn range() -> Range {
-                Range::File(Self::KIND)
+                Range::File(FileKind::$kind)
             }
 
             fn to_value(&self) -> Value {
@@ -157,48 +157,20 @@ macro_rules! files {
 }
 files!(
     /// The path of a text to learn from, or none.
-    TextFile,
+    TextFile: Text,
     /// The path of a `tokenizer.json`, or none.
-    TokenizerFile,
+    TokenizerFile: Tokenizer,
     /// The path of trained weights, or none.
-    CheckpointFile,
+    CheckpointFile: Checkpoint,
     /// The path of a folder of texts to learn from, or none.
-    TextFolder,
+    TextFolder: TextFolder,
     /// The path of a matrix of numbers, or none.
-    MatrixFile,
+    MatrixFile: Matrix,
     /// The path of a list of characters or of a text to take them from, or none.
-    VocabularyFile,
+    VocabularyFile: Vocabulary,
     /// The path of labelled sentences, or none.
-    SentenceFile
+    SentenceFile: Sentences
 );
-
-impl TextFile {
-    const KIND: FileKind = FileKind::Text;
-}
-
-impl TextFolder {
-    const KIND: FileKind = FileKind::TextFolder;
-}
-
-impl TokenizerFile {
-    const KIND: FileKind = FileKind::Tokenizer;
-}
-
-impl VocabularyFile {
-    const KIND: FileKind = FileKind::Vocabulary;
-}
-
-impl SentenceFile {
-    const KIND: FileKind = FileKind::Sentences;
-}
-
-impl CheckpointFile {
-    const KIND: FileKind = FileKind::Checkpoint;
-}
-
-impl MatrixFile {
-    const KIND: FileKind = FileKind::Matrix;
-}
 
 /// Makes an enum, or one that exists, the choices of a setting, each with its id in files:
 /// `choices! { pub enum Sign { Plus = "plus", .. } }`, `choices! { for Upsample { Causal = "causal", .. } }`.

@@ -64,7 +64,7 @@ fn parse_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
         Node::List(all) | Node::Tuple(all) => {
             let symbols = all.iter().zip(0..).map(|(node, id)| match pickle.get(*node) {
                 Node::Text(s) => check_symbol(s).map(|()| ((*s).to_owned(), id)),
-                other => Err(format!("entry {id} is {}, not a character", kind(other))),
+                other => Err(not_a_character(id, kind(other))),
             });
             symbols.collect()
         }
@@ -100,6 +100,10 @@ fn kind(node: &Node<'_>) -> &'static str {
 
 fn is_text(pickle: &Pickle<'_>, node: usize, text: &str) -> bool {
     matches!(pickle.get(node), Node::Text(t) if *t == text)
+}
+
+fn not_a_character(id: u64, said: impl std::fmt::Display) -> String {
+    format!("entry {id} is {said}, not a character")
 }
 
 fn pair(symbol: &str, id: Option<u64>, said: &impl std::fmt::Display) -> Result<(String, u64), String> {

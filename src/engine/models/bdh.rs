@@ -36,7 +36,6 @@ use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear_transposed},
-    params::hash,
 };
 
 impl FamilySpec for BdhSpec {
@@ -168,14 +167,9 @@ impl Bdh {
         self.inference_net.lm_head.dim(1).unwrap_or(0)
     }
 
-    /// The dropout of this update: other values in each update, and the same whenever one is computed again.
     fn dropout(&self) -> ForwardChange {
-        let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
-        if self.spec.dropout > 0.0 {
-            ForwardChange::Drop(Dropout { share: self.spec.dropout, seed })
-        } else {
-            ForwardChange::Nothing
-        }
+        let dropout = Dropout::of_update(self.spec.dropout, self.seed, self.update);
+        dropout.map_or(ForwardChange::Nothing, ForwardChange::Drop)
     }
 
     fn cross_entropy(&self, net: &Net, batch: &Batch, change: &ForwardChange) -> Result<Tensor> {

@@ -9,7 +9,6 @@ use crate::{
         dropout::Dropout,
         fused::{cross_entropy::head_cross_entropy, embedding::embedding},
         gru::BiGru as Layer,
-        params::hash,
     },
 };
 
@@ -134,10 +133,8 @@ impl BiGru {
         Ok(Self { spec: spec.clone(), params, net, inference_net, seed, update: 0 })
     }
 
-    /// The dropout of this update: other values in each update, and the same whenever one is computed again.
     fn dropout(&self) -> Option<Dropout> {
-        let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
-        (self.spec.dropout > 0.0).then_some(Dropout { share: self.spec.dropout, seed })
+        Dropout::of_update(self.spec.dropout, self.seed, self.update)
     }
 }
 

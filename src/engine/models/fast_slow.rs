@@ -37,16 +37,6 @@ pub use crate::nn::pooling::Upsample;
 pub const FIXED_POINT: &str = "loss/fixed_point";
 pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS};
 
-impl FamilySpec for FastSlowSpec {
-    fn memory(&self, step: &StepSizes) -> StepMemory {
-        self.step_memory(step)
-    }
-
-    fn tiny() -> Self {
-        Self { d_model: 16, fast_window: Some(5), ..Self::default() }
-    }
-}
-
 /// The model.
 ///
 /// Taps: `<pre.i | slow.i.r<round> | post.i.r<round>>.attn.weights` `(B, H, T, T)` (of the first pass

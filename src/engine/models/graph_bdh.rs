@@ -22,24 +22,13 @@ pub use spec::GraphBdhSpec;
 
 use self::net::{Net, SynapseState};
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    Loss, Model, ModelSpec, Trainable,
     capabilities::{Capabilities, GraphMatrices, TrainedGraph},
-    step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
     Batch, Params, Tap,
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
 };
-
-impl FamilySpec for GraphBdhSpec {
-    fn memory(&self, step: &StepSizes) -> StepMemory {
-        self.step_memory(step)
-    }
-
-    fn tiny() -> Self {
-        Self { neurons: 24, degree: 3, synapses: 4, layers: 2, memory: 8.0, norms: true }
-    }
-}
 
 /// Taps: `layers.l.x`, `layers.l.y` `(B, 1, T, n)`.
 pub struct GraphBdh {

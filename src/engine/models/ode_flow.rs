@@ -29,16 +29,6 @@ pub const ALPHA: &str = "flow/alpha";
 /// The scalar channel of the norm of the gradient with respect to the weights of the field.
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 
-impl FamilySpec for OdeFlowSpec {
-    fn memory(&self, step: &StepSizes) -> StepMemory {
-        self.step_memory(step)
-    }
-
-    fn tiny() -> Self {
-        Self { d_model: 16, heads: 2, pre: 1, post: 2, positions: 24, ..Self::default() }
-    }
-}
-
 /// Runtime parameters: `u0`..`u3` and `alpha` (a multiplier of the field) act on [`Model::logits`] and on probes, not
 /// on training. Taps: `flow.start`, `flow.end`, and the layers'
 /// `head_layers.i.attn.weights`, `tail_layers.i.attn.weights`.

@@ -2,7 +2,7 @@
 
 use candle_core::{Result, Tensor};
 
-use super::kernels::threads;
+use super::{kernels::threads, params::hash};
 
 /// The dropout masks of one update.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,13 @@ pub struct Dropout {
 }
 
 impl Dropout {
+    /// The masks of an update of a model with this seed: other ones in each update, and the same whenever one is computed
+    /// again. `None` where nothing is dropped.
+    pub fn of_update(share: f64, seed: u64, update: u64) -> Option<Self> {
+        let seed = hash("dropout") ^ seed.rotate_left(32) ^ update;
+        (share > 0.0).then_some(Self { share, seed })
+    }
+
     /// `x` of any shape; `place` tells apart the tensors of one update.
     pub fn apply(&self, x: &Tensor, place: u64) -> Result<Tensor> {
         if self.share <= 0.0 {

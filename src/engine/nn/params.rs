@@ -134,6 +134,17 @@ impl Params {
         self.vars.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
+    /// The values of the parameter of this name, outside any graph.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn detached(&self, name: &str) -> Result<Tensor> {
+        match self.get(name) {
+            Some(var) => Ok(var.as_tensor().detach()),
+            None => candle_core::bail!("the model has no weight `{name}`"),
+        }
+    }
+
     /// All parameters in the order of creation.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
         self.vars.iter().map(|(n, v)| (n.as_str(), v))

@@ -2,7 +2,9 @@
 //! is one operation; elsewhere a composition, which is also the reference that tests compare with.
 
 use crate::config::choices;
-use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor, WithDType};
+use candle_core::{
+    CpuStorage, CustomOp1, CustomOp2, DType, Layout, Result, Shape, Tensor, WithDType, cpu_backend::Map1,
+};
 
 /// `(B, T, D)` -> `(B, ceil(T / P), D)`: block k is the mean of tokens kP..kP+P-1; a short tail block
 /// is divided by its real length.
@@ -88,16 +90,19 @@ impl Pool {
     fn size(&self, t: usize, len: usize) -> usize {
         self.pool.min(len - t / self.pool * self.pool)
     }
+}
 
-    fn forward<T: WithDType>(&self, x: &[T], (b, t, d): (usize, usize, usize)) -> Vec<T> {
+impl Map1 for Pool {
+    fn f<T: WithDType>(&self, x: &[T], layout: &Layout) -> Result<Vec<T>> {
+        let (b, t, d) = layout.shape().dims3()?;
         let k = t.div_ceil(self.pool);
         let mut out = vec![T::zero(); b * k * d];
-        for (row, token) in x.chunks_exact(d).enumerate() {
+        for (row, token) in part(x, layout, "pooling")?.chunks_exact(d).enumerate() {
             let (batch, t_here) = (row / t, row % t);
             let scale = T::from_f64(1.0 / self.size(t_here, t) as f64);
             add(&mut out[(batch * k + t_here / self.pool) * d..][..d], token, scale);
         }
-        out
+        Ok(out)
     }
 }
 
@@ -107,13 +112,8 @@ impl CustomOp1 for Pool {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let dims = layout.shape().dims3()?;
-        let out = match (storage, part(layout)?) {
-            (CpuStorage::F32(x), part) => CpuStorage::F32(self.forward(&x[part], dims)),
-            (CpuStorage::F64(x), part) => CpuStorage::F64(self.forward(&x[part], dims)),
-            _ => candle_core::bail!("pooling needs f32 or f64"),
-        };
-        Ok((out, (dims.0, dims.1.div_ceil(self.pool), dims.2).into()))
+        let (b, t, d) = layout.shape().dims3()?;
+        Ok((self.map(storage, layout)?, (b, t.div_ceil(self.pool), d).into()))
     }
 
     fn bwd(&self, arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
@@ -127,8 +127,10 @@ struct PoolBack {
     len: usize,
 }
 
-impl PoolBack {
-    fn forward<T: WithDType>(&self, g: &[T], (b, k, d): (usize, usize, usize)) -> Vec<T> {
+impl Map1 for PoolBack {
+    fn f<T: WithDType>(&self, g: &[T], layout: &Layout) -> Result<Vec<T>> {
+        let (b, k, d) = layout.shape().dims3()?;
+        let g = part(g, layout, "pooling")?;
         let pool = Pool { pool: self.pool };
         let mut out = Vec::with_capacity(b * self.len * d);
         for row in 0..b * self.len {
@@ -136,7 +138,7 @@ impl PoolBack {
             let scale = T::from_f64(1.0 / pool.size(t, self.len) as f64);
             out.extend(g[(batch * k + t / self.pool) * d..][..d].iter().map(|&v| v * scale));
         }
-        out
+        Ok(out)
     }
 }
 
@@ -146,13 +148,8 @@ impl CustomOp1 for PoolBack {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let dims = layout.shape().dims3()?;
-        let out = match (storage, part(layout)?) {
-            (CpuStorage::F32(g), part) => CpuStorage::F32(self.forward(&g[part], dims)),
-            (CpuStorage::F64(g), part) => CpuStorage::F64(self.forward(&g[part], dims)),
-            _ => candle_core::bail!("pooling needs f32 or f64"),
-        };
-        Ok((out, (dims.0, self.len, dims.2).into()))
+        let (b, _, d) = layout.shape().dims3()?;
+        Ok((self.map(storage, layout)?, (b, self.len, d).into()))
     }
 }
 
@@ -163,14 +160,19 @@ struct Inject {
 }
 
 impl Inject {
-    fn forward<T: WithDType>(&self, x: &[T], push: &[T], (t, k, d): (usize, usize, usize)) -> Vec<T> {
-        let mut out = x.to_vec();
+    fn forward<T: WithDType>(
+        &self,
+        (x, l1): (&[T], &Layout),
+        (push, l2): (&[T], &Layout),
+        (t, k, d): (usize, usize, usize),
+    ) -> Result<Vec<T>> {
+        let (mut out, push) = (part(x, l1, "the injection")?.to_vec(), part(push, l2, "the injection")?);
         for (row, token) in out.chunks_exact_mut(d).enumerate() {
             if let Some(block) = self.how.block(row % t, self.pool) {
                 add(token, &push[(row / t * k + block) * d..][..d], T::one());
             }
         }
-        out
+        Ok(out)
     }
 }
 
@@ -189,10 +191,9 @@ impl CustomOp2 for Inject {
                 self.pool
             );
         }
-        let (r1, r2) = (part(l1)?, part(l2)?);
         let out = match (x, push) {
-            (CpuStorage::F32(x), CpuStorage::F32(y)) => CpuStorage::F32(self.forward(&x[r1], &y[r2], (t, k, d))),
-            (CpuStorage::F64(x), CpuStorage::F64(y)) => CpuStorage::F64(self.forward(&x[r1], &y[r2], (t, k, d))),
+            (CpuStorage::F32(x), CpuStorage::F32(y)) => CpuStorage::F32(self.forward((x, l1), (y, l2), (t, k, d))?),
+            (CpuStorage::F64(x), CpuStorage::F64(y)) => CpuStorage::F64(self.forward((x, l1), (y, l2), (t, k, d))?),
             _ => candle_core::bail!("the injection needs f32 or f64 on both sides"),
         };
         Ok((out, l1.shape().clone()))
@@ -217,15 +218,16 @@ struct InjectBack {
     blocks: usize,
 }
 
-impl InjectBack {
-    fn forward<T: WithDType>(&self, g: &[T], (b, t, d): (usize, usize, usize)) -> Vec<T> {
+impl Map1 for InjectBack {
+    fn f<T: WithDType>(&self, g: &[T], layout: &Layout) -> Result<Vec<T>> {
+        let (b, t, d) = layout.shape().dims3()?;
         let mut out = vec![T::zero(); b * self.blocks * d];
-        for (row, token) in g.chunks_exact(d).enumerate() {
+        for (row, token) in part(g, layout, "the injection")?.chunks_exact(d).enumerate() {
             if let Some(block) = self.how.block(row % t, self.pool) {
                 add(&mut out[(row / t * self.blocks + block) * d..][..d], token, T::one());
             }
         }
-        out
+        Ok(out)
     }
 }
 
@@ -235,13 +237,8 @@ impl CustomOp1 for InjectBack {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let dims = layout.shape().dims3()?;
-        let out = match (storage, part(layout)?) {
-            (CpuStorage::F32(g), part) => CpuStorage::F32(self.forward(&g[part], dims)),
-            (CpuStorage::F64(g), part) => CpuStorage::F64(self.forward(&g[part], dims)),
-            _ => candle_core::bail!("the injection needs f32 or f64"),
-        };
-        Ok((out, (dims.0, self.blocks, dims.2).into()))
+        let (b, _, d) = layout.shape().dims3()?;
+        Ok((self.map(storage, layout)?, (b, self.blocks, d).into()))
     }
 }
 
@@ -252,9 +249,11 @@ fn add<T: WithDType>(to: &mut [T], from: &[T], scale: T) {
     }
 }
 
-fn part(layout: &Layout) -> Result<std::ops::Range<usize>> {
+/// The values of a tensor, for an operation that takes floats which lie one after another.
+fn part<'x, T: WithDType>(values: &'x [T], layout: &Layout, what: &str) -> Result<&'x [T]> {
     match layout.contiguous_offsets() {
-        Some((start, end)) => Ok(start..end),
+        Some((start, end)) if matches!(T::DTYPE, DType::F32 | DType::F64) => Ok(&values[start..end]),
+        Some(_) => candle_core::bail!("{what} needs f32 or f64"),
         None => candle_core::bail!("pooling needs contiguous tensors"),
     }
 }

@@ -53,8 +53,8 @@ pub struct PhysicalModel<'m> {
     damps: bool,
 }
 
-impl<'m> FromModel<'m> for RuleSubject<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+impl<'m> FromShared<'m> for RuleSubject<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let Capabilities { synapses, trained_graph, .. } = model.capabilities();
         if let Some(graph) = trained_graph {
             return (graph.neurons() <= MAX_NEURONS).then_some(Self::Graph(graph));
@@ -259,9 +259,8 @@ fn transpose(m: &Dense<f64>) -> Dense<f64> {
 
 /// LN without weights, as the model's.
 fn norm(v: &[f64]) -> Vec<f64> {
-    let count = v.len().max(1) as f64;
-    let mean = v.iter().sum::<f64>() / count;
-    let variance = v.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
+    let mean = statistics::mean(v);
+    let variance = statistics::mean_of(v.iter().map(|x| (x - mean) * (x - mean)));
     v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
 }
 

@@ -128,7 +128,7 @@ mod tests {
     fn states(model: &FastSlow) -> Result<Tensor> {
         let ids: Vec<u32> = (0..9).map(|i| (i * 5 + 2) % 11).collect();
         let tokens = Tensor::from_slice(&ids, (1, 9), &Device::Cpu)?;
-        let refining = RefiningModel::new(model).expect("a map that refines");
+        let refining = RefiningModel::from_shared(model).expect("a map that refines");
         Ok(refining.round_starts(&tokens)?.swap_remove(0))
     }
 

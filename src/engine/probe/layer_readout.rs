@@ -15,12 +15,6 @@ use crate::{
 /// Makes a [`measurements::LayerReadout`].
 pub struct LayerReadout;
 
-/// A model of layers that can be tapped.
-pub struct LayeredModel<'m> {
-    model: &'m dyn Model,
-    stack: ResidualLayers,
-}
-
 /// The penalty of the regression, as a share of the features' mean variance.
 const RIDGE: f64 = 1e-3;
 /// The number of permutations of the null model.
@@ -28,27 +22,20 @@ const PERMUTATIONS: usize = 4;
 /// Windows that are read at once.
 const BATCH: usize = 8;
 
-impl<'m> FromModel<'m> for LayeredModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let Capabilities { token_model, residual_layers, .. } = model.capabilities();
-        Some(Self { model: token_model?, stack: residual_layers? })
-    }
-}
-
 impl Probe for LayerReadout {
     type Args = LayerReadoutArgs;
-    type Subject<'m> = LayeredModel<'m>;
+    type Subject<'m> = (&'m dyn Model, ResidualLayers);
 
     const TAKES_LONG: bool = true;
 
-    fn ask(layered: LayeredModel<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let layers = layered.stack.layers;
+    fn ask((model, stack): Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let layers = stack.layers;
         if args.layer > layers {
             candle_core::bail!("the model has no layer {}; choose 1 to {layers}", args.layer);
         }
         let wanted = ResidualLayers::added_tap(args.layer - 1);
-        let readers = layered.stack.readers().split_off(args.layer);
-        let states = layered.states(cx, args, wanted, &readers)?;
+        let readers = stack.readers().split_off(args.layer);
+        let states = States::read(model, cx, args, wanted, &readers)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let (mut found, mut permuted) = (vec![], vec![]);
         for (done, features) in states.read.iter().enumerate() {
@@ -87,6 +74,42 @@ struct States {
 }
 
 impl States {
+    /// What the layers read and what the wanted one adds, on held-out windows.
+    fn read(
+        model: &dyn Model,
+        cx: &ProbeInputs<'_>,
+        args: &LayerReadoutArgs,
+        wanted: String,
+        readers: &[String],
+    ) -> Result<Self> {
+        let held_out = cx.corpus.held_out(args.windows, args.window)?;
+        let windows = held_out.rows / 2 * 2; // two halves
+        if windows == 0 {
+            candle_core::bail!("the held-out text has no two windows of {} tokens; make them shorter", args.window);
+        }
+        let paths = [&[wanted], readers].concat();
+        let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
+        for (done, batch) in cx.batches(&held_out, BATCH).enumerate() {
+            let tokens = batch?.tokens;
+            let mut tap = Tap::on(&paths);
+            model.logits(&tokens, &mut tap)?;
+            for (path, values) in paths.iter().zip(&mut values) {
+                values.extend(host::to_f64(tap.need(path)?)?);
+            }
+            if done == 0 {
+                check_states_fit(&values, tokens.dim(0)?, held_out.rows)?;
+            }
+        }
+        let tokens = windows * held_out.len;
+        let matrix = |values: Vec<f64>| {
+            let width = values.len() / (held_out.rows * held_out.len);
+            DMatrix::from_row_iterator(tokens, width, values.into_iter().take(tokens * width))
+        };
+        let mut matrices = values.into_iter().map(matrix);
+        let added = matrices.next().unwrap_or_else(|| DMatrix::zeros(0, 0));
+        Ok(Self { added, read: matrices.collect(), windows })
+    }
+
     /// The added values, exchanged between tokens.
     fn exchanged(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
         let mut order: Vec<usize> = (0..self.added.nrows()).collect();
@@ -109,43 +132,6 @@ fn check_states_fit(first: &[Vec<f64>], first_rows: usize, rows: usize) -> Resul
 fn halves(rows: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
     let half = rows.nrows() / 2;
     [0, half].map(|from| rows.rows(from, half).into_owned())
-}
-
-impl LayeredModel<'_> {
-    fn states(
-        &self,
-        cx: &ProbeInputs<'_>,
-        args: &LayerReadoutArgs,
-        wanted: String,
-        readers: &[String],
-    ) -> Result<States> {
-        let held_out = cx.corpus.held_out(args.windows, args.window)?;
-        let windows = held_out.rows / 2 * 2; // two halves
-        if windows == 0 {
-            candle_core::bail!("the held-out text has no two windows of {} tokens; make them shorter", args.window);
-        }
-        let paths = [&[wanted], readers].concat();
-        let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
-        for (done, batch) in cx.batches(&held_out, BATCH).enumerate() {
-            let tokens = batch?.tokens;
-            let mut tap = Tap::on(&paths);
-            self.model.logits(&tokens, &mut tap)?;
-            for (path, values) in paths.iter().zip(&mut values) {
-                values.extend(host::to_f64(tap.need(path)?)?);
-            }
-            if done == 0 {
-                check_states_fit(&values, tokens.dim(0)?, held_out.rows)?;
-            }
-        }
-        let tokens = windows * held_out.len;
-        let matrix = |values: Vec<f64>| {
-            let width = values.len() / (held_out.rows * held_out.len);
-            DMatrix::from_row_iterator(tokens, width, values.into_iter().take(tokens * width))
-        };
-        let mut matrices = values.into_iter().map(matrix);
-        let added = matrices.next().unwrap_or_else(|| DMatrix::zeros(0, 0));
-        Ok(States { added, read: matrices.collect(), windows })
-    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ use crate::{
 };
 
 pub use progress::Progress;
-pub use subject::FromModel;
+pub use subject::{FromModel, FromShared};
 
 /// Errors of what a probe uses are its own.
 macro_rules! errors {

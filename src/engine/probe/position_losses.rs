@@ -14,8 +14,8 @@ pub struct LongReader<'m> {
     has_tables: bool,
 }
 
-impl<'m> FromModel<'m> for LongReader<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+impl<'m> FromShared<'m> for LongReader<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let Capabilities { token_model, trace_blocks, residual_layers, positions, .. } = model.capabilities();
         let is_long_transformer = residual_layers.is_some() && positions.is_none();
         let has_tables = trace_blocks.is_some();

@@ -1,7 +1,7 @@
 //! Names that most probes use.
 
 pub(super) use super::{
-    Answer, FromModel, Probe, ProbeInputs, Progress,
+    Answer, FromModel, FromShared, Probe, ProbeInputs, Progress,
     held_out::WindowBatch,
     prompt::{Prompt, last_row, likely_tokens, one_text},
 };

@@ -77,19 +77,20 @@ pub(super) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
     host::to_f32(&logits.narrow(1, logits.dim(1)? - 1, 1)?)
 }
 
-/// The log-probability of each of these ids, of log-probabilities `(T, V)` by place.
-pub(super) fn log_probs_at(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+/// -ln p of each of these ids, of log-probabilities `(T, V)` by place, nats.
+pub(super) fn nats_at(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
     if ids.is_empty() {
         return Ok(vec![]);
     }
-    host::to_f64(&log_probs.gather(&Tensor::from_slice(ids, (ids.len(), 1), log_probs.device())?, 1)?)
+    let found = log_probs.gather(&Tensor::from_slice(ids, (ids.len(), 1), log_probs.device())?, 1)?;
+    host::to_f64(&found.neg()?)
 }
 
-/// The log-probability of each id of a text but the first, of log-probabilities `(T, V)` or more by place.
-pub(super) fn next_log_probs(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
+/// -ln p of each id of a text but the first, of log-probabilities `(T, V)` or more by place, nats.
+pub(super) fn next_nats(log_probs: &Tensor, ids: &[u32]) -> Result<Vec<f64>> {
     match ids {
         [] | [_] => Ok(vec![]),
-        [_, next @ ..] => log_probs_at(&log_probs.narrow(0, 0, next.len())?, next),
+        [_, next @ ..] => nats_at(&log_probs.narrow(0, 0, next.len())?, next),
     }
 }
 

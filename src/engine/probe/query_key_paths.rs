@@ -10,24 +10,17 @@ use crate::{
 pub struct QueryKeyPaths;
 
 /// A model whose queries and keys may evolve.
-pub struct EvolvingModel<'m> {
-    model: &'m dyn Model,
-    dynamics: &'m dyn QueryKeyDynamics,
-}
-
-impl<'m> FromModel<'m> for EvolvingModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let Capabilities { token_model, query_key_dynamics, .. } = model.capabilities();
-        Some(Self { model: token_model?, dynamics: query_key_dynamics? })
-    }
-}
+type EvolvingModel<'m> = (&'m dyn Model, &'m dyn QueryKeyDynamics);
 
 impl Probe for QueryKeyPaths {
     type Args = QueryKeyPathsArgs;
     type Subject<'m> = EvolvingModel<'m>;
 
-    fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let EvolvingModel { model, dynamics } = subject;
+    fn ask(
+        (model, dynamics): EvolvingModel<'_>,
+        args: &QueryKeyPathsArgs,
+        cx: &ProbeInputs<'_>,
+    ) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
         let layer = args.layer.min(dynamics.layers().saturating_sub(1));

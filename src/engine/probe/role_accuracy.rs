@@ -13,6 +13,7 @@ use crate::{
     analysis::{
         ridge::{LinearMap, NormalEquations},
         singular_values::{entropy_rank, singular_values},
+        statistics::mean,
     },
     corpus::{
         GrammarRoles, SentenceSet, Source,
@@ -39,9 +40,8 @@ pub enum RoleReader<'m> {
     Tagger(&'m dyn SequenceTagger),
 }
 
-impl<'m> FromModel<'m> for RoleReader<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let model: &'m dyn Trainable = model;
+impl<'m> FromShared<'m> for RoleReader<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let tagger = || model.capabilities().sequence_tagger.map(RoleReader::Tagger);
         model.capabilities().sentence_encoder.map(RoleReader::Encoder).or_else(tagger)
     }
@@ -152,7 +152,7 @@ fn ranks(encoder: &dyn SentenceEncoder, args: &RoleAccuracyArgs) -> Result<Vec<f
         by_level.resize(by_level.len().max(level + 1), vec![]);
         by_level[level].push(found.map_or(f64::NAN, |values| entropy_rank(&values)));
     }
-    Ok(by_level.iter().map(|ranks| ranks.iter().sum::<f64>() / ranks.len() as f64).collect())
+    Ok(by_level.iter().map(|ranks| mean(ranks)).collect())
 }
 
 /// A linear map with what it reads.

@@ -19,30 +19,13 @@ use crate::{
 pub struct Staircase;
 
 /// A model with a fast and a slow stream.
-pub struct StreamsModel<'m> {
-    pub(super) model: &'m dyn Model,
-    pub(super) streams: TwoTimescales,
-}
-
-impl<'m> StreamsModel<'m> {
-    pub(super) fn new(model: &'m dyn Trainable) -> Option<Self> {
-        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
-        Some(Self { model: token_model?, streams: two_timescales? })
-    }
-}
-
-impl<'m> FromModel<'m> for StreamsModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        Self::new(model)
-    }
-}
+pub type StreamsModel<'m> = (&'m dyn Model, TwoTimescales);
 
 impl Probe for Staircase {
     type Args = StaircaseArgs;
     type Subject<'m> = StreamsModel<'m>;
 
-    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let StreamsModel { model, streams } = subject;
+    fn ask((model, streams): StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
         let last = streams.rounds.saturating_sub(1);
         let round = args.round.map_or(last, |r| r.min(last));

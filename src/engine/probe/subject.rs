@@ -5,8 +5,8 @@ use crate::{
     models::{
         Model, Trainable,
         capabilities::{
-            FastWeightModel, FlowModel, QueryKeyDynamics, RecoveryModel, SettlingModel, StationaryMap, StreamingModel,
-            SynapseModel,
+            FastWeightModel, FlowModel, QueryKeyDynamics, RecoveryModel, ResidualLayers, SettlingModel, StationaryMap,
+            StreamingModel, SynapseModel, TraceBlocks, TwoTimescales,
         },
     },
     nn::Result,
@@ -28,37 +28,10 @@ pub(super) fn copy_of(model: &dyn Trainable, seed: u64, cx: &ProbeInputs<'_>) ->
     Ok(copy)
 }
 
-/// A part of a model to which questions can be put: a capability, several together, or the model itself.
+/// A part of a model to which questions can be put: one that several may read, or one that changes the model.
 pub trait FromModel<'m>: Sized {
     /// The part, if the model has it.
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self>;
-}
-
-macro_rules! capabilities {
-    ($($capability:ident: $field:ident,)*) => {$(
-        impl<'m> FromModel<'m> for &'m dyn $capability {
-            fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-                model.capabilities().$field
-            }
-        }
-    )*};
-}
-
-capabilities! {
-    FastWeightModel: fast_weights,
-    Model: token_model,
-    QueryKeyDynamics: query_key_dynamics,
-    RecoveryModel: recovery,
-    SettlingModel: settling,
-    StationaryMap: stationary_map,
-    StreamingModel: streaming,
-    SynapseModel: synapses,
-}
-
-impl<'m> FromModel<'m> for FlowModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        model.capabilities().flow
-    }
 }
 
 impl<'m> FromModel<'m> for &'m mut dyn Trainable {
@@ -67,8 +40,57 @@ impl<'m> FromModel<'m> for &'m mut dyn Trainable {
     }
 }
 
-impl FromModel<'_> for () {
-    fn from_model(_: &mut dyn Trainable) -> Option<Self> {
+impl<'m, P: FromShared<'m>> FromModel<'m> for P {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        P::from_shared(model)
+    }
+}
+
+/// A part that leaves the model as it is: a capability, a pair of parts, or the model itself.
+pub trait FromShared<'m>: Sized {
+    /// The part, if the model has it.
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self>;
+}
+
+macro_rules! capabilities {
+    (<$m:lifetime> $($part:ty: $field:ident,)*) => {$(
+        impl<$m> FromShared<$m> for $part {
+            fn from_shared(model: &$m dyn Trainable) -> Option<Self> {
+                model.capabilities().$field
+            }
+        }
+    )*};
+}
+
+capabilities! { <'m>
+    &'m dyn FastWeightModel: fast_weights,
+    &'m dyn Model: token_model,
+    &'m dyn QueryKeyDynamics: query_key_dynamics,
+    &'m dyn RecoveryModel: recovery,
+    &'m dyn SettlingModel: settling,
+    &'m dyn StationaryMap: stationary_map,
+    &'m dyn StreamingModel: streaming,
+    &'m dyn SynapseModel: synapses,
+    FlowModel<'m>: flow,
+    ResidualLayers: residual_layers,
+    TraceBlocks: trace_blocks,
+    TwoTimescales: two_timescales,
+}
+
+impl<'m, A: FromShared<'m>, B: FromShared<'m>> FromShared<'m> for (A, B) {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
+        A::from_shared(model).zip(B::from_shared(model))
+    }
+}
+
+impl<'m> FromShared<'m> for &'m dyn Trainable {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
+        Some(model)
+    }
+}
+
+impl FromShared<'_> for () {
+    fn from_shared(_: &dyn Trainable) -> Option<Self> {
         Some(())
     }
 }

@@ -14,8 +14,8 @@ pub struct AttendingModel<'m> {
     pub positions: Option<usize>,
 }
 
-impl<'m> FromModel<'m> for AttendingModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+impl<'m> FromShared<'m> for AttendingModel<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         Self::with_layers(model, |_| true)
     }
 }
@@ -48,18 +48,14 @@ pub struct RefiningModel<'m> {
     pub map: &'m dyn FixedPointModel,
 }
 
-impl<'m> FromModel<'m> for RefiningModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        Self::new(model)
-    }
-}
-
-impl<'m> RefiningModel<'m> {
-    pub fn new(model: &'m dyn Trainable) -> Option<Self> {
+impl<'m> FromShared<'m> for RefiningModel<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let Capabilities { token_model, fixed_point, .. } = model.capabilities();
         Some(Self { model: token_model?, map: fixed_point? })
     }
+}
 
+impl RefiningModel<'_> {
     /// Reads tokens `(B, T)`; returns the state `(B, T, D)` that each round begins to refine, in order.
     pub fn round_starts(&self, tokens: &Tensor) -> Result<Vec<Tensor>> {
         self.states(tokens, self.map.start_tap())
@@ -79,15 +75,4 @@ impl<'m> RefiningModel<'m> {
 }
 
 /// A model of blocks that read the past through moving averages.
-#[derive(Clone, Copy)]
-pub struct TraceModel<'m> {
-    pub model: &'m dyn Model,
-    pub sizes: TraceBlocks,
-}
-
-impl<'m> FromModel<'m> for TraceModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let Capabilities { token_model, trace_blocks, .. } = model.capabilities();
-        Some(Self { model: token_model?, sizes: trace_blocks? })
-    }
-}
+pub type TraceModel<'m> = (&'m dyn Model, TraceBlocks);

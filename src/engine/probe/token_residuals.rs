@@ -57,7 +57,7 @@ impl Probe for TokenResiduals {
 /// The gate can be shut only in a model that nothing else borrows, so the refining map is taken again for each reading.
 fn refining(model: &dyn Trainable) -> Result<RefiningModel<'_>> {
     let missing = || candle_core::Error::Msg("the model's forward pass refines no state".to_owned());
-    RefiningModel::new(model).ok_or_else(missing)
+    RefiningModel::from_shared(model).ok_or_else(missing)
 }
 
 /// `None` where the model has no gate.

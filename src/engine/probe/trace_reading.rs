@@ -4,7 +4,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{position_losses::surprise, tapped::TraceModel};
+use super::{position_losses::token_losses, tapped::TraceModel};
 use crate::{
     analysis::statistics::greatest,
     models::capabilities::{StreamingModel, TraceBlocks},
@@ -16,10 +16,7 @@ use crate::{
 pub struct TraceReading;
 
 /// A model of trace blocks that reads texts part by part.
-pub struct StreamingTraces<'m> {
-    traces: TraceModel<'m>,
-    streaming: &'m dyn StreamingModel,
-}
+type StreamingTraces<'m> = (TraceModel<'m>, &'m dyn StreamingModel);
 
 /// Ids of a prompt at most, and of a held-out one.
 const MAX_PROMPT: usize = 256;
@@ -27,20 +24,15 @@ const USUAL: usize = 96;
 /// Channels of a trace that are kept at most.
 const CHANNELS: usize = 128;
 
-impl<'m> FromModel<'m> for StreamingTraces<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let Capabilities { token_model, trace_blocks, streaming, .. } = model.capabilities();
-        let traces = TraceModel { model: token_model?, sizes: trace_blocks? };
-        Some(Self { traces, streaming: streaming? })
-    }
-}
-
 impl Probe for TraceReading {
     type Args = TraceReadingArgs;
     type Subject<'m> = StreamingTraces<'m>;
 
-    fn ask(subject: StreamingTraces<'_>, args: &TraceReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let StreamingTraces { traces: TraceModel { model, sizes }, streaming } = subject;
+    fn ask(
+        ((model, sizes), streaming): StreamingTraces<'_>,
+        args: &TraceReadingArgs,
+        cx: &ProbeInputs<'_>,
+    ) -> Result<Vec<Answer>> {
         let temperature = args.temperature;
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { MAX_PROMPT } else { USUAL })?;
@@ -57,9 +49,7 @@ impl Probe for TraceReading {
         let mut tap = Tap::on(&["blocks."]);
         let logits = model.logits(&one_text(&ids, cx.device)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
-        let vocab = logits.dim(2)?;
-        let rows = host::to_f32(&logits)?;
-        let later = rows.chunks(vocab).zip(&ids[1..]).map(|(row, id)| surprise(row, *id));
+        let later = token_losses(&logits, &ids[1..])?;
         let measured = Measured {
             is_typed,
             prompt: prompt.ids.len(),

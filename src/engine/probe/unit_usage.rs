@@ -17,8 +17,7 @@ impl Probe for UnitUsage {
     type Args = UnitUsageArgs;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let TraceModel { model, sizes } = subject;
+    fn ask((model, sizes): TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::{At, StoreError},
     log_file::Log,
-    names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES},
+    names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES, name_of},
     tensors::{self, FileRecord, NamedTensors},
 };
 use crate::{
@@ -283,12 +283,8 @@ pub(super) fn move_aside_after(run: &Path, step: Option<u64>) -> Result<(), Stor
     let folder = run.join(CHECKPOINTS);
     for ((at, _), path) in found(&folder) {
         if step.is_none_or(|s| at > s) {
-            let mut aside = folder.join(format!("superseded-{}", name_of(&path)));
-            let mut n = 1;
-            while aside.exists() {
-                n += 1;
-                aside = folder.join(format!("superseded-{}-{n}", name_of(&path)));
-            }
+            let aside = format!("superseded-{}", name_of(&path));
+            let aside = folder.join(names::numbered(&aside, |name| folder.join(name).exists()));
             files::rename_inside(run, within(&path), within(&aside)).at("put aside", &path)?;
         }
     }
@@ -339,13 +335,7 @@ fn checksum(fields: &Fields) -> u32 {
 /// `step-00000200`, or `step-00000200-2` when that step was written before: a good checkpoint is
 /// never taken away before its successor is whole.
 fn free_place(folder: &Path, step: u64) -> PathBuf {
-    let mut path = folder.join(format!("step-{step:08}"));
-    let mut n = 1;
-    while path.exists() {
-        n += 1;
-        path = folder.join(format!("step-{step:08}-{n}"));
-    }
-    path
+    folder.join(names::numbered(&format!("step-{step:08}"), |name| folder.join(name).exists()))
 }
 
 /// Checkpoints by (step, generation), ascending.
@@ -389,8 +379,4 @@ fn sweep(run: &Path) {
 /// A checkpoint by its place in its run.
 fn within(checkpoint: &Path) -> PathBuf {
     Path::new(CHECKPOINTS).join(checkpoint.file_name().unwrap_or_default())
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -99,13 +99,22 @@ pub(super) fn safe_name(name: &str) -> String {
 
 /// A safe name that is not yet in `taken`; adds it.
 pub(super) fn unique_name(name: &str, taken: &mut Vec<String>) -> String {
-    let base = safe_name(name);
-    let mut unique = base.clone();
-    let mut n = 1;
-    while taken.contains(&unique) {
-        n += 1;
-        unique = format!("{base}-{n}");
-    }
+    let unique = numbered(&safe_name(name), |name| taken.iter().any(|t| t == name));
     taken.push(unique.clone());
     unique
+}
+
+/// The name, or where it is taken the first of `name-2`, `name-3`, .. that is not.
+pub(super) fn numbered(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let (mut free, mut n) = (name.to_owned(), 1);
+    while is_taken(&free) {
+        n += 1;
+        free = format!("{name}-{n}");
+    }
+    free
+}
+
+/// The last part of a path.
+pub(super) fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::{At, StoreError},
-    names::SNAPSHOTS,
+    names::{SNAPSHOTS, name_of},
     tensors::{self, NamedTensors},
 };
 use crate::{
@@ -117,7 +117,7 @@ fn parse(name: &str) -> Option<(u64, Option<u32>)> {
 /// # Errors
 /// If it cannot be read, or is not what was written.
 pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeights>, StoreError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name_of(path);
     let damaged = || StoreError::new(format!("`{}` is not the file that was written", path.display()));
     let (_, sum) = parse(&name).ok_or_else(damaged)?;
     let folder = folder_inside(run, SNAPSHOTS).at("read", path)?;

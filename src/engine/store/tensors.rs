@@ -89,7 +89,7 @@ pub(super) fn encode(
     let mut bytes = safetensors::serialize(on_host.iter().map(|(n, t)| (*n, t)), None).map_err(|e| broken(&e))?;
     put_metadata(&mut bytes, &metadata).map_err(|e| broken(&e))?;
     let record = FileRecord {
-        file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file: names::name_of(path),
         bytes: bytes.len() as u64,
         crc32c: crc32c::crc32c(&bytes),
         tensors: on_host

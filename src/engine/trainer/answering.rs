@@ -300,11 +300,7 @@ impl Responder {
             Entry::Vacant(place) => {
                 let spec = &shared_run.plan.variants[variant];
                 let vocab = shared_run.texts.first().map_or(0, Corpus::vocab);
-                let model = spec
-                    .model
-                    .build(vocab, spec.seed, &shared_run.device)
-                    .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
-                place.insert((model, None))
+                place.insert((spec.build(vocab, &shared_run.device)?, None))
             }
         };
         if taken_on.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &weights)) {

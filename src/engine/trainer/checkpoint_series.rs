@@ -92,13 +92,7 @@ fn measured(run: &mut Run) -> Result<Vec<Event>, RunError> {
         let stats: StepStats = guard(|| run.evaluate(i))?;
         events.push(Event::Step(stats));
         for schedule in run.plan.probes.clone().iter().filter(|s| s.every > 0) {
-            match guard(|| run.ask(i, &schedule.probe, &schedule.args)) {
-                Ok(samples) => events.extend(samples.into_iter().map(Event::Sample)),
-                Err(e) => {
-                    let text = format!("the probe `{}` could not answer: {e}", schedule.probe);
-                    events.push(Event::Notice { level: Level::Warning, text });
-                }
-            }
+            events.extend(run.ask_events(i, &schedule.probe, &schedule.args));
         }
     }
     Ok(events)

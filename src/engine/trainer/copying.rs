@@ -18,11 +18,8 @@ impl Run {
     /// # Errors
     /// If it has yet to take over its weights, or they cannot be copied.
     pub fn weights(&mut self, i: usize) -> Result<Arc<VariantWeights>, RunError> {
-        let stage = self.plan.stage(i);
+        let stage = self.begun_stage(i, self.step)?;
         let variant = &mut self.variants[i];
-        if stage.from > self.step {
-            return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
-        }
         let (version, step) = (variant.version(), stage.from + variant.optimiser.step);
         if let Some((_, weights)) = variant.copied.as_ref().filter(|(of, _)| *of == version) {
             return Ok(weights.clone());

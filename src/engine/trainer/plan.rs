@@ -119,6 +119,11 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// The only stage of a variant, on the run's own text.
+    pub fn alone(until: u64) -> Self {
+        Self { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 }
+    }
+
     /// Returns true if it makes the update that leads to `step`.
     pub fn trains_at(&self, step: u64) -> bool {
         self.from < step && step <= self.until
@@ -209,8 +214,7 @@ impl Plan {
 
     /// The stage of variant `i`.
     pub fn stage(&self, i: usize) -> Stage {
-        let whole = || Stage { from: 0, until: self.steps, init_from: vec![], texts: vec![0], lr_share: 1.0 };
-        self.stages.get(i).cloned().unwrap_or_else(whole)
+        self.stages.get(i).cloned().unwrap_or_else(|| Stage::alone(self.steps))
     }
 
     /// The first steps of the stages after the first, for a person to see.

@@ -4,7 +4,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use super::{
-    Plan, RunError, RunSettings, TrainSettings, asking, inputs, tokens,
+    Plan, RunError, RunSettings, Stage, TrainSettings, asking, inputs,
+    thread::guard,
+    tokens,
     variant::{MicroBatch, Variant, micro_batches, only_batch},
 };
 use crate::{
@@ -13,7 +15,7 @@ use crate::{
     nn::{Batch, Device, IGNORE, Tap, device, host},
     probe::Progress,
     store::VariantWeights,
-    telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
+    telemetry::{Args, Channel, Event, InputFile, Level, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
 
 /// A run: everything that a step needs.
@@ -61,13 +63,7 @@ impl Run {
         let mut variants = plan
             .variants
             .iter()
-            .map(|spec| {
-                let model = spec
-                    .model
-                    .build(vocab, spec.seed, &device)
-                    .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
-                Ok(Variant::new(spec, model, plan.optimisation.adamw, plan.steps)?)
-            })
+            .map(|spec| Ok(Variant::new(spec, spec.build(vocab, &device)?, plan.optimisation.adamw, plan.steps)?))
             .collect::<Result<Vec<_>, RunError>>()?;
         for param in &plan.runtime_params {
             for v in &mut variants {
@@ -255,15 +251,31 @@ impl Run {
     /// take over its weights is an error.
     pub fn ask(&mut self, i: usize, id: &str, args: &Args) -> Result<Vec<Sample>, RunError> {
         let step = self.step_of(i);
-        let stage = self.plan.stage(i);
-        let variant = &mut self.variants[i];
-        if stage.from > self.step {
-            return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
-        }
+        self.begun_stage(i, self.step)?;
         let request =
             asking::ProbeRequest { variant: i, step, probe: id, args, request: None, progress: Progress::none() };
         let context = asking::Context { plan: &self.plan, texts: &self.texts, device: &self.device };
-        context.ask(variant.model.as_mut(), &request)
+        context.ask(self.variants[i].model.as_mut(), &request)
+    }
+
+    /// What [`Run::ask`] gives, as events. A probe that fails is a notice; the run continues.
+    pub(super) fn ask_events(&mut self, i: usize, probe: &str, args: &Args) -> Vec<Event> {
+        match guard(|| self.ask(i, probe, args)) {
+            Ok(samples) => samples.into_iter().map(Event::Sample).collect(),
+            Err(e) => {
+                let text = format!("the probe `{probe}` could not answer: {e}");
+                vec![Event::Notice { level: Level::Warning, text }]
+            }
+        }
+    }
+
+    /// The stage of variant `i`, which must have begun by this step.
+    pub(super) fn begun_stage(&self, i: usize, step: u64) -> Result<Stage, RunError> {
+        let (stage, label) = (self.plan.stage(i), &self.variants[i].spec.label);
+        match stage.from > step {
+            true => Err(RunError::Refused(format!("{label} begins at step {}", stage.from))),
+            false => Ok(stage),
+        }
     }
 
     /// Gives every variant the weights that were kept of it, so that the next question is put to these. Training does not
@@ -353,8 +365,7 @@ impl Run {
 
 /// Errors: gradients of several batches are to be summed where there are none, or where a state goes on from batch to batch.
 fn check_accumulation(plan: &Plan, variants: &[Variant]) -> Result<(), RunError> {
-    let key = TrainSettings::accumulate.name;
-    let refused = |why: &str| Err(RunError::Plan(format!("`{key}` = {} must be 1: {why}", plan.accumulate)));
+    let refused = |why: &str| Err(RunError::Plan(TrainSettings::refused_sum(plan.accumulate, why)));
     match variants.iter().find(|v| v.learns_locally) {
         _ if plan.accumulate <= 1 => Ok(()),
         Some(v) => refused(&format!("{} learns by a rule of its own and has no gradients to sum", v.spec.label)),

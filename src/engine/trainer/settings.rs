@@ -55,6 +55,11 @@ settings! {
 }
 
 impl TrainSettings {
+    /// The refusal of an update from several batches, of a model whose gradients cannot be summed.
+    pub fn refused_sum(accumulate: usize, why: &str) -> String {
+        format!("`{}` = {accumulate} must be 1: {why}", Self::accumulate.name)
+    }
+
     /// AdamW and its schedule.
     pub fn optimisation(&self) -> Optimisation {
         Optimisation {

@@ -19,6 +19,14 @@ use crate::{
     telemetry::{Channel, channels},
 };
 
+impl VariantSpec {
+    /// Its model, with weights drawn from its seed.
+    pub(super) fn build(&self, vocab: usize, device: &Device) -> std::result::Result<Box<dyn Trainable>, RunError> {
+        let built = self.model.build(vocab, self.seed, device);
+        built.map_err(|source| RunError::Model { variant: self.id.clone(), source })
+    }
+}
+
 /// A model with its optimiser.
 pub struct Variant {
     pub spec: VariantSpec,

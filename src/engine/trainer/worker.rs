@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     store::{Checkpoint, Writer},
-    telemetry::{Args, Command, Event, Inbox, Level, RunHandle, RunState, Sink},
+    telemetry::{Command, Event, Inbox, Level, RunHandle, RunState, Sink},
 };
 
 /// The options of driving a run.
@@ -398,21 +398,11 @@ impl Worker {
                 continue;
             }
             for &i in &present {
-                self.measure(i, &cadence.probe, &cadence.args);
+                let events = self.run.ask_events(i, &cadence.probe, &cadence.args);
+                events.into_iter().for_each(|event| self.listeners.emit(event));
             }
         }
         self.listeners.check()
-    }
-
-    /// A scheduled question. A probe that fails is a notice; the run continues.
-    fn measure(&mut self, i: usize, probe: &str, args: &Args) {
-        match guard(|| self.run.ask(i, probe, args)) {
-            Ok(samples) => samples.into_iter().for_each(|s| self.listeners.emit(Event::Sample(s))),
-            Err(e) => {
-                let text = format!("the probe `{probe}` could not answer: {e}");
-                self.listeners.notice(Level::Warning, text);
-            }
-        }
     }
 
     /// True if the worker stays to answer questions.

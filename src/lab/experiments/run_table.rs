@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::headline_values::HeadlineValues;
 use crate::{
-    analysis::statistics::mean_sd,
+    analysis::statistics::mean,
     config::{Config, Value},
     labs::{self, Lab, headline::Headline},
     telemetry::{RunNote, number},
@@ -254,7 +254,6 @@ pub fn differences(rows: &[&RunRow]) -> Vec<Difference> {
 
 /// The losses of a group from those of its seeds; `held_out_step`: the step of their newest held-out loss.
 pub fn group_loss(group: &str, label: &str, train: &[f64], held_out: &[f64], held_out_step: Option<u64>) -> GroupLoss {
-    let mean = |values: &[f64]| mean_sd(values).0;
     let (group, label) = (group.to_owned(), label.to_owned());
     GroupLoss { group, label, train: mean(train), held_out: mean(held_out), held_out_step }
 }

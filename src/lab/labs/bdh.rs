@@ -54,13 +54,8 @@ impl BdhSettings {
     /// The model, which carries no state from batch to batch. Errors name the key.
     pub fn spec(&self) -> Result<BdhSpec, ConfigError> {
         let (n, heads) = (self.neurons, self.heads);
-        if !n.is_multiple_of(2 * heads) {
-            let fits = (n / (2 * heads)).max(1) * 2 * heads;
-            return Err(ConfigError::inconsistent(
-                Self::neurons.name,
-                format!("`model.neurons` = {n} must be an even multiple of `model.heads` = {heads}; try {fits}"),
-            ));
-        }
+        let what = format!("an even multiple of `model.heads` = {heads}");
+        check_multiple(Self::neurons.name, n, 2 * heads, &what)?;
         Ok(BdhSpec {
             d_model: self.d_model,
             heads,
@@ -147,38 +142,37 @@ impl Training<'_> {
         Ok(Variant::new("bdh", "BDH", ModelSpec::Bdh(self.spec()?)))
     }
 
-    /// The model without backpropagation through time. Errors name the key.
-    pub fn without_bptt(&self) -> Result<Variant, ConfigError> {
-        if !self.model.through_past {
-            return Err(ConfigError::inconsistent(
-                BesideSettings::no_bptt.name,
+    /// The changed forms of the model that are switched on. Errors name the key.
+    pub fn changed(&self, beside: &BesideSettings) -> Result<Vec<Variant>, ConfigError> {
+        let (model, spec) = (self.model, self.spec()?);
+        let forms = [
+            (
+                (beside.no_bptt, "no_bptt", "BDH without BPTT"),
+                BdhSpec { through_past: false, ..spec.clone() },
+                (!model.through_past, BesideSettings::no_bptt.name),
                 "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has switched them off already; switch one of them back",
-            ));
-        }
-        Ok(Variant::new("no_bptt", "BDH without BPTT", ModelSpec::Bdh(BdhSpec { through_past: false, ..self.spec()? })))
-    }
-
-    /// The model with gates. Errors name the key.
-    pub fn with_gates(&self) -> Result<Variant, ConfigError> {
-        if self.model.gated {
-            return Err(ConfigError::inconsistent(
-                BesideSettings::gated.name,
+            ),
+            (
+                (beside.gated, "gated", "BDH-GPU'"),
+                BdhSpec { gated: true, ..spec.clone() },
+                (model.gated, BesideSettings::gated.name),
                 "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off",
-            ));
-        }
-        Ok(Variant::new("gated", "BDH-GPU'", ModelSpec::Bdh(BdhSpec { gated: true, ..self.spec()? })))
-    }
-
-    /// The model without any norm. Errors name the key.
-    pub fn without_norms(&self) -> Result<Variant, ConfigError> {
-        if self.model.form == Form::Normfree {
-            return Err(ConfigError::inconsistent(
-                BesideSettings::normfree.name,
+            ),
+            (
+                (beside.normfree, "normfree", "BDH without norms"),
+                BdhSpec { form: Form::Normfree, ..spec },
+                (model.form == Form::Normfree, BesideSettings::normfree.name),
                 "`variants.normfree` is the model without norms, and `model.form` = normfree has none already; switch one of them back",
-            ));
+            ),
+        ];
+        let mut variants = vec![];
+        for ((_, id, label), spec, (is_so_already, key), why) in forms.into_iter().filter(|form| form.0.0) {
+            if is_so_already {
+                return Err(ConfigError::inconsistent(key, why));
+            }
+            variants.push(Variant::new(id, label, ModelSpec::Bdh(spec)));
         }
-        let spec = BdhSpec { form: Form::Normfree, ..self.spec()? };
-        Ok(Variant::new("normfree", "BDH without norms", ModelSpec::Bdh(spec)))
+        Ok(variants)
     }
 
     /// A Transformer with as many parameters as the model, which may carry keys and values of the last tokens; `None` where

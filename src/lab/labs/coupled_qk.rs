@@ -101,19 +101,15 @@ fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
 
 fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     let ModelSettings { d_model: d, heads, most_positions, positions, .. } = s.model;
-    let width = |multiple: usize, why: &str| {
-        let fits = (d / multiple).max(1) * multiple;
-        let why = format!("`model.d_model` = {d} must be a multiple of {multiple}, {why}; try {fits}");
-        Err(ConfigError::inconsistent(ModelSettings::d_model.name, why))
+    let width = |of: usize, why: &str| {
+        check_multiple(ModelSettings::d_model.name, d, of, &format!("a multiple of {of}, {why}"))
     };
-    if !d.is_multiple_of(heads) {
-        return width(heads, &format!("so that each of `model.heads` = {heads} is as wide"));
+    width(heads, &format!("so that each of `model.heads` = {heads} is as wide"))?;
+    if chosen(&s.variants).any(QkVariant::is_differential) {
+        width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"))?;
     }
-    if chosen(&s.variants).any(QkVariant::is_differential) && !d.is_multiple_of(2 * heads) {
-        return width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"));
-    }
-    if (positions == Positions::Rotary || s.ablation.positions) && !d.is_multiple_of(2 * heads) {
-        return width(2 * heads, "because rotary embedding turns pairs of a head's channels");
+    if positions == Positions::Rotary || s.ablation.positions {
+        width(2 * heads, "because rotary embedding turns pairs of a head's channels")?;
     }
     if s.variants.gqa && !heads.is_multiple_of(4) {
         let why = format!(
@@ -223,8 +219,7 @@ fn longer(s: &CoupledQkSettings) -> Option<Variant> {
 fn with_longer(plan: Plan, times: f64) -> Plan {
     let (steps, most) = (plan.steps, (plan.steps as f64 * times).round() as u64);
     let until = |group: &str| if group == LONGER { most } else { steps };
-    let stage = |until| Stage { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 };
-    let stages = plan.variants.iter().map(|v| stage(until(&v.group))).collect();
+    let stages = plan.variants.iter().map(|v| Stage::alone(until(&v.group))).collect();
     Plan { steps: most, stages, ..plan }
 }
 
@@ -254,12 +249,8 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     }
     if matches!(corpus.source, Source::Domains(_) | Source::Folder { .. }) {
         // it depends on the text alone, so a measurement at the start stays valid
-        probes.push(ProbeSchedule {
-            probe: DomainCoherenceArgs::PROBE.to_owned(),
-            every: s.train.steps.max(1),
-            every_key: String::new(),
-            args: DomainCoherenceArgs { window: s.train.window, ..DomainCoherenceArgs::default() }.to_args(),
-        });
+        let args = DomainCoherenceArgs { window: s.train.window, ..DomainCoherenceArgs::default() };
+        probes.push(ask_at_ends(&args, &s.train));
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let plan = finetune::staged(experiment.plan(corpus, &variants, probes), s)?;

@@ -121,7 +121,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         every.ask(&s.args()),
         every.ask(&s.flow_args()),
         // The gap does not change with training: it is measured only at the start and the end.
-        ProbeSchedule { every: s.train.steps.max(1), every_key: String::new(), ..every.ask(&GapBySizeArgs::default()) },
+        ask_at_ends(&GapBySizeArgs::default(), &s.train),
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
 }

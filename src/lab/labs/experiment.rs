@@ -98,6 +98,12 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
     ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }
 
+/// Asks with these arguments at step 0 and at the end alone.
+pub fn ask_at_ends<A: Arguments>(args: &A, train: &TrainSettings) -> ProbeSchedule {
+    let (every, every_key) = (train.steps.max(1), String::new());
+    ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key, args: args.to_args() }
+}
+
 /// The interval between two askings of a probe, and the setting that changes it while a run continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
@@ -162,17 +168,24 @@ macro_rules! schedules {
 pub(crate) use schedules;
 
 /// # Errors
+/// Of a setting that is no multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4".
+pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<(), ConfigError> {
+    if value.is_multiple_of(of) {
+        return Ok(());
+    }
+    let fits = (value / of).max(1) * of;
+    Err(ConfigError::inconsistent(key, format!("`{key}` = {value} must be {what}; try {fits}")))
+}
+
+/// # Errors
 /// Of batches that are summed to one update: a model that draws its own points would draw the same ones for each.
 pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
     if train.accumulate == 1 {
         return Ok(());
     }
-    let why = format!(
-        "`train.accumulate` = {} must be 1: the model draws its own points, and would sum the same ones; make `train.batch` \
-         larger",
-        train.accumulate
-    );
-    Err(ConfigError::inconsistent(TrainSettings::accumulate.name, why))
+    let why = "the model draws its own points, and would sum the same ones; make `train.batch` larger";
+    let refused = TrainSettings::refused_sum(train.accumulate, why);
+    Err(ConfigError::inconsistent(TrainSettings::accumulate.name, refused))
 }
 
 #[cfg(test)]

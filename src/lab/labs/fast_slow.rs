@@ -148,13 +148,8 @@ fn check_pool(s: &FastSlowSettings) -> Result<(), ConfigError> {
 
 fn check_heads(m: &ModelSettings) -> Result<(), ConfigError> {
     let ModelSettings { d_model: d, heads, kv_heads: kv, .. } = *m;
-    if !d.is_multiple_of(2 * heads) {
-        let fits = (d / (2 * heads)).max(1) * 2 * heads;
-        return Err(ConfigError::inconsistent(
-            ModelSettings::d_model.name,
-            format!("`model.d_model` = {d} must be an even multiple of `model.heads` = {heads}; try {fits}"),
-        ));
-    }
+    let what = format!("an even multiple of `model.heads` = {heads}");
+    check_multiple(ModelSettings::d_model.name, d, 2 * heads, &what)?;
     if !heads.is_multiple_of(kv) {
         return Err(ConfigError::inconsistent(
             ModelSettings::kv_heads.name,

@@ -205,8 +205,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
         plan.steps = plan.steps.min(pass);
     }
     let until = |model: &ModelSpec| if learns_on(model) { plan.steps } else { plan.steps.min(pass) };
-    let stage = |until| Stage { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 };
-    plan.stages = plan.variants.iter().map(|v| stage(until(&v.model))).collect();
+    plan.stages = plan.variants.iter().map(|v| Stage::alone(until(&v.model))).collect();
     Ok(plan)
 }
 

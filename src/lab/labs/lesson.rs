@@ -200,17 +200,13 @@ pub fn config_value(value: &toml::Value) -> Value {
 }
 
 /// A lesson that cannot be read.
-#[derive(Debug, thiserror::Error, PartialEq)]
-pub enum LessonError {
-    #[error(
-        "assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: a step begins with a block of TOML between \
-         ```toml and ```"
-    )]
-    NoBlock { lab: String, step: usize, title: String },
-    #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: the block of TOML does not end with ```")]
-    OpenBlock { lab: String, step: usize, title: String },
-    #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: {source}")]
-    Block { lab: String, step: usize, title: String, source: Box<toml::de::Error> },
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: {why}")]
+pub struct LessonError {
+    lab: String,
+    step: usize,
+    title: String,
+    why: String,
 }
 
 const FENCE: &str = "```";
@@ -232,19 +228,15 @@ impl Lesson {
             let title = line.trim_start_matches('#').trim().to_owned();
             rest = rest[line.len()..].trim_start_matches('\n');
             let step = lesson.steps.len() + 1;
-            let at = || (lab.to_owned(), step, title.clone());
+            let refused =
+                |why: &str| LessonError { lab: lab.to_owned(), step, title: title.clone(), why: why.to_owned() };
             let Some(block) = rest.strip_prefix("```toml\n") else {
-                let (lab, step, title) = at();
-                return Err(LessonError::NoBlock { lab, step, title });
+                return Err(refused("a step begins with a block of TOML between ```toml and ```"));
             };
             let Some(end) = block.find(FENCE) else {
-                let (lab, step, title) = at();
-                return Err(LessonError::OpenBlock { lab, step, title });
+                return Err(refused("the block of TOML does not end with ```"));
             };
-            let does = toml::from_str(&block[..end]).map_err(|source| {
-                let (lab, step, title) = at();
-                LessonError::Block { lab, step, title, source: Box::new(source) }
-            })?;
+            let does = toml::from_str(&block[..end]).map_err(|e| refused(&e.to_string()))?;
             rest = &block[end + FENCE.len()..];
             let text = until(&mut rest, |line| is_step(line) || line.starts_with("## "));
             let (text, answer) = text.split_once(ANSWER).unwrap_or((&text, ""));

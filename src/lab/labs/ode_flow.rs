@@ -172,13 +172,7 @@ impl OdeFlowSettings {
 
     fn hybrid(&self, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
         let ModelSettings { d_model, heads, pre, post, steps, gradient } = self.model;
-        if d_model % heads != 0 {
-            let fits = (d_model / heads).max(1) * heads;
-            return Err(ConfigError::inconsistent(
-                ModelSettings::d_model.name,
-                format!("`model.d_model` = {d_model} must be a multiple of `model.heads` = {heads}; try {fits}"),
-            ));
-        }
+        check_multiple(ModelSettings::d_model.name, d_model, heads, &format!("a multiple of `model.heads` = {heads}"))?;
         let positions = self.train.window;
         Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, gradient, steering, ..OdeFlowSpec::default() })
     }

@@ -4,7 +4,9 @@ pub(crate) use super::{
     Lab, Pane, RunSettings, TrainSettings,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
     drawing::{Canvas, Drawing, Ink},
-    experiment::{Experiment, Variant, ask_every, equal_transformer, refuse_accumulation, schedules},
+    experiment::{
+        Experiment, Variant, ask_at_ends, ask_every, check_multiple, equal_transformer, refuse_accumulation, schedules,
+    },
     headline::{
         Better, Digits, Headline, any_origin, common,
         large::{self, LargeNumber, Meaning},
@@ -12,7 +14,7 @@ pub(crate) use super::{
     },
 };
 pub(crate) use crate::{
-    config::{Arguments, Config, ConfigError, Settings, choices, settings, whole_numbers},
+    config::{Config, ConfigError, Settings, choices, settings, whole_numbers},
     models::ModelSpec,
     trainer::{Plan, ProbeSchedule, Stage},
 };

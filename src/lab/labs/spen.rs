@@ -149,10 +149,8 @@ fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
         (s.attention, "depth_attention", "attention residual", ResidualMixing::Attention),
     ];
     let chosen: Vec<_> = all.into_iter().filter(|(on, ..)| *on).collect();
-    if !chosen.is_empty() && !d_model.is_multiple_of(heads) {
-        let fits = (d_model / heads).max(1) * heads;
-        let why = format!("`depth.d_model` = {d_model} must be a multiple of `depth.heads` = {heads}; try {fits}");
-        return Err(ConfigError::inconsistent(DepthSettings::d_model.name, why));
+    if !chosen.is_empty() {
+        check_multiple(DepthSettings::d_model.name, d_model, heads, &format!("a multiple of `depth.heads` = {heads}"))?;
     }
     let model =
         |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual, ..AlibiGptSpec::default() });
@@ -178,13 +176,9 @@ fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
         return Err(ConfigError::inconsistent(ModelSettings::kept.name, why));
     }
     let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
-    if variants.iter().any(has_heads) && !m.d_model.is_multiple_of(m.heads) {
-        let fits = (m.d_model / m.heads).max(1) * m.heads;
-        let why = format!(
-            "`model.d_model` = {} must be a multiple of `model.heads` = {} for softmax attention; try {fits}",
-            m.d_model, m.heads
-        );
-        return Err(ConfigError::inconsistent(ModelSettings::d_model.name, why));
+    if variants.iter().any(has_heads) {
+        let what = format!("a multiple of `model.heads` = {} for softmax attention", m.heads);
+        check_multiple(ModelSettings::d_model.name, m.d_model, m.heads, &what)?;
     }
     if variants.is_empty() {
         let why = "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
@@ -229,12 +223,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     let by_position = PositionLossesArgs { window, ..PositionLossesArgs::default() };
     let mut probes = vec![
         // It depends on the text alone, so a measurement at the start stays valid.
-        ProbeSchedule {
-            probe: TokenBaselinesArgs::PROBE.to_owned(),
-            every: s.train.steps.max(1),
-            every_key: String::new(),
-            args: held_out.to_args(),
-        },
+        ask_at_ends(&held_out, &s.train),
         every.trace_reading.ask(&TraceReadingArgs::default()),
         every.unit_usage.ask(&usage),
         every.autocorrelation.ask(&autocorrelation),

@@ -128,18 +128,8 @@ fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
         Merging { settings: &s.merging, files: &s.child_files, training, beside: &s.variants }.plan(probes(s))?
     } else {
         let mut variants = vec![training.variant()?];
-        if s.variants.no_bptt {
-            variants.push(training.without_bptt()?);
-        }
-        if s.variants.gated {
-            variants.push(training.with_gates()?);
-        }
-        if s.variants.normfree {
-            variants.push(training.without_norms()?);
-        }
-        if let Some(baseline) = training.baseline(&s.variants)? {
-            variants.push(baseline);
-        }
+        variants.extend(training.changed(&s.variants)?);
+        variants.extend(training.baseline(&s.variants)?);
         training.plan(&variants, probes(s))?
     };
     let extent = s.parliament.extent();

@@ -4,7 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Curves, codes, norm, ranks};
-use crate::analysis::rank_test::MannWhitney;
+use crate::analysis::{rank_test::MannWhitney, statistics::mean_of};
 
 const BLOCKS: usize = 4;
 /// Density of edges within a block.
@@ -63,7 +63,7 @@ fn selectivity(h: &[f64], n: usize, d: usize, seed: u64) -> f64 {
         };
         MannWhitney::new(&received(true), &received(false)).auc()
     };
-    senders.clone().map(one).sum::<f64>() / senders.len() as f64
+    mean_of(senders.map(one))
 }
 
 /// P^T u.

@@ -4,6 +4,7 @@ use rand::{SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Curves, codes, dot, ranks};
+use crate::analysis::statistics::mean_of;
 
 /// Successors of a node, r in the paper.
 pub(super) const SUCCESSORS: usize = 4;
@@ -82,9 +83,7 @@ pub fn markov(n: usize, seed: u64) -> Curves {
     for d in &ranks {
         let p = codes(n, *d, seed ^ 1);
         let steps: Vec<Step> = starts.iter().map(|v| Step::new(&successors, &p, *v)).collect();
-        let mean = |of: &dyn Fn(PropagationErrors) -> f64, bias: f64| {
-            steps.iter().map(|step| of(step.errors(bias))).sum::<f64>() / steps.len() as f64
-        };
+        let mean = |of: &dyn Fn(PropagationErrors) -> f64, bias: f64| mean_of(steps.iter().map(|s| of(s.errors(bias))));
         let bias = |k: usize| k as f64 / ((BIASES - 1) * SUCCESSORS) as f64;
         let best = (0..BIASES).map(|k| mean(&|e| e.biased, bias(k))).fold(f64::INFINITY, f64::min);
         let found = [mean(&|e| e.linear, 0.0), mean(&|e| e.relu, 0.0), best];

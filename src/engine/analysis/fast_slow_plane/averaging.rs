@@ -11,10 +11,11 @@
 
 use super::{
     critical_manifold::CriticalManifold,
-    fenichel::{FITTED, MAX_TIME, critical_x, epsilons, longest_stretch, slope},
+    fenichel::{FITTED, MAX_TIME, critical_x, epsilons, longest_stretch},
     system::{Bounds, FastSlowPlane, Point},
     trajectory::{SolveLimits, StopReason, solve, solve_moving},
 };
+use crate::analysis::statistics::least_squares_slope;
 
 /// The numbers of steps of the two splittings.
 pub const SPLITTING_STEPS: [usize; 2] = [8, 64];
@@ -76,7 +77,8 @@ pub fn multiscale_errors(
     };
     let points: Vec<MultiscaleError> = epsilons().filter_map(at).collect();
     let fitted = points.iter().filter(|p| p.epsilon <= FITTED && p.averaged > 0.0);
-    let averaged_slope = slope(&fitted.map(|p| [p.epsilon.ln(), p.averaged.ln()]).collect::<Vec<_>>());
+    let (x, y): (Vec<f64>, Vec<f64>) = fitted.map(|p| (p.epsilon.ln(), p.averaged.ln())).unzip();
+    let averaged_slope = least_squares_slope(&x, &y);
     let [coarse, fine] = points.first()?.splitting;
     let splitting_order = (coarse / fine).ln() / (SPLITTING_STEPS[1] as f64 / SPLITTING_STEPS[0] as f64).ln();
     (points.len() > 3).then_some(MultiscaleErrors { points, time, averaged_slope, splitting_order })

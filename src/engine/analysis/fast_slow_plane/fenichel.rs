@@ -15,6 +15,7 @@ use super::{
     system::{Bounds, FastSlowPlane, Point},
     trajectory::{SolveLimits, solve},
 };
+use crate::analysis::statistics::least_squares_slope;
 
 /// h1 at a point of the critical manifold. Not finite at a fold.
 pub fn first_order_correction(plane: &FastSlowPlane, p: Point) -> f64 {
@@ -65,7 +66,8 @@ pub fn manifold_distances(
     let points: Vec<DistanceAt> = epsilons().filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
     let slope = |of: fn(&DistanceAt) -> f64| {
         let fitted = points.iter().filter(|p| p.epsilon <= FITTED && of(p) > 0.0);
-        slope(&fitted.map(|p| [p.epsilon.ln(), of(p).ln()]).collect::<Vec<_>>())
+        let (x, y): (Vec<f64>, Vec<f64>) = fitted.map(|p| (p.epsilon.ln(), of(p).ln())).unzip();
+        least_squares_slope(&x, &y)
     };
     let slopes = [slope(|p| p.to_critical), slope(|p| p.to_first_order)];
     (points.len() > 3).then_some(ManifoldDistances { points, stretch, slopes })
@@ -75,14 +77,6 @@ pub fn manifold_distances(
 pub(super) fn epsilons() -> impl Iterator<Item = f64> {
     let steps = (-f64::from(STEPS_A_DECADE) * MIN_EPSILON.log10()).round() as i32;
     (0..=steps).map(|i| MIN_EPSILON * 10f64.powf(f64::from(i) / f64::from(STEPS_A_DECADE)))
-}
-
-/// Least squares; NaN for fewer than two points.
-pub(super) fn slope(points: &[[f64; 2]]) -> f64 {
-    let count = points.len() as f64;
-    let [x, y] = [0, 1].map(|k| points.iter().map(|p| p[k]).sum::<f64>() / count);
-    let covariance: f64 = points.iter().map(|p| (p[0] - x) * (p[1] - y)).sum();
-    covariance / points.iter().map(|p| (p[0] - x).powi(2)).sum::<f64>()
 }
 
 /// The part of a stable branch, away from folds and of one sign of g, over which y changes most.

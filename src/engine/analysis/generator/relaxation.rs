@@ -45,28 +45,26 @@ pub fn relative_entropy(x: &[f64], p: &[f64]) -> f64 {
 
 /// x <- x + dt A x, this many times.
 pub fn euler(a: &Generator, start: &[f64], dt: f64, steps: usize, limit: &[f64]) -> Relaxation {
-    let mut all = Relaxation::default();
-    let mut x = start.to_vec();
-    all.push(a, &x, limit);
-    for _ in 0..steps {
-        let rates = a.apply(&x);
-        x.iter_mut().zip(rates).for_each(|(x, rate)| *x += dt * rate);
-        all.push(a, &x, limit);
-    }
-    all
+    relax(a, start, steps, limit, |x| x.iter().zip(a.apply(x)).map(|(x, rate)| x + dt * rate).collect())
 }
 
 /// e^(A t) x at t = 0, dt, 2 dt, ... By the exponential of A dt (scaling and squaring), applied again and again.
 pub fn exact(a: &Generator, start: &[f64], dt: f64, steps: usize, limit: &[f64]) -> Relaxation {
     let n = a.len();
     let step = (DMatrix::from_row_slice(n, n, a.matrix()) * dt).exp();
+    relax(a, start, steps, limit, |x| {
+        // Rounding may leave an entry that is all but zero a little below it.
+        let next = |row: usize| (0..n).map(|col| step[(row, col)] * x[col]).sum::<f64>().max(0.0);
+        (0..n).map(next).collect()
+    })
+}
+
+fn relax(a: &Generator, start: &[f64], steps: usize, limit: &[f64], step: impl Fn(&[f64]) -> Vec<f64>) -> Relaxation {
     let mut all = Relaxation::default();
     let mut x = start.to_vec();
     all.push(a, &x, limit);
     for _ in 0..steps {
-        // Rounding may leave an entry that is all but zero a little below it.
-        let next = |row: usize| (0..n).map(|col| step[(row, col)] * x[col]).sum::<f64>().max(0.0);
-        x = (0..n).map(next).collect();
+        x = step(&x);
         all.push(a, &x, limit);
     }
     all

@@ -4,7 +4,7 @@
 use super::{
     AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
     PendingEdge, ValueColumns, ValueNames, give, number, value,
-    xml::{Xml, XmlPart, XmlWriter, attribute},
+    xml::{Xml, XmlPart, XmlWriter, attribute, needed},
     xml_ids,
 };
 
@@ -243,16 +243,6 @@ impl GexfReader {
         }
         Ok(())
     }
-}
-
-fn needed<'a>(
-    attributes: &'a [(String, String)],
-    name: &str,
-    whose: &str,
-    line: usize,
-) -> Result<&'a str, GraphFileError> {
-    attribute(attributes, name)
-        .ok_or_else(|| GraphFileError::new(line, format!("{whose} has no `{name}`; every one needs it")))
 }
 
 fn node_style(node: &mut FileNode, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {

@@ -5,8 +5,8 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use super::{
-    AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, give, short,
-    take, value,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, give, short, take,
+    value,
 };
 
 /// The limit of lists within lists.
@@ -15,8 +15,7 @@ const MAX_DEPTH: usize = 64;
 pub fn write(graph: &GraphFile) -> String {
     let mut out = String::from("graph [\n");
     let _ = writeln!(out, "  directed {}", u8::from(graph.directed));
-    let mut pairs = HashSet::new();
-    if graph.edges.iter().any(|e| !pairs.insert(ends(e, graph.directed)) || value(&e.values, "key").is_some()) {
+    if graph.is_multigraph() {
         out.push_str("  multigraph 1\n");
     }
     if !graph.title.is_empty() {
@@ -50,11 +49,6 @@ pub fn write(graph: &GraphFile) -> String {
     }
     out.push_str("]\n");
     out
-}
-
-/// The ends of an edge, so that parallel edges have the same.
-fn ends(edge: &FileEdge, directed: bool) -> (usize, usize) {
-    if directed || edge.from < edge.to { (edge.from, edge.to) } else { (edge.to, edge.from) }
 }
 
 /// All but those that have another meaning here.

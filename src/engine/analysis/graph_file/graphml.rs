@@ -4,7 +4,7 @@
 use super::{
     AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
     PendingEdge, ValueColumns, ValueNames, give, number, value,
-    xml::{Xml, XmlPart, XmlWriter, attribute, valid_text},
+    xml::{Xml, XmlPart, XmlWriter, attribute, needed, valid_text},
     xml_ids,
 };
 
@@ -145,10 +145,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
 
 impl GraphmlReader {
     fn open(&mut self, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
-        let needed = |key: &str| {
-            let message = || format!("a <{name}> has no `{key}`; every one needs it");
-            attribute(at, key).map(str::to_owned).ok_or_else(|| GraphFileError::new(line, message()))
-        };
+        let needed = |key: &str| needed(at, key, format_args!("a <{name}>"), line).map(str::to_owned);
         match name {
             "graphml" => self.is_graphml = true,
             "graph" => self.graph.directed = attribute(at, "edgedefault") == Some("directed"),

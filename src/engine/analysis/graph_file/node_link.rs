@@ -1,15 +1,15 @@
 //! Node-link JSON, as networkx and d3 write it: an object with `nodes` and with `edges` (networkx from 3.4 on) or `links`.
 //! It is read as it streams by, so that a file of any shape takes memory for what it says and no more.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::fmt::Write as _;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::config::json_error_message;
 
 use super::{
-    AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give,
-    number, take, value,
+    AttributeValue, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give, number, take,
+    value,
 };
 
 mod json;
@@ -17,9 +17,7 @@ mod json;
 use json::{JsonValue, quoted, values_json};
 
 pub fn write(graph: &GraphFile) -> String {
-    let mut pairs = HashSet::new();
-    let ends = |e: &FileEdge| if graph.directed || e.from < e.to { (e.from, e.to) } else { (e.to, e.from) };
-    let is_multigraph = graph.edges.iter().any(|e| !pairs.insert(ends(e)) || value(&e.values, "key").is_some());
+    let is_multigraph = graph.is_multigraph();
     let mut out = format!("{{\"directed\":{},\"multigraph\":{is_multigraph},\"graph\":{{", graph.directed);
     let title = (!graph.title.is_empty() && value(&graph.values, TITLE).is_none())
         .then(|| (TITLE.to_owned(), AttributeValue::Text(graph.title.clone())));

@@ -139,6 +139,17 @@ pub fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&
     attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
 }
 
+/// An attribute's value; an error where there is none. `whose`: "an edge".
+pub fn needed<'a>(
+    attributes: &'a [(String, String)],
+    name: &str,
+    whose: impl std::fmt::Display,
+    line: usize,
+) -> Result<&'a str, GraphFileError> {
+    attribute(attributes, name)
+        .ok_or_else(|| GraphFileError::new(line, format!("{whose} has no `{name}`; every one needs it")))
+}
+
 /// An XML file being written into memory, an element a line, which does not fail.
 pub struct XmlWriter {
     inner: Writer<Vec<u8>>,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{MAX_IDS, pair};
+use super::{MAX_IDS, not_a_character, pair};
 
 /// The symbols and ids of a list.
 ///
@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for List {
             let id = pairs.len() as u64;
             match item {
                 Item::Text(symbol) => pairs.push((symbol, id)),
-                other => return Err(A::Error::custom(format!("entry {id} is {other}, not a character"))),
+                other => return Err(A::Error::custom(not_a_character(id, other))),
             }
         }
         Ok(Found::Array(pairs))

@@ -4,6 +4,7 @@
 use super::{
     Generated, Questions, Recipe,
     data::data,
+    symbols::ALPHABET,
     template::{Lexicon, pick_str},
     writer::Writer,
 };
@@ -120,9 +121,6 @@ pub(super) struct Scene {
     pub filler: Vec<String>,
 }
 
-/// The filler of the symbol task.
-const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
-
 /// The fewest tokens of a window that can hold one question.
 pub(in crate::corpus) fn min_len(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
     match style {
@@ -159,7 +157,7 @@ fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Fragment> {
         let latest = (len - pieces.len()).saturating_sub(2);
         let gap = (spacing + rng.random_range(0..=spacing / 4)).min(latest.max(spacing));
         for _ in 0..gap.min(len - pieces.len()) {
-            let letter = LETTERS[rng.random_range(0..LETTERS.len())];
+            let letter = ALPHABET[rng.random_range(0..ALPHABET.len())];
             pieces.push(piece(char::from(letter), Role::Filler));
         }
         if pieces.len() + 2 <= len {

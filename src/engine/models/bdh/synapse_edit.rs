@@ -21,6 +21,7 @@ use candle_core::{Result, Tensor, bail};
 
 use super::spec::Form;
 use crate::{
+    analysis::statistics::{mean, mean_of},
     models::capabilities::{Rotation, SynapseShape},
     nn::host,
     telemetry::Synapse,
@@ -54,8 +55,8 @@ pub(super) struct AttentionInput<'a> {
 fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
     let d = rows.dims().last().copied().unwrap_or(1).max(1);
     let deviation = |row: &[f64]| {
-        let mean = row.iter().sum::<f64>() / d as f64;
-        (row.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / d as f64 + eps).sqrt()
+        let mean = mean(row);
+        (mean_of(row.iter().map(|v| (v - mean).powi(2))) + eps).sqrt()
     };
     Ok(host::to_f64(rows)?.chunks(d).map(deviation).collect())
 }

@@ -1,7 +1,7 @@
 //! A model that reads one token after another and changes its own copy of the state in place. It knows the public code's
 //! form on the CPU; other forms are read by [`SynapseModel::read`](crate::models::capabilities::SynapseModel::read).
 
-use candle_core::{Result, Tensor, bail};
+use candle_core::{Result, Tensor};
 
 use super::{Bdh, Form, State};
 use crate::{
@@ -29,10 +29,7 @@ impl TokenReader {
     /// If the device fails.
     pub fn after(model: &Bdh, state: &State) -> Result<Option<Self>> {
         let spec = model.sizes();
-        let weight = |name: &str| match model.params().get(name) {
-            Some(var) => Ok(var.as_tensor().detach()),
-            None => bail!("the model has no weight `{name}`"),
-        };
+        let weight = |name: &str| model.params().detached(name);
         if spec.form != Form::Code || spec.gated || !model.params().device().is_cpu() {
             return Ok(None);
         }

@@ -154,15 +154,10 @@ defaults! {
     }
 }
 
-impl FastSlowSpec {
-    /// Tokens for which the slow path has one position.
-    pub(super) fn tokens_per_slow_position(&self) -> usize {
-        if self.hierarchy == Hierarchy::Pooled { self.pool } else { 1 }
-    }
-
-    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). Each round saves what it passes through; an
-    /// equilibrium is solved without a graph, and saves one application of Post at its solution.
-    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+impl FamilySpec for FastSlowSpec {
+    /// Each round saves what it passes through; an equilibrium is solved without a graph, and saves one application of Post
+    /// at its solution.
+    fn memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes {
             d_model: self.d_model,
             heads: self.heads,
@@ -201,6 +196,17 @@ impl FastSlowSpec {
             shared: blocks,
             activations: saved + block.backward(fast) + step_memory::head(self.d_model, step),
         }
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 16, fast_window: Some(5), ..Self::default() }
+    }
+}
+
+impl FastSlowSpec {
+    /// Tokens for which the slow path has one position.
+    pub(super) fn tokens_per_slow_position(&self) -> usize {
+        if self.hierarchy == Hierarchy::Pooled { self.pool } else { 1 }
     }
 
     /// Errors name what does not fit.

@@ -4,7 +4,10 @@ use candle_core::{Result, bail};
 
 use crate::{
     config::defaults,
-    models::step_memory::{self, StepMemory, StepSizes},
+    models::{
+        FamilySpec,
+        step_memory::{self, StepMemory, StepSizes},
+    },
 };
 
 defaults! {
@@ -37,14 +40,8 @@ const OF_PAIR: f64 = 6.0;
 /// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
 const OF_CIRCUIT: f64 = 7.0;
 
-impl GraphBdhSpec {
-    /// 4 n k edges of circuits, n times as many synapses, and the 2 V n of embedding and head.
-    pub fn parameters(&self, vocab: usize) -> usize {
-        self.neurons * (4 * self.degree + self.synapses + 2 * vocab)
-    }
-
-    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory).
-    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+impl FamilySpec for GraphBdhSpec {
+    fn memory(&self, step: &StepSizes) -> StepMemory {
         let (n, layers, positions) = (self.neurons as f64, self.layers as f64, step.positions());
         let pairs = n * step.rows * step.tokens * step.tokens;
         let of_layer = positions * n * (OF_NEURON + OF_SYNAPSE * self.synapses as f64) + OF_PAIR * pairs;
@@ -54,6 +51,17 @@ impl GraphBdhSpec {
             shared: 0.0,
             activations: layers * of_layer + 2.0 * OF_CIRCUIT * n * n + decays + step_memory::head(self.neurons, step),
         }
+    }
+
+    fn tiny() -> Self {
+        Self { neurons: 24, degree: 3, synapses: 4, layers: 2, memory: 8.0, norms: true }
+    }
+}
+
+impl GraphBdhSpec {
+    /// 4 n k edges of circuits, n times as many synapses, and the 2 V n of embedding and head.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        self.neurons * (4 * self.degree + self.synapses + 2 * vocab)
     }
 
     /// Errors name the size that does not fit.

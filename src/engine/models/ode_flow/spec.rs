@@ -1,6 +1,7 @@
 //! The sizes of a model with a flow.
 
 use super::super::{
+    FamilySpec,
     capabilities::{CONTROLS, Steering},
     gpt::PlainGptSpec,
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
@@ -36,10 +37,10 @@ defaults! {
     }
 }
 
-impl OdeFlowSpec {
-    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). Every evaluation of the field saves as much as a
-    /// layer does. Steering keeps a copy of the field, follows it as well, and has the log-probabilities of both.
-    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+impl FamilySpec for OdeFlowSpec {
+    /// Every evaluation of the field saves as much as a layer does. Steering keeps a copy of the field, follows it as well,
+    /// and has the log-probabilities of both.
+    fn memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes::gpt2(self.d_model, self.heads);
         let (d, n) = (self.d_model as f64, step.positions());
         let stages = (self.method.tableau().nodes.len() + 1) as f64;
@@ -68,6 +69,12 @@ impl OdeFlowSpec {
         }
     }
 
+    fn tiny() -> Self {
+        Self { d_model: 16, heads: 2, pre: 1, post: 2, positions: 24, ..Self::default() }
+    }
+}
+
+impl OdeFlowSpec {
     /// The plain transformer with two layers in the flow's place.
     pub fn baseline(&self) -> PlainGptSpec {
         PlainGptSpec {

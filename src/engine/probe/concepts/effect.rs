@@ -13,7 +13,7 @@ use crate::{
     analysis::statistics::{difference, mean},
     corpus::generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     models::capabilities::Intervention,
-    probe::{prelude::*, prompt::log_probs_at},
+    probe::{prelude::*, prompt::nats_at},
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
 
@@ -114,7 +114,7 @@ impl EffectReader<'_> {
                 // position s tells of token s + 1
                 let followed = &row.ids[row.from..];
                 let places = log_probs.get(k)?.narrow(0, row.from - 1, followed.len())?;
-                all.push(-mean(&log_probs_at(&places, followed)?));
+                all.push(mean(&nats_at(&places, followed)?));
             }
         }
         Ok(all)

@@ -199,10 +199,8 @@ fn shortlist(
         }
     })?;
     let most = |side: &[ConceptMoments]| -> Vec<usize> {
-        let mean: Vec<f64> = side
-            .chunks(languages)
-            .map(|m| m.iter().map(ConceptMoments::selectivity).sum::<f64>() / m.len() as f64)
-            .collect();
+        let of_neuron = |m: &[ConceptMoments]| statistics::mean_of(m.iter().map(ConceptMoments::selectivity));
+        let mean: Vec<f64> = side.chunks(languages).map(of_neuron).collect();
         statistics::largest(&mean, how.per_side)
     };
     Ok((1..layers).map(|layer| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())

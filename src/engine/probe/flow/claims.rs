@@ -22,8 +22,8 @@ pub struct SteeredFlow<'m> {
     classes: &'m Steering,
 }
 
-impl<'m> FromModel<'m> for SteeredFlow<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+impl<'m> FromShared<'m> for SteeredFlow<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let Some(FlowModel::Language(model)) = model.capabilities().flow else { return None };
         model.steering().map(|classes| Self { model, classes })
     }

@@ -35,17 +35,7 @@ use crate::{
 pub struct FlowSweep;
 
 /// A model with the flow in it.
-pub struct SweptModel<'m> {
-    model: &'m dyn Trainable,
-    flow: FlowModel<'m>,
-}
-
-impl<'m> FromModel<'m> for SweptModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let model: &'m dyn Trainable = model;
-        model.capabilities().flow.map(|flow| Self { model, flow })
-    }
-}
+type SweptModel<'m> = (&'m dyn Trainable, FlowModel<'m>);
 
 impl Probe for FlowSweep {
     type Args = FlowSweepArgs;
@@ -56,13 +46,13 @@ impl Probe for FlowSweep {
         let Some(upto) = args.upto else {
             return Ok(vec![measured(swept, args, usize::MAX, cx)?.0]);
         };
-        let question = frozen_model::question(swept.model, args);
+        let question = frozen_model::question(swept.0, args);
         let begins = args.begin == Some(true);
-        let mut frozen = match frozen_model::take(question).filter(|_| !begins) {
+        let frozen = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
-            None => frozen_model::copy(swept.model, cx)?,
+            None => frozen_model::copy(swept.0, cx)?,
         };
-        let Some(of_model) = SweptModel::from_model(frozen.weights.as_mut()) else { return Ok(vec![]) };
+        let Some(of_model) = SweptModel::from_shared(frozen.weights.as_ref()) else { return Ok(vec![]) };
         let (mut found, is_all) = measured(of_model, args, upto, cx)?;
         found.step = Some(frozen.step);
         if !is_all {
@@ -73,8 +63,13 @@ impl Probe for FlowSweep {
 }
 
 /// The first `upto` points of a sweep, and true if the sweep is complete.
-fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
-    let (input, params) = FlowInput::from_args(swept.flow, &args.flow, cx)?;
+fn measured(
+    (model, flow): SweptModel<'_>,
+    args: &FlowSweepArgs,
+    upto: usize,
+    cx: &ProbeInputs<'_>,
+) -> Result<(Answer, bool)> {
+    let (input, params) = FlowInput::from_args(flow, &args.flow, cx)?;
     let sweep = match args.kind {
         FlowSweepKind::Nfe => solvers::evaluations(&input, &params),
         FlowSweepKind::Tolerance => solvers::tolerance(&input, &params),
@@ -83,13 +78,13 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
         FlowSweepKind::Activation => activation::activation(&input, &params, cx)?,
         FlowSweepKind::Difficulty => difficulty::difficulty(&input, &params, cx)?,
         FlowSweepKind::Layers => classes::layers(&input, &params, cx)?,
-        FlowSweepKind::Latency => latency::latency(&input, swept.model, cx)?,
+        FlowSweepKind::Latency => latency::latency(&input, model, cx)?,
         FlowSweepKind::GradientError => gradients::error(&input, &params)?,
         FlowSweepKind::GradientMemory => gradients::memory(&input, &params)?,
     };
     let total = sweep.total;
     let done = upto.min(total);
-    let key = key(swept.model, args)?;
+    let key = key(model, args)?;
     let mut known = remembered(key);
     for i in 0..done {
         if let Entry::Vacant(entry) = known.entry(i) {

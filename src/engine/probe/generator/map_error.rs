@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::control;
 use crate::{
+    analysis::statistics::mean_of,
     models::capabilities::StationaryMap,
     probe::prelude::*,
     telemetry::measurements::{StationaryMapArgs, StationaryMapError},
@@ -51,10 +52,10 @@ impl Probe for StationaryMapProbe {
             range,
             reach,
             error: Array::new([rows, cells], over_plane.iter().map(|e| e.sum as f32).collect())?,
-            held_out: mean(within.iter().map(|e| e.sum)),
-            held_out_largest: mean(within.iter().map(|e| e.largest)),
-            outside: mean(errors(map, &outside, &stationary_distributions(map, &outside)?)?.iter().map(|e| e.sum)),
-            ignoring: mean(inside_wanted.iter().map(|p| MapError::new(&middle, p).sum)),
+            held_out: mean_of(within.iter().map(|e| e.sum)),
+            held_out_largest: mean_of(within.iter().map(|e| e.largest)),
+            outside: mean_of(errors(map, &outside, &stationary_distributions(map, &outside)?)?.iter().map(|e| e.sum)),
+            ignoring: mean_of(inside_wanted.iter().map(|p| MapError::new(&middle, p).sum)),
         };
         let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
         Ok(vec![Answer::new(measured, about, vec![])])
@@ -92,9 +93,4 @@ fn stationary_distributions(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<
 
 fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>], wanted: &[Vec<f64>]) -> Result<Vec<MapError>> {
     Ok(map.predict(ys)?.iter().zip(wanted).map(|(phi, p)| MapError::new(phi, p)).collect())
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let n = values.len() as f64;
-    values.sum::<f64>() / n
 }

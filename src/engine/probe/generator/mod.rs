@@ -38,11 +38,10 @@ pub enum ControlledModel<'m> {
     Streams(StreamsModel<'m>),
 }
 
-impl<'m> FromModel<'m> for ControlledModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let model: &'m dyn Trainable = model;
+impl<'m> FromShared<'m> for ControlledModel<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let map = model.capabilities().stationary_map.map(Self::Map);
-        map.or_else(|| StreamsModel::new(model).map(Self::Streams))
+        map.or_else(|| StreamsModel::from_shared(model).map(Self::Streams))
     }
 }
 
@@ -68,7 +67,7 @@ impl<'a> GeneratorQuery<'a> {
             ControlledModel::Streams(streams) => {
                 let base = OWN.draw(cx.seed)?;
                 drawn = ControlledGenerator::new(base, OWN_CONTROL, cx.seed);
-                let (control, origin) = own_control(&streams, args, cx)?;
+                let (control, origin) = own_control(streams, args, cx)?;
                 (None, &drawn, control, origin)
             }
         };
@@ -93,8 +92,11 @@ impl<'a> GeneratorQuery<'a> {
 }
 
 /// The slow state at a token as a control, and its origin in words; 0 in the first block, where the slow stream says nothing.
-fn own_control(streams: &StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<(Vec<f64>, String)> {
-    let StreamsModel { model, streams } = streams;
+fn own_control(
+    (model, streams): StreamsModel<'_>,
+    args: &GeneratorArgs,
+    cx: &ProbeInputs<'_>,
+) -> Result<(Vec<f64>, String)> {
     let passage = Prompt::read(cx, "", args.passage, MAX_PASSAGE)?;
     let path = streams.slow_tap(streams.rounds.saturating_sub(1));
     let mut tap = Tap::on(&[&path]);

@@ -56,12 +56,7 @@ impl Factors {
     /// A head that the model lacks.
     pub fn from_weights(model: &dyn SynapseModel, question: &GraphQuery) -> Result<Self> {
         let shape = model.shape().clone();
-        let weight = |name: &str| -> Result<Tensor> {
-            match model.params().get(name) {
-                Some(w) => Ok(w.as_tensor().detach()),
-                None => bail!("the model has no weight `{name}`"),
-            }
-        };
+        let weight = |name: &str| model.params().detached(name);
         let name = if question.through == Matrix::Y { "encoder_v" } else { "encoder" };
         let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
         let (a, b) = (host::to_f32(&decoder)?, host::to_f32(&encoder.transpose(1, 2)?)?);

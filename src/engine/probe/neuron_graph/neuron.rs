@@ -64,10 +64,7 @@ fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
 /// Two values for each token: the amount that the neuron's row of E adds to its logit (before the norm, which scales
 /// all alike), and the amount that the token's embedding gives the neuron in the first layer.
 fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
-    let get = |name: &str| match model.params().get(name) {
-        Some(w) => Ok(w.as_tensor().detach()),
-        None => candle_core::bail!("the model has no weight `{name}`"),
-    };
+    let get = |name: &str| model.params().detached(name);
     let (head, embed) = (get("lm_head")?, get("embed.weight")?); // (D, V), (V, D)
     let d = factors.shape.d_model;
     let row = get("decoder")?.narrow(0, i, 1)?; // (1, D)

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::degrees;
 use crate::{
-    analysis::graph::null_models,
+    analysis::{graph::null_models, statistics::mean_of},
     probe::{
         prelude::*,
         synapses::firing::{self, Activation},
@@ -96,7 +96,7 @@ fn distribution(intervals: &[u32]) -> IntervalDistribution {
     IntervalDistribution {
         interval: found.degree,
         density: found.density,
-        mean: intervals.iter().map(|i| f64::from(*i)).sum::<f64>() / intervals.len() as f64,
+        mean: mean_of(intervals.iter().map(|i| f64::from(*i))),
         longest: found.largest,
         power_law: found.power_law,
     }

@@ -15,7 +15,7 @@ use crate::{
         capabilities::{FastWeightRule, TextStream},
     },
     nn::{AdamW, Batch, Error, Result, Tap, optimiser::AdamWSpec},
-    probe::{Answer, FromModel, Probe, ProbeInputs, Progress, subject::copy_of},
+    probe::{Answer, FromShared, Probe, ProbeInputs, Progress, subject::copy_of},
     telemetry::measurements::{Adaptation, AdaptationArgs, AdaptationSetting, ShareWithInterval},
 };
 
@@ -31,9 +31,8 @@ pub struct AdaptationProbe;
 /// A model that can read the texts: with fast weights, or as one whose copy is fine-tuned.
 pub struct AdaptingModel<'m>(&'m dyn Trainable);
 
-impl<'m> FromModel<'m> for AdaptingModel<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let model: &'m dyn Trainable = model;
+impl<'m> FromShared<'m> for AdaptingModel<'m> {
+    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
         let able = model.capabilities();
         (able.token_model.is_some() && able.recovery.is_none()).then_some(Self(model))
     }

@@ -24,24 +24,14 @@ const MAX_VALUES: usize = 8;
 pub struct FastWeightSweep;
 
 /// A model whose fast weights learn, and its reader without them.
-pub struct LearningReader<'m> {
-    learning: &'m dyn FastWeightModel,
-    plain: &'m dyn StreamingModel,
-}
-
-impl<'m> FromModel<'m> for LearningReader<'m> {
-    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        Some(Self { learning: model.capabilities().fast_weights?, plain: model.capabilities().streaming? })
-    }
-}
+type LearningReader<'m> = (&'m dyn FastWeightModel, &'m dyn StreamingModel);
 
 impl Probe for FastWeightSweep {
     type Args = FastWeightsArgs;
     type Subject<'m> = LearningReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let LearningReader { learning: model, plain } = model;
+    fn ask((model, plain): LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
         let sizes = StreamSizes { rows: args.streams, len: args.tokens, least: MIN_TOKENS, foreign: FOREIGN };
         let texts = StreamTexts::new(cx.corpus, sizes)?;

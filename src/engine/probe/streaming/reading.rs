@@ -11,7 +11,7 @@ use crate::{
         student::{CONFIDENCE, mean_interval},
     },
     models::capabilities::TextStream,
-    probe::{prelude::*, prompt::log_probs_at},
+    probe::{prelude::*, prompt::nats_at},
     telemetry::measurements::ShareWithInterval,
 };
 
@@ -107,7 +107,7 @@ impl StreamReader<'_> {
 pub(super) fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(D::Minus1)?;
     let log_probs = candle_nn::ops::log_softmax(&logits.reshape((targets.len(), vocab))?, D::Minus1)?;
-    Ok(log_probs_at(&log_probs, targets)?.iter().map(|l| -l).collect())
+    nats_at(&log_probs, targets)
 }
 
 /// The share by which perplexity is higher with `changed` than with `plain`.

@@ -5,7 +5,7 @@ use candle_core::{D, Result, Tensor};
 use crate::{
     models::capabilities::{ReadTokens, SynapseModel, TextReader},
     nn::host,
-    probe::prompt::log_probs_at,
+    probe::prompt::nats_at,
 };
 
 /// Tokens of a chunk. Each layer holds two rows of all neurons for every token of it.
@@ -74,7 +74,7 @@ pub fn read(model: &dyn SynapseModel, ids: &[u32], mut visit: impl FnMut(Chunk) 
         };
         let targets = &part[part.len() - shifted.dim(0)?..];
         let mut loss = vec![f64::NAN; part.len() - targets.len()];
-        loss.extend(log_probs_at(&shifted, targets)?.iter().map(|l| -l));
+        loss.extend(nats_at(&shifted, targets)?);
         last = Some(log_probs.get(part.len() - 1)?);
         let layers = (0..layers).map(|l| layer_activations(&read, l, model)).collect::<Result<_>>()?;
         visit(Chunk { from: read.from, tokens: part.len(), layers, loss })

@@ -4,7 +4,7 @@ use candle_core::{D, bail};
 
 use crate::{
     analysis::statistics::mean,
-    probe::{prelude::*, prompt::next_log_probs},
+    probe::{prelude::*, prompt::next_nats},
     telemetry::measurements::{LogitLens, LogitLensArgs},
 };
 
@@ -37,10 +37,10 @@ impl Probe for LogitLensProbe {
             let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
             let each = (log_probs.exp()? * &log_probs)?.sum(D::Minus1)?.neg()?; // (T)
             entropy.extend(host::to_f32(&each)?);
-            let of_next = next_log_probs(&log_probs, &prompt.ids)?;
+            let of_next = next_nats(&log_probs, &prompt.ids)?;
             // a text of one token has nothing that follows
-            loss.push(-mean(&of_next));
-            next.extend(of_next.iter().map(|l| l.exp() as f32).chain([f32::NAN]));
+            loss.push(mean(&of_next));
+            next.extend(of_next.iter().map(|nats| (-nats).exp() as f32).chain([f32::NAN]));
             for position in 0..positions {
                 let tokens = likely_tokens(&host::to_f32(&logits.get(position)?)?, cx.corpus, args.count);
                 top.push(tokens.first().map_or(f32::NAN, |t| t.probability as f32));

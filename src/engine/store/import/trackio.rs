@@ -11,6 +11,7 @@ use super::{
     logged::{At, Logged, Lost, MAX_NAME},
     sqlite::{Cell, Database, Table},
 };
+use crate::store::names::numbered;
 
 /// Reads the database `name`; `wal` is its write-ahead log, if there is one.
 ///
@@ -146,12 +147,7 @@ impl Runs {
         if logged.runs.len() >= MAX_RUNS {
             return Err(ReadError::TooManyRuns);
         }
-        let mut id = entry.run_name.clone();
-        let mut n = 1;
-        while logged.runs.iter().any(|run| run.id == id) {
-            n += 1;
-            id = format!("{}-{n}", entry.run_name);
-        }
+        let id = numbered(&entry.run_name, |id| logged.runs.iter().any(|run| run.id == id));
         let run = logged.run(&id);
         logged.runs[run].name.clone_from(&entry.run_name);
         self.0.push((entry.run_id.clone(), run));

@@ -13,7 +13,7 @@ use super::{
     super::{
         Environment, RunRecord, StoreError,
         error::At,
-        names::{CONFIG, EVENTS, MAX_CONFIG, METRICS, RUN, SAMPLES, safe_name},
+        names::{CONFIG, EVENTS, MAX_CONFIG, METRICS, RUN, SAMPLES, name_of, safe_name},
         record::{EventOut, FORMAT, MetricsOut, PROTOCOL, now},
         run_index::changed,
     },
@@ -98,7 +98,7 @@ impl Origin {
         let path = std::path::absolute(&source.path).at("find", &source.path)?;
         let mut files = vec![];
         for file in &source.files {
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = name_of(file);
             for beside in [name.clone(), format!("{name}-wal"), "hparams.yaml".to_owned()] {
                 let file = file.with_file_name(&beside);
                 let (time, bytes) = changed(&source.folder.join(&file));

@@ -1,7 +1,7 @@
 //! Core and periphery of a BDH model's neuron graph, beside graphs with the same degrees.
 
 use super::NeuronGraphArgs;
-use crate::telemetry::measurements::prelude::*;
+use crate::{analysis::statistics::mean, telemetry::measurements::prelude::*};
 
 measurement! {
     /// How far the graph has a core. Each number stands beside those of rewired graphs, in which every neuron keeps its
@@ -39,7 +39,6 @@ arguments! {
 impl CorePeriphery {
     /// The density among the neurons with most edges over the mean of the rewired graphs.
     pub fn rich_club_ratio(&self) -> f64 {
-        let mean = self.rich_club_rewired.iter().sum::<f64>() / self.rich_club_rewired.len() as f64;
-        self.rich_club / mean
+        self.rich_club / mean(&self.rich_club_rewired)
     }
 }

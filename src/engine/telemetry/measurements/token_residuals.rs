@@ -1,6 +1,6 @@
 //! How far every token's state is from its quasi-steady state.
 
-use crate::telemetry::measurements::prelude::*;
+use crate::{analysis::statistics::mean_of, telemetry::measurements::prelude::*};
 
 measurement! {
     /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.
@@ -46,7 +46,7 @@ impl TokenResiduals {
         let Some(all) = self.residual.get(place) else { return f64::NAN };
         match token {
             Some(token) => all.get(token).copied().unwrap_or(f64::NAN),
-            None => (all.iter().map(|r| r.ln()).sum::<f64>() / all.len() as f64).exp(),
+            None => mean_of(all.iter().map(|r| r.ln())).exp(),
         }
     }
 }

@@ -38,8 +38,7 @@ impl Worker {
         let has_begun = |i: &usize| self.run.plan.stage(*i).from <= step;
         let begun: Vec<usize> = all.iter().copied().filter(has_begun).collect();
         if let (true, Some(i)) = (begun.is_empty(), all.first()) {
-            let (label, from) = (&self.run.variants[*i].spec.label, self.run.plan.stage(*i).from);
-            return Err(RunError::Refused(format!("{label} begins at step {from}")));
+            self.run.begun_stage(*i, step)?;
         }
         if at.is_some() {
             let variants = begun.into_iter().map(|i| (i, step)).collect();

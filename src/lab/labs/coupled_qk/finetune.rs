@@ -64,7 +64,7 @@ pub(super) fn staged(plan: Plan, s: &CoupledQkSettings) -> Result<Plan, ConfigEr
     let (read, end) = (plan.steps, plan.steps + steps);
     let stages = plan.variants.iter().map(|v| {
         let Some(group) = v.group.strip_suffix(SUFFIX) else {
-            return Stage { from: 0, until: read, init_from: vec![], texts: vec![0], lr_share: 1.0 };
+            return Stage::alone(read);
         };
         let init_from = plan.variants.iter().position(|p| p.group == group && p.seed == v.seed).into_iter().collect();
         Stage { from: read, until: end, init_from, texts: vec![1], lr_share: lr }

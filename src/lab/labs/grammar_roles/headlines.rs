@@ -1,6 +1,7 @@
 //! The lab's result: how many words' roles are named rightly, and where.
 
 use crate::{
+    analysis::statistics::mean,
     labs::prelude::*,
     telemetry::measurements::{RoleAccuracy, RoleFeatures, RoleRepresentation},
 };
@@ -105,7 +106,7 @@ fn within_projected(m: &RoleAccuracy) -> Option<f64> {
     let half = m.by_features(RoleFeatures::Activation, 0)?.dims / 2;
     let is_half = |r: &&RoleRepresentation| r.projected && r.features == RoleFeatures::Traces && r.dims == half;
     let shares: Vec<f64> = m.representations.iter().filter(is_half).map(|of| within(m, of)).collect::<Option<_>>()?;
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    (!shares.is_empty()).then(|| mean(&shares))
 }
 
 fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, f64)> {

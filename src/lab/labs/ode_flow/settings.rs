@@ -177,9 +177,7 @@ settings! {
 schedules! {
     /// The schedules of the probes.
     pub struct ProbeSettings {
-        /// Steps between two askings of this probe. 0 asks only when a view does.
         flow: "Flow every" = 25,
-        /// Steps between two askings of this probe. 0 asks only when a view does.
         flow_sweep: "Class sweep every" = 275,
     }
 }

@@ -1,6 +1,7 @@
 //! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
 
 use crate::{
+    analysis::statistics,
     labs::prelude::*,
     telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, Surprise, TextLosses},
 };
@@ -112,7 +113,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
 
 fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringShare) -> f64) -> Option<f64> {
     let shares: Vec<f64> = m.layers.iter().map(|l| part(&of(l))).collect();
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    (!shares.is_empty()).then(|| statistics::mean(&shares))
 }
 
 /// The change of the firing share by octave, mean over layers.

@@ -96,13 +96,9 @@ settings! {
 schedules! {
     /// The schedules of the probes.
     pub struct ProbeSettings {
-        /// Steps between two askings of this probe. 0 asks only when a view does.
         activity: "Sparsity every" = 25,
-        /// Steps between two askings of this probe. 0 asks only when a view does.
         reading: "Reading every" = 100,
-        /// Steps between two askings of this probe. 0 asks only when a view does.
         surprise: "Surprise every" = 0,
-        /// Steps between two askings of this probe. 0 asks only when a view does.
         texts: "Texts of a merging every" = 100,
     }
 }

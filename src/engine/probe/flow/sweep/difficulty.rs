@@ -10,7 +10,10 @@ use super::{
     Columns, FlowInput, SolveParams, Sweep,
 };
 use crate::{
-    analysis::rank_correlation::{ROTATIONS, shift_test},
+    analysis::{
+        rank_correlation::{ROTATIONS, shift_test},
+        statistics::mean,
+    },
     corpus::Windows,
     models::capabilities::LanguageFlow,
     ode::{self, Method, SolverOptions},
@@ -58,7 +61,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         }
         let losses = &last.1;
         // the loss at a place is that of the token after it
-        let mean = losses[..at].iter().sum::<f64>() / at as f64;
+        let mean = mean(&losses[..at]);
         let ids = &text.inputs[prompt * text.len..][..=at];
         let start = embedded(model, ids, cx.device)?; // (1, T, D)
         let (values, width) = (start.elem_count(), start.dim(2)?);

@@ -8,7 +8,7 @@ use crate::{
     models::capabilities::{Intervention, State},
     probe::{
         prelude::*,
-        prompt::{next_log_probs, padded},
+        prompt::{next_nats, padded},
     },
 };
 
@@ -72,7 +72,7 @@ impl ForwardPass {
         }
         let logits = Tensor::cat(&parts, 0)?; // (T, V)
         let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
-        let loss = std::iter::once(f64::NAN).chain(next_log_probs(&log_probs, ids)?.iter().map(|l| -l)).collect();
+        let loss = std::iter::once(f64::NAN).chain(next_nats(&log_probs, ids)?).collect();
         let (mut row, mut continuation) = (last.clone(), vec![]);
         while continuation.len() < length {
             progress.at(0, 1)?;

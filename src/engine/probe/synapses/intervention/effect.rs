@@ -9,6 +9,7 @@ use super::{
     request::Request,
 };
 use crate::{
+    analysis::statistics::mean,
     models::capabilities::{Intervention, Target},
     probe::prelude::*,
 };
@@ -80,7 +81,7 @@ pub fn effect(
         activity += own / options.draws as f64;
         let random = read(Some(&Intervention { target, ..asked.change.clone() }), 0, draw + 3)?;
         let divergence = before.divergence(&random)?;
-        null_draws.push(divergence.iter().sum::<f64>() / divergence.len() as f64);
+        null_draws.push(mean(&divergence));
         null_divergence.iter_mut().zip(divergence).for_each(|(sum, d)| *sum += d / options.draws as f64);
     }
     if null_draws.len() < options.draws || options.draws == 0 {
