@@ -1,6 +1,7 @@
 //! The page of claims, driven by hand: at a host that pretends, what it shows, finds, unfolds and asks for; at the real one, a
 //! rule whose runs are begun by a click and whose verdict fills in.
 
+mod references;
 mod words;
 
 use std::{
