@@ -365,7 +365,7 @@ fn a_row_unfolds_into_all_that_is_known() {
         "a learning rate that suits one of both",
         "a loss that is not below",
         "3: 7 to 9",
-        "Orrery 0.3.0, 2 cores of a processor, 3.5 minutes",
+        "Orrery 0.3.0 (commit not recorded), 2 cores of a processor, 3.5 minutes",
         "after Holm's correction",
         "neither the rule (",
         "from step 0 across the bound; from step 200 where the claim stands.",
