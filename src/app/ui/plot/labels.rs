@@ -1,5 +1,5 @@
-//! Places the labels of zones, spans, reference lines and lines that claims state: inside the plot, on no other label, and off the lines where
-//! there is room.
+//! Places the labels of zones, spans, reference lines and lines that claims state: inside the plot, on no other label, and off
+//! the lines where there is room.
 
 use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
 

@@ -1,5 +1,5 @@
-//! The effect of a rule over the steps of its runs, and over the values of a setting: does it turn? The values of all seeds at
-//! some recorded steps are kept with the result, and effect and interval are made of them whenever they are shown. Rules
+//! The effect of a rule over the steps of its runs, over its sizes, and over the values of a setting: does it turn? The values of
+//! all seeds at some recorded steps are kept with the result, and effect and interval are made of them whenever they are shown. Rules
 //! that ask a probe have none: it is asked at the end of a run.
 
 use std::collections::BTreeMap;
@@ -248,7 +248,15 @@ fn thinned(mut whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::claims::criterion::Verdict;
+    use crate::{
+        config::Value,
+        experiments::claims::{
+            criterion::Verdict,
+            ledger::Judgement,
+            rule::Over,
+            small_ledger::{ledger_with, result as small_result},
+        },
+    };
 
     fn rule(text: &str) -> Rule {
         toml::from_str(&format!(
@@ -382,12 +390,29 @@ mod tests {
         assert!(rule.effects_along_axis(&[lacking, seeds[1].clone()]).is_empty(), "a size is missing");
         // over steps, the values are those of the largest size too
         let run = |(at, number): (f64, f64)| {
-            let numbers =
-                [0u64, 4].map(|step| (step, PointNumbers { at: None, number: number + step as f64, beside: Some(0.0) }));
+            let numbers = [0u64, 4]
+                .map(|step| (step, PointNumbers { at: None, number: number + step as f64, beside: Some(0.0) }));
             RunSteps { at: Some(at), numbers: numbers.into() }
         };
         let series = SeedSteps { seed: 0, runs: vec![run((64.0, 1.0)), run((256.0, 2.0)), run((128.0, 3.0))] };
         assert_eq!(rule.values_at(&[series], 4).unwrap().values, [6.0]);
+    }
+
+    /// Effects at sizes are drawn with the region in which the claim stands.
+    #[test]
+    fn sizes_are_drawn_with_their_region() {
+        let ledger = ledger_with(&small_result(&[0.001, 0.002, 0.003]));
+        let row = ledger.rows().remove(0);
+        let point = |at: f64, effect: f64| EffectPoint { at, effect, interval: (effect - 0.001, effect + 0.001) };
+        let along_axis = vec![point(32.0, 0.005), point(64.0, 0.02)];
+        let judged = Judgement { along_axis, curve: vec![], ..row.standing.judgement().unwrap().clone() };
+        let mut rule = row.claim.rule.clone().unwrap();
+        assert!(judged.curves(&rule).is_empty(), "a mean over seeds runs along nothing");
+        rule.sizes = Some(Over { key: "model.d_model".to_owned(), values: vec![Value::Int(32), Value::Int(64)] });
+        let curves = judged.curves(&rule);
+        assert_eq!((curves.len(), curves[0].setting, curves[0].region), (1, Some("model.d_model"), Some(&rule.stands)));
+        let words = "the largest is judged: where the claim stands at 32; outside of where it stands at 64.";
+        assert!(curves[0].caption.ends_with(words), "{}", curves[0].caption);
     }
 
     #[test]
