@@ -198,6 +198,10 @@ fn a_claim_is_run_judged_and_checked() {
         "verdict: stands, at the paper's scale",
         " cores of ",
         "<code>orrery claims run X1</code>",
+        "values: seed 7: 0, seed 8: 0",
+        "<title>2 seeds, effect 0 [0, 0], stands between",
+        "<title>effect over steps: from step 0 where the claim stands</title>",
+        ">the paper: 0</text>",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -246,6 +250,29 @@ fn a_claim_is_run_judged_and_checked() {
 fn only_sweep(here: &Path) -> PathBuf {
     let mut sweeps = fs::read_dir(here.join("sweeps")).unwrap();
     sweeps.next().unwrap().unwrap().path()
+}
+
+/// Seeds that are asked for later are added to the runs that are there, and a result has those that it asked for.
+#[test]
+fn more_seeds_are_added_to_the_runs_that_are_there() {
+    let here = with_claims();
+    let seeds = |folder: &str| -> Vec<u64> {
+        let text = fs::read_to_string(here.path().join(folder).join("X1.json")).unwrap();
+        let result: Value = serde_json::from_str(&text).unwrap();
+        result["seeds"].as_array().unwrap().iter().filter_map(|seed| seed["seed"].as_u64()).collect()
+    };
+    let first = done(here.path(), "claims run X1 --from ledger --jobs 2");
+    assert!(first.contains("2 runs, 2 to make"), "{first}");
+    let more = done(here.path(), "claims run X1 --from ledger --jobs 2 --seeds 3 --results more");
+    assert!(more.contains("3 runs, 1 to make"), "{more}");
+    let others = done(here.path(), "claims run X1 --from ledger --jobs 2 --first-seed 9 --results others");
+    assert!(others.contains("2 runs, 1 to make"), "the first of both was made: {others}");
+    let again = done(here.path(), "claims run X1 --from ledger");
+    assert!(again.contains("2 runs, 0 to make"), "{again}");
+    assert_eq!((seeds("ledger/results"), seeds("more"), seeds("others")), (vec![7, 8], vec![7, 8, 9], vec![9, 10]));
+    assert_eq!(fs::read_dir(here.path().join("sweeps")).unwrap().count(), 1, "all in one folder");
+    let runs = fs::read_dir(only_sweep(here.path()).join("runs")).unwrap();
+    assert_eq!(runs.filter(|run| run.as_ref().unwrap().path().is_dir()).count(), 4);
 }
 
 /// A number is not read from a record that lost a part: it may be that of another step.

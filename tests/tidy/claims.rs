@@ -2,6 +2,7 @@
 //! `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -28,30 +29,84 @@ fn every_result_in_the_repository_is_built_in() {
     assert_eq!(ledger.results.len(), results);
 }
 
-/// `chart.level(..).claim = Some("D3")`: the claims that views name are in the ledger.
-#[test]
-fn every_claim_that_a_view_names_is_there() {
-    let ledger = Ledger::built_in().unwrap();
-    let mut named = vec![];
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/views")];
+/// The sources of the views, each with its path from their folder.
+fn views() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/views");
+    let (mut folders, mut texts) = (vec![root.clone()], vec![]);
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
                 continue;
             }
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            let ids = text.split(".claim = Some(\"").skip(1).filter_map(|rest| rest.split('"').next());
-            named.extend(ids.map(str::to_owned));
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+            texts.push((name, fs::read_to_string(&path).unwrap()));
         }
     }
-    assert!(named.len() >= 5, "{named:?}");
+    texts
+}
+
+/// The ids of claims in a text: of `claim = Some("D3")`, `claim: Some("A6")` and `claim("D11")`, and of `=> "C15"`.
+fn claim_ids(text: &str) -> Vec<&str> {
+    let is_id = |id: &str| {
+        let digits = id.trim_start_matches(|c: char| c.is_ascii_uppercase());
+        id.len() - digits.len() == 1 && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    ["claim = Some(\"", "claim: Some(\"", "claim(\"", "=> \""]
+        .into_iter()
+        .flat_map(|before| text.split(before).skip(1))
+        .filter_map(|rest| Some(rest.split_once('"')?.0))
+        .filter(|id| is_id(id))
+        .collect()
+}
+
+/// The claims that views name are in the ledger.
+#[test]
+fn every_claim_that_a_view_names_is_there() {
+    let ledger = Ledger::built_in().unwrap();
+    let views = views();
+    let named: BTreeSet<&str> = views.iter().flat_map(|(_, text)| claim_ids(text)).collect();
+    for id in ["A1", "A6", "A10", "A15", "A16", "B21", "C15", "C16", "C17", "D3", "D4", "D11"] {
+        assert!(named.contains(id), "no view names {id}: {named:?}");
+    }
     for id in named {
         assert!(
             ledger.claims().any(|(_, claim)| claim.id == id),
             "a view names the claim {id}, which is not in the ledger"
         );
     }
+}
+
+/// Labels of a paper's number that lead to no claim by themselves, each with the reason.
+const UNLINKED: [(&str, &str); 2] = [
+    // the lines of the paper, of which `claim` of the same file names the claim
+    ("attention/paper.rs", "paper, "),
+    // the head of a column, whose rows are those of many claims
+    ("flow/claims.rs", "the source"),
+];
+
+/// A label that begins with the paper or the source names a published number: in the same statement is the claim that it opens.
+#[test]
+fn every_published_number_in_a_view_leads_to_its_claim() {
+    const BEGINNINGS: [&str; 5] = ["paper: ", "paper, ", "paper\\u{2019}s ", "by the paper", "the source"];
+    let mut found = 0;
+    for (name, text) in views() {
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for label in BEGINNINGS {
+            let is_unlinked = UNLINKED.contains(&(name.as_str(), label));
+            for (at, _) in text.match_indices(&format!("\"{label}")) {
+                // a label may be bound first, so that the next statement is looked through too
+                let statements = text[at..].split(';').take(2).collect::<Vec<_>>().join(";");
+                let has_claim = !claim_ids(&statements).is_empty();
+                found += usize::from(has_claim);
+                assert!(
+                    has_claim || is_unlinked,
+                    "{name}: the label {label:?} of a published number leads to no claim"
+                );
+            }
+        }
+    }
+    assert!(found >= 8, "{found}: are the labels still found?");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The page of claims, driven by hand: at a host that pretends, what it shows, finds, unfolds and asks for; at the real one, a
 //! rule whose runs are begun by a click and whose verdict fills in.
 
+mod references;
 mod words;
 
 use std::{
@@ -364,7 +365,7 @@ fn a_row_unfolds_into_all_that_is_known() {
         "a learning rate that suits one of both",
         "a loss that is not below",
         "3: 7 to 9",
-        "Orrery 0.3.0, 2 cores of a processor, 3.5 minutes",
+        "Orrery 0.3.0 (commit not recorded), 2 cores of a processor, 3.5 minutes",
         "after Holm's correction",
         "neither the rule (",
         "from step 0 across the bound; from step 200 where the claim stands.",

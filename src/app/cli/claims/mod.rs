@@ -87,8 +87,8 @@ struct ShowArgs {
 struct RunArgs {
     /// A claim's id, or a paper by the name of its file
     what: String,
-    /// Seeds, where the rule asks for another number; needs --results, as a result of the rule's own seeds is not replaced by one
-    /// whose number was chosen afterwards
+    /// Seeds, where the rule asks for another number: runs that are there stay, and those of the seeds that they lack are added;
+    /// needs --results, as a result of the rule's own seeds is not replaced by one whose number was chosen afterwards
     #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: Option<u64>,
     /// The first seed, where it is not the preset's; needs --results as well

@@ -86,13 +86,21 @@ impl Machines {
 }
 
 impl EndedRuns {
+    /// Those of the seeds that are asked for: the sweep may have more.
+    ///
     /// # Errors
     /// If a run cannot be read, or the probe of the rule cannot be asked.
-    pub fn read(rule: &Rule, sweep: &SweepFolder, states: &[TaskState], cache: &NumbersCache) -> Result<Self, Failure> {
+    pub fn read(
+        rule: &Rule,
+        sweep: &SweepFolder,
+        asked: &[u64],
+        states: &[TaskState],
+        cache: &NumbersCache,
+    ) -> Result<Self, Failure> {
         let (mut seeds, mut series, mut missing, mut seconds) = (vec![], vec![], vec![], 0.0);
         let mut machines = Machines::default();
         let hash = rule.hash();
-        for seed in &sweep.sweep.seeds {
+        for seed in asked {
             let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
             let (mut points, mut runs, mut has_all) = (vec![], vec![], !of_seed.is_empty());
             for state in &of_seed {
@@ -104,7 +112,7 @@ impl EndedRuns {
                 seconds += point.seconds;
                 machines.add(&point.machines);
                 let config = sweep.sweep.config(state.task);
-                let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
+                let at = rule.varied().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
                 points.extend(point.numbers.iter().map(|numbers| PointNumbers { at: at.or(numbers.at), ..*numbers }));
                 has_all &= !point.numbers.is_empty();
                 runs.push(RunSteps { at, numbers: point.steps.clone() });

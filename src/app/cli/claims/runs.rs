@@ -5,17 +5,23 @@ use std::{path::Path, process::Command};
 use super::{
     super::{
         failure::Failure,
-        output::print_line,
-        sweep::folder::{LOGS, SweepFolder},
+        output::{self, print_line},
+        sweep::{
+            folder::{LOGS, SPEC, SweepFolder},
+            lock::lock_sweep,
+        },
         terminal::notice,
     },
     RunArgs,
-    files::{self, Source},
+    files::{Source, known_claim, write, write_verdicts},
     numbers::{EndedRuns, NumbersCache},
 };
-use crate::experiments::{
-    claims::{claim::Claim, ledger::Ledger, result::ClaimResult, rule::Rule},
-    sweep::Seeds,
+use crate::{
+    experiments::{
+        claims::{claim::Claim, ledger::Ledger, result::ClaimResult, rule::Rule},
+        sweep::{Seeds, SweepFile},
+    },
+    files, store,
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -36,7 +42,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             Ok(Some(result)) => {
                 let result = ledger.judged(&result);
                 ledger.results.insert(claim.id.clone(), result.clone());
-                let path = files::write(&result, &results)?;
+                let path = write(&result, &results)?;
                 print_line!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display())?;
             }
             // an interrupted process ends, a run that failed leaves the other claims
@@ -46,7 +52,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     // another claim's p moves Holm's correction of the whole paper; read again, as another process may have written too
     if args.results.is_none() && source.is_folder() {
-        files::write_verdicts(&source.ledger()?, &results)?;
+        write_verdicts(&source.ledger()?, &results)?;
     }
     if failed.is_empty() { Ok(()) } else { Err(Failure::run(failed.join("\n"))) }
 }
@@ -59,7 +65,7 @@ fn meant(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
         return Ok(here.filter_map(ruled).collect());
     }
     let rows = ledger.rows();
-    let row = files::known_claim(&rows, what)?;
+    let row = known_claim(&rows, what)?;
     let none = || Failure::usage(format!("{} has no rule to run: {}", row.claim.id, row.standing.label()));
     Ok(vec![ruled(row.claim).ok_or_else(none)?])
 }
@@ -68,28 +74,66 @@ fn meant(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
 fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Result<Option<ClaimResult>, Failure> {
     let wrong = |why: String| Failure::usage(format!("the claim {} {why}", claim.id));
     let count = args.seeds.unwrap_or(rule.seeds);
-    let seeds = match args.first_seed {
-        Some(first) => Seeds::Each((first..first.saturating_add(count)).collect()),
-        None => Seeds::Count(count),
+    let seeds = seeds_of(rule, args.first_seed, count).map_err(wrong)?;
+    let file = match args.first_seed {
+        Some(_) => rule.sweep(Seeds::Each(seeds.clone())),
+        None => rule.sweep(Seeds::Count(count)),
     };
-    let file = rule.sweep(seeds).map_err(wrong)?;
+    let file = with_known_seeds(file.map_err(wrong)?, &seeds, &args.out)?;
     let text = file.to_toml().map_err(wrong)?;
     let sweep = SweepFolder::from_text(&text, &args.out.join("claim.toml"), &args.out)?;
     // held until they are read: a result of the runs that another process is making would lack seeds
     let _lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
-    let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
+    let asked: Vec<usize> = (0..states.len()).filter(|i| seeds.contains(&states[*i].task.seed)).collect();
+    let waiting: Vec<usize> = asked.iter().copied().filter(|i| states[*i].is_to_run()).collect();
     let time = claim.time_label().filter(|_| !waiting.is_empty());
     let time = time.map_or(String::new(), |time| format!("; all of them take {time}"));
-    notice!("{} ({}): {} runs, {} to make{time}", claim.id, sweep.path.display(), states.len(), waiting.len());
+    notice!("{} ({}): {} runs, {} to make{time}", claim.id, sweep.path.display(), asked.len(), waiting.len());
     if !waiting.is_empty() {
         let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(None) };
         if failed > 0 {
             notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
         }
     }
-    let ended = EndedRuns::read(rule, &sweep, &sweep.states()?, &NumbersCache::default())?;
+    let ended = EndedRuns::read(rule, &sweep, &seeds, &sweep.states()?, &NumbersCache::default())?;
     Ok(Some(ended.into_result(&claim.id, rule, commit.map(str::to_owned))))
+}
+
+/// The seeds of a rule's runs: so many, from the first on, which is the preset's unless one is given.
+///
+/// # Errors
+/// If the rule has no settings, in words.
+pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Vec<u64>, String> {
+    let first = first.map_or_else(|| rule.first_run().map(|config| config.seed), Ok)?;
+    Ok((first..first.saturating_add(count)).collect())
+}
+
+/// The sweep of a rule with the seeds of its folder under `out`, as far as there is one. Seeds that the folder lacks are added to it,
+/// after those that it has, so that no run is made again.
+///
+/// # Errors
+/// If another process is making runs of this sweep while seeds are to be added, or the folder is not what it should be.
+pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Result<SweepFile, Failure> {
+    let path = out.join(file.name.as_deref().unwrap_or_default());
+    let Ok(text) = files::read_text_inside(&path, SPEC, store::MAX_CONFIG) else { return Ok(file) };
+    let Ok(known) = SweepFile::parse(&text) else { return Ok(file) };
+    let file = SweepFile { seeds: known.seeds.clone(), ..file };
+    if file != known {
+        return Ok(file);
+    }
+    let sweep = SweepFolder::from_text(&text, &out.join("claim.toml"), out)?;
+    let added: Vec<u64> = seeds.iter().copied().filter(|seed| !sweep.sweep.seeds.contains(seed)).collect();
+    if added.is_empty() {
+        return Ok(file);
+    }
+    // the numbers of runs that are under way are those of the seeds that are there
+    let _lock = lock_sweep(&sweep.path)?;
+    let all = sweep.sweep.seeds.iter().copied().chain(added).collect();
+    let file = SweepFile { seeds: Some(Seeds::Each(all)), ..file };
+    let text = file.to_toml().map_err(Failure::usage)?;
+    output::write(&sweep.path.join(SPEC), text.as_bytes(), &[])?;
+    Ok(file)
 }
 
 /// The commit of the repository that a folder is in, where git tells it.

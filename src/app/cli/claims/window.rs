@@ -17,6 +17,7 @@ use super::{
     },
     files::Source,
     numbers::{EndedRuns, NumbersCache},
+    runs::{seeds_of, with_known_seeds},
 };
 use crate::experiments::{
     claims::{
@@ -27,6 +28,13 @@ use crate::experiments::{
     run_table::RowState,
     sweep::{Seeds, SweepFile},
 };
+
+/// A rule with its sweep and its seeds.
+struct RuleRuns {
+    rule: Rule,
+    file: SweepFile,
+    seeds: Vec<u64>,
+}
 
 /// The claims of a window, read once and again when they are listed.
 #[derive(Default)]
@@ -57,7 +65,8 @@ impl WindowClaims {
     /// # Errors
     /// If there is no such rule, or its runs cannot be begun.
     pub fn begin(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<(), Failure> {
-        let (_, file) = self.rule(id)?;
+        let RuleRuns { file, seeds, .. } = self.rule(id)?;
+        let file = with_known_seeds(file, &seeds, &make::sweeps_beside(runs).map_err(Failure::run)?)?;
         make::make(&file, runs, Some(sweeps)).map(|_| ()).map_err(Failure::run)
     }
 
@@ -66,14 +75,16 @@ impl WindowClaims {
     /// # Errors
     /// If there is no such rule, or the folder cannot be read.
     pub fn runs(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<Option<ClaimRuns>, Failure> {
-        let (rule, file) = self.rule(id)?;
+        let RuleRuns { rule, file, seeds } = self.rule(id)?;
         let folder = make::sweeps_beside(runs).map_err(Failure::run)?.join(file.name.clone().unwrap_or_default());
         if !is_sweep(&folder) {
             return Ok(None);
         }
         let sweep = SweepFolder::open(&folder)?;
-        let states = sweep.states()?;
-        let ended = EndedRuns::read(&rule, &sweep, &states, &self.numbers)?;
+        let mut states = sweep.states()?;
+        // the folder has the seeds of other rules of the same runs too
+        states.retain(|state| seeds.contains(&state.task.seed));
+        let ended = EndedRuns::read(&rule, &sweep, &seeds, &states, &self.numbers)?;
         let is_running = |state: &TaskState| state.row.as_ref().is_some_and(|row| row.state.is_held());
         let is_failed = |state: &TaskState| {
             let is_failure = |state: &RowState| matches!(state, RowState::Failed(_) | RowState::Unreadable);
@@ -82,7 +93,7 @@ impl WindowClaims {
         let judged = self.ledger()?.judge(&ended.into_result(id, &rule, None));
         let count = |is_meant: &dyn Fn(&TaskState) -> bool| states.iter().filter(|state| is_meant(state)).count();
         Ok(Some(ClaimRuns {
-            total: states.len(),
+            total: seeds.len() * sweep.sweep.points.len(),
             finished: count(&|state| state.finished().is_some()),
             running: count(&is_running),
             failed: count(&is_failed),
@@ -93,13 +104,14 @@ impl WindowClaims {
         }))
     }
 
-    /// A claim's rule with its sweep.
-    fn rule(&self, id: &str) -> Result<(Rule, SweepFile), Failure> {
+    /// A claim's rule with the runs that it asks for.
+    fn rule(&self, id: &str) -> Result<RuleRuns, Failure> {
         let ledger = self.ledger()?;
         let claim = ledger.claims().map(|(_, claim)| claim).find(|claim| claim.id == id);
         let rule = claim.and_then(|claim| claim.rule.clone()).ok_or_else(|| no_rule(id))?;
         let file = rule.sweep(Seeds::Count(rule.seeds)).map_err(Failure::usage)?;
-        Ok((rule, file))
+        let seeds = seeds_of(&rule, None, rule.seeds).map_err(Failure::usage)?;
+        Ok(RuleRuns { rule, file, seeds })
     }
 
     fn ledger(&self) -> Result<Arc<Ledger>, Failure> {

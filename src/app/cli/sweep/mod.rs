@@ -3,7 +3,7 @@
 
 pub mod background;
 pub mod folder;
-mod lock;
+pub mod lock;
 pub mod make;
 mod pictures;
 pub mod pool;

@@ -1,10 +1,10 @@
 //! The page of the ledger of claims: a card a paper, a row a claim that unfolds into all that is known of it. Rows come from the
 //! host, with every verdict made; nothing here reads a file or judges.
 
-mod curve;
+pub mod curve;
 mod details;
 mod mark;
-mod picture;
+pub mod picture;
 mod row;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! Places the labels of zones, spans and reference lines: inside the plot, on no other label, and off the lines where
-//! there is room.
+//! Places the labels of zones, spans, reference lines and lines that claims state: inside the plot, on no other label, and off
+//! the lines where there is room.
 
 use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
 
@@ -84,8 +84,30 @@ fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<Wanted<'c>> {
         };
         all.push(Wanted { words: &reference.label, anchors, claim: reference.claim });
     }
+    let stated = chart.lines.iter().enumerate().filter(|(_, line)| line.claim.is_some());
+    all.extend(stated.map(|(i, line)| Wanted {
+        words: line.name(),
+        anchors: beside_line(layout, i),
+        claim: line.claim,
+    }));
     all.retain(|label| !label.words.is_empty());
     all
+}
+
+/// Positions above and below a line in sight: at its end, at its beginning, and between; none where it is switched off.
+fn beside_line(layout: &Layout, line: usize) -> Vec<(Pos2, Align2)> {
+    let traces = layout.traces.iter().filter(|trace| trace.line == Some(line));
+    let points = traces.flat_map(|trace| &trace.points).map(|shares| layout.at_shares(*shares));
+    let points: Vec<Pos2> = points.filter(|at| layout.plot.expand(1.0).contains(*at)).collect();
+    let places = [points.last(), points.first(), points.get(points.len() / 2)];
+    let both = |at: &Pos2| {
+        let [above, below] = match at.x > layout.plot.center().x {
+            true => [Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP],
+            false => [Align2::LEFT_BOTTOM, Align2::LEFT_TOP],
+        };
+        [(*at - vec2(0.0, 3.0), above), (*at + vec2(0.0, 3.0), below)]
+    };
+    places.into_iter().flatten().flat_map(both).collect()
 }
 
 /// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
@@ -182,5 +204,21 @@ mod tests {
             }
             assert!(wide < 240 || layout.labels.iter().filter(|label| label.claim.is_some()).count() == 2);
         }
+    }
+
+    /// A line that is the number of a claim is named beside itself; one that is switched off is not.
+    #[test]
+    fn a_line_of_a_claim_has_its_label() {
+        let points: Vec<[f64; 2]> = (0..8).map(|i| [f64::from(i), f64::from(i * i)]).collect();
+        let paper = Line::new("paper: standard", Color32::RED, points.clone()).dashed().short("paper").claim("C15");
+        let chart =
+            Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points)).line(paper);
+        let named = |state: &ChartState| -> Vec<(String, Option<&'static str>)> {
+            let layout = Layout::new(&chart, state, [400.0, 240.0], &measure);
+            layout.labels.iter().map(|label| (label.rows.join(" "), label.claim)).collect()
+        };
+        assert_eq!(named(&ChartState::default()), [("paper".to_owned(), Some("C15"))]);
+        let hidden = ChartState { hidden: ["paper".to_owned()].into(), ..ChartState::default() };
+        assert!(named(&hidden).is_empty());
     }
 }

@@ -141,6 +141,8 @@ pub struct Line<'a> {
     pub named: bool,
     /// The line is a pinned run's: drawn faint and left out of the readout, but in the legend.
     pub is_pinned: bool,
+    /// The claim of the ledger that it is the number of: its name is then written beside it as well, and opens the claim.
+    pub claim: Option<&'static str>,
 }
 
 impl<'a> Line<'a> {
@@ -157,6 +159,7 @@ impl<'a> Line<'a> {
             width: 1.5,
             named: true,
             is_pinned: false,
+            claim: None,
         }
     }
 
@@ -183,6 +186,12 @@ impl<'a> Line<'a> {
     /// Drawn faint, behind the lines of the run that is shown.
     pub fn pinned(mut self) -> Self {
         (self.is_pinned, self.faint) = (true, true);
+        self
+    }
+
+    /// The line is the number of this claim of the ledger.
+    pub fn claim(mut self, id: &'static str) -> Self {
+        self.claim = Some(id);
         self
     }
 
@@ -410,9 +419,9 @@ impl<'a> Chart<'a> {
         self.references.push_mut(Reference { label: label.into(), at, vertical: false, claim: None })
     }
 
-    /// A known value of x.
-    pub fn upright(&mut self, label: impl Into<String>, at: f64) {
-        self.references.push(Reference { label: label.into(), at, vertical: true, claim: None });
+    /// A known value of x; where its `claim` is set, the label opens it.
+    pub fn upright(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
+        self.references.push_mut(Reference { label: label.into(), at, vertical: true, claim: None })
     }
 
     pub fn empty(mut self, words: impl Into<String>) -> Self {

@@ -7,7 +7,7 @@ use crate::{
         TrainSettings,
         fast_slow::settings::{ModelSettings, SlowMixer},
     },
-    ui::views::prelude::*,
+    ui::{action::OpenAction, views::prelude::*},
 };
 
 /// Layers of the paper's dense baselines.
@@ -149,13 +149,15 @@ struct Bar {
     name: String,
     parts: Vec<(f64, Color32)>,
     words: String,
+    /// The claim of the ledger that it is the number of: its name opens the claim.
+    claim: Option<&'static str>,
 }
 
 const BAR_HEIGHT: f32 = 18.0;
 const PITCH: f32 = 28.0;
 
-/// Bars on a common scale from zero.
-fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
+/// Bars on a common scale from zero; the claim whose name was clicked.
+fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) -> Option<&'static str> {
     let width = ui.available_width();
     let items: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
     let (rect, _, painter) = canvas_ui(
@@ -171,10 +173,19 @@ fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
     let words_width = bars.iter().map(|b| measure(&b.words, mono.clone())).fold(0.0, f32::max) + 12.0;
     let longest = bars.iter().map(|b| b.parts.iter().map(|p| p.0).sum::<f64>()).fold(0.0, f64::max).max(1e-12);
     let room = (width - name_width - words_width).max(20.0);
+    let mut asked = None;
     for (i, bar) in bars.iter().enumerate() {
         let y = rect.top() + 22.0 + i as f32 * PITCH + PITCH / 2.0;
         let at = pos2(rect.left(), y);
-        painter.text(at, Align2::LEFT_CENTER, &bar.name, FontId::proportional(14.0), theme.text);
+        let name = painter.text(at, Align2::LEFT_CENTER, &bar.name, FontId::proportional(14.0), theme.text);
+        if let Some(claim) = bar.claim {
+            painter.hline(name.x_range(), name.bottom() - 1.0, egui::Stroke::new(1.0, theme.text));
+            let response = ui.interact(name, ui.scope_id().with(("claim", claim)), Sense::click());
+            response.widget_info(|| WidgetInfo::labeled(Role::Link, true, format!("claim {claim}: {}", bar.name)));
+            let words = format!("Opens the claim {claim}: its rule, and what runs have said of it.");
+            let response = response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(words);
+            asked = asked.or(response.clicked().then_some(claim));
+        }
         let mut x = rect.left() + name_width;
         for (length, colour) in &bar.parts {
             let wide = (length / longest) as f32 * room;
@@ -184,6 +195,7 @@ fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
         }
         painter.text(pos2(x + 8.0, y), Align2::LEFT_CENTER, &bar.words, mono.clone(), theme.text);
     }
+    asked
 }
 
 impl View for Cost {
@@ -195,6 +207,7 @@ impl View for Cost {
             let words = "This lab has no fast-slow model to count, and nothing has been timed yet.";
             return cx.nothing_ui(ui, words);
         }
+        let mut asked = None;
         egui::ScrollArea::vertical().show(ui, |ui| {
             if let Some(p) = parts {
                 let words = "A slow layer costs c = maps/P + attention/P\u{b2} of a fast one: only attention falls with the square. \
@@ -209,20 +222,23 @@ impl View for Cost {
                         name: "fast-slow".to_owned(),
                         parts: vec![(p.fast(), theme.fast), (p.slow(), theme.slow)],
                         words: short(p.total()),
+                        claim: None,
                     },
                     Bar {
                         name: "by the paper, c = 1/P\u{b2}".to_owned(),
                         parts: vec![(p.total_of_paper(), theme.secondary)],
                         words: short(p.total_of_paper()),
+                        claim: Some("A6"),
                     },
                     Bar {
                         name: "dense".to_owned(),
                         parts: vec![(DENSE_LAYERS, theme.secondary)],
                         words: short(DENSE_LAYERS),
+                        claim: None,
                     },
                 ];
                 let head = format!("layers of full length: fast {}, slow {}", short(p.fast()), short(p.slow()));
-                bars_ui(ui, theme, &head, &bars);
+                asked = bars_ui(ui, theme, &head, &bars);
             }
             ui.add_space(8.0);
             if measured.is_empty() {
@@ -235,11 +251,15 @@ impl View for Cost {
                         name: group.label.clone(),
                         parts: vec![(*ms, group.colour(*place, theme))],
                         words: format!("{ms:.1} ms"),
+                        claim: None,
                     })
                     .collect();
                 bars_ui(ui, theme, &format!("measured, median of the last {RECENT} training steps"), &bars);
             }
         });
+        if let Some(claim) = asked {
+            cx.act(OpenAction::Claims(format!("id:{claim}")));
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

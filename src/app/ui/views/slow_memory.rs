@@ -29,7 +29,7 @@ impl SlowMemory {
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut chart, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
         chart.zone("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
-        chart.zone("paper: collapses to about 2 tokens", cx.theme.secondary, [1.0, COLLAPSED]);
+        chart.zone("paper: collapses to about 2 tokens", cx.theme.secondary, [1.0, COLLAPSED]).claim = Some("A10");
         chart
     }
 

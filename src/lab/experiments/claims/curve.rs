@@ -1,5 +1,5 @@
-//! The effect of a rule over the steps of its runs, and over the values of a setting: does it turn? The values of all seeds at
-//! some recorded steps are kept with the result, and effect and interval are made of them whenever they are shown. Rules
+//! The effect of a rule over the steps of its runs, over its sizes, and over the values of a setting: does it turn? The values of
+//! all seeds at some recorded steps are kept with the result, and effect and interval are made of them whenever they are shown. Rules
 //! that ask a probe have none: it is asked at the end of a run.
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl Rule {
     /// True if its effect has a course over steps: numbers that are recorded along runs of equal length, whose seeds have a
     /// value each.
     pub fn has_curve(&self) -> bool {
-        let varies_steps = self.over.as_ref().is_some_and(|over| over.key == TrainSettings::steps.name);
+        let varies_steps = self.varied().is_some_and(|over| over.key == TrainSettings::steps.name);
         let is_of_one_step = self.over_steps.is_none() && self.statistic != Statistic::Area;
         self.ask.is_none() && is_of_one_step && self.statistic != Statistic::SpreadRatio && !varies_steps
     }
@@ -133,14 +133,35 @@ impl Rule {
         result.curve.iter().filter_map(effect).collect()
     }
 
-    /// The setting, or the field of an answer, along which a slope or a rank correlation runs: "model.d_model".
+    /// The setting of its sizes; or the setting, or the field of an answer, along which a slope or a rank correlation runs:
+    /// "model.d_model".
     pub fn axis(&self) -> Option<&str> {
+        if let Some(sizes) = &self.sizes {
+            return Some(&sizes.key);
+        }
         let over = self.over.as_ref().map(|over| over.key.as_str());
         over.or(self.along.as_deref()).filter(|_| self.statistic.is_along_axis())
     }
 
-    /// The mean over seeds of the number, less the other where there is one, at each value of [`Rule::axis`] in rising order;
-    /// empty unless all seeds have the same ones.
+    /// The effect at each size, by the numbers of all seeds at this size alone.
+    fn effects_at_sizes(&self, seeds: &[SeedNumbers]) -> Vec<EffectPoint> {
+        let mut sizes: Vec<f64> = seeds.iter().flat_map(|seed| &seed.points).filter_map(|point| point.at).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        let effect = |at: f64| {
+            let is_of_size = |point: &&PointNumbers| point.at == Some(at);
+            let of_size = |seed: &SeedNumbers| SeedNumbers {
+                seed: seed.seed,
+                points: seed.points.iter().filter(is_of_size).copied().collect(),
+            };
+            let outcome = statistics::outcome(self, &seeds.iter().map(of_size).collect::<Vec<_>>())?;
+            Some(EffectPoint { at, effect: outcome.effect, interval: outcome.interval })
+        };
+        sizes.into_iter().filter_map(effect).collect()
+    }
+
+    /// The effect at each size; or the mean over seeds of the number, less the other where there is one, at each value of
+    /// [`Rule::axis`]. In rising order; empty unless all seeds have the same values.
     pub fn effects_along_axis(&self, seeds: &[SeedNumbers]) -> Vec<EffectPoint> {
         let (Some(first), Some(_)) = (seeds.first(), self.axis()) else { return vec![] };
         let is_same = |seed: &SeedNumbers| {
@@ -149,6 +170,9 @@ impl Rule {
         };
         if !seeds.iter().all(is_same) {
             return vec![];
+        }
+        if self.sizes.is_some() {
+            return self.effects_at_sizes(seeds);
         }
         let point = |(place, point): (usize, &PointNumbers)| {
             let values: Vec<f64> = seeds.iter().map(|seed| statistics::difference(&seed.points[place])).collect();
@@ -162,10 +186,11 @@ impl Rule {
     }
 
     /// The side of 0 on which a difference lies along [`Rule::axis`]: "below 0 at 64, 128; across 0 at 256"; `None` for a rule of one
-    /// number, whose distance from 0 says nothing.
+    /// number, whose distance from 0 says nothing. Of sizes, where the effect lies: "where the claim stands at 64, 128".
     pub fn sides_label(&self, points: &[EffectPoint]) -> Option<String> {
-        self.beside.as_ref().filter(|_| self.axis().is_some())?;
+        let has_sides = self.sizes.is_some() || self.beside.is_some() && self.axis().is_some();
         let side = |point: &EffectPoint| match point.interval {
+            interval if self.sizes.is_some() => IntervalPlace::new(&self.stands, interval).label(),
             (_, high) if high < 0.0 => "below 0",
             (low, _) if low > 0.0 => "above 0",
             _ => "across 0",
@@ -175,7 +200,7 @@ impl Rule {
             let at: Vec<String> = run.iter().map(|point| short(point.at)).collect();
             format!("{side} at {}", at.join(", "))
         });
-        Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
+        Some(words.collect::<Vec<_>>().join("; ")).filter(|words| has_sides && !words.is_empty())
     }
 
     /// The effects along [`Rule::axis`], and their sides: "64: -0.0004 [-0.002, 0.001]; 128: ..; below 0 at 64, 128".
@@ -223,7 +248,15 @@ fn thinned(mut whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::claims::criterion::Verdict;
+    use crate::{
+        config::Value,
+        experiments::claims::{
+            criterion::Verdict,
+            ledger::Judgement,
+            rule::Over,
+            small_ledger::{ledger_with, result as small_result},
+        },
+    };
 
     fn rule(text: &str) -> Rule {
         toml::from_str(&format!(
@@ -323,6 +356,63 @@ mod tests {
         assert_eq!(beside.sides_label(&[points[0], points[0]]).as_deref(), Some("above 0 at 32, 32"));
         assert_eq!(beside.sides_label(&[]), None);
         assert!(Rule { statistic: Statistic::Mean, ..rule }.effects_along_axis(&seeds).is_empty());
+    }
+
+    /// Coupling leads at 64 and 128 channels and is behind at 256: the largest size decides, and each is shown.
+    #[test]
+    fn a_claim_is_judged_at_the_largest_size() {
+        let rule = rule(
+            "statistic = \"paired_difference\"\nbeside = \"gate of frozen\"\n\
+             sizes = { key = \"model.d_model\", values = [128, 256, 64] }",
+        );
+        let rule = Rule { stands: Region { above: Some(0.0), below: None }, ..rule };
+        let point =
+            |(at, difference): (f64, f64)| PointNumbers { at: Some(at), number: 1.0 + difference, beside: Some(1.0) };
+        let seed = |seed: u64| {
+            let noise = 0.01 * seed as f64;
+            let points = [(128.0, -0.2 + noise), (256.0, 0.3 + noise), (64.0, -0.5 + noise)].map(point).to_vec();
+            SeedNumbers { seed, points }
+        };
+        let seeds: Vec<SeedNumbers> = (0..3).map(seed).collect();
+        let outcome = statistics::outcome(&rule, &seeds).unwrap();
+        assert!((outcome.effect - 0.31).abs() < 1e-12, "{outcome:?}");
+        assert_eq!(outcome.verdict(outcome.p(), 0.95), Verdict::Stands);
+        let points = rule.effects_along_axis(&seeds);
+        assert_eq!(rule.axis(), Some("model.d_model"));
+        assert_eq!(points.iter().map(|point| point.at).collect::<Vec<_>>(), [64.0, 128.0, 256.0]);
+        let effects: Vec<f64> = points.iter().map(|point| (100.0 * point.effect).round()).collect();
+        assert_eq!(effects, [-49.0, -19.0, 31.0]);
+        assert_eq!(
+            rule.sides_label(&points).as_deref(),
+            Some("outside of where it stands at 64, 128; where the claim stands at 256")
+        );
+        let lacking = SeedNumbers { points: seeds[0].points[..2].to_vec(), ..seeds[0].clone() };
+        assert!(rule.effects_along_axis(&[lacking, seeds[1].clone()]).is_empty(), "a size is missing");
+        // over steps, the values are those of the largest size too
+        let run = |(at, number): (f64, f64)| {
+            let numbers = [0u64, 4]
+                .map(|step| (step, PointNumbers { at: None, number: number + step as f64, beside: Some(0.0) }));
+            RunSteps { at: Some(at), numbers: numbers.into() }
+        };
+        let series = SeedSteps { seed: 0, runs: vec![run((64.0, 1.0)), run((256.0, 2.0)), run((128.0, 3.0))] };
+        assert_eq!(rule.values_at(&[series], 4).unwrap().values, [6.0]);
+    }
+
+    /// Effects at sizes are drawn with the region in which the claim stands.
+    #[test]
+    fn sizes_are_drawn_with_their_region() {
+        let ledger = ledger_with(&small_result(&[0.001, 0.002, 0.003]));
+        let row = ledger.rows().remove(0);
+        let point = |at: f64, effect: f64| EffectPoint { at, effect, interval: (effect - 0.001, effect + 0.001) };
+        let along_axis = vec![point(32.0, 0.005), point(64.0, 0.02)];
+        let judged = Judgement { along_axis, curve: vec![], ..row.standing.judgement().unwrap().clone() };
+        let mut rule = row.claim.rule.clone().unwrap();
+        assert!(judged.curves(&rule).is_empty(), "a mean over seeds runs along nothing");
+        rule.sizes = Some(Over { key: "model.d_model".to_owned(), values: vec![Value::Int(32), Value::Int(64)] });
+        let curves = judged.curves(&rule);
+        assert_eq!((curves.len(), curves[0].setting, curves[0].region), (1, Some("model.d_model"), Some(&rule.stands)));
+        let words = "the largest is judged: where the claim stands at 32; outside of where it stands at 64.";
+        assert!(curves[0].caption.ends_with(words), "{}", curves[0].caption);
     }
 
     #[test]

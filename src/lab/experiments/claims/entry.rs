@@ -111,7 +111,7 @@ impl Judgement {
     pub fn curves<'a>(&'a self, rule: &'a Rule) -> Vec<EffectCurve<'a>> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
         let turns = rule.turns_label(&self.curve);
-        let over_steps = padded(ends_of(&self.curve).chain(bounds)).map(|ends| EffectCurve {
+        let over_steps = padded(ends_of(&self.curve).chain(bounds.clone())).map(|ends| EffectCurve {
             points: &self.curve,
             setting: None,
             ends,
@@ -119,15 +119,23 @@ impl Judgement {
             label: format!("over steps: {turns}"),
             caption: format!("Over steps, each with the interval of that step alone: {turns}."),
         });
-        let over_setting = rule.axis().zip(padded(ends_of(&self.along_axis))).map(|(axis, ends)| {
+        // an effect at a size may lie where the claim stands; the numbers along which a slope runs are no effects
+        let is_of_sizes = rule.sizes.is_some();
+        let bounds = bounds.filter(|_| is_of_sizes);
+        let over_setting = rule.axis().zip(padded(ends_of(&self.along_axis).chain(bounds))).map(|(axis, ends)| {
             let sides = rule.sides_label(&self.along_axis).map_or(String::new(), |sides| format!(": {sides}"));
             EffectCurve {
                 points: &self.along_axis,
                 setting: Some(axis),
                 ends,
-                region: None,
+                region: Some(&rule.stands).filter(|_| is_of_sizes),
                 label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
-                caption: format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
+                caption: match is_of_sizes {
+                    true => {
+                        format!("Over {axis}, each with the interval of that size alone; the largest is judged{sides}.")
+                    }
+                    false => format!("Over {axis}, mean of the seeds with the interval of each value alone{sides}."),
+                },
             }
         });
         over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()

@@ -47,7 +47,7 @@ pub struct Judgement {
     pub values: Vec<(u64, f64)>,
     /// The effect over the steps of the runs, where it was kept.
     pub curve: Vec<EffectPoint>,
-    /// The numbers over the setting, or the field, along which the effect is a slope or a rank correlation.
+    /// The effect at each size; or the numbers over the setting, or the field, along which it is a slope or a rank correlation.
     pub along_axis: Vec<EffectPoint>,
     /// True if the rule is not the one by which the runs were made.
     pub is_rule_changed: bool,

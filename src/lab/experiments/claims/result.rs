@@ -94,10 +94,11 @@ pub(super) fn first_digits(hash: &str) -> &str {
 }
 
 impl Made {
-    /// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC".
+    /// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC", "Orrery 0.3.0 (commit not recorded), 2 cores of AMD EPYC".
     pub fn label(&self) -> String {
-        let commit = self.commit.as_deref().map_or(String::new(), |commit| format!(" at {}", first_digits(commit)));
-        format!("Orrery {}{commit}, {}", self.version, self.machine())
+        let commit = self.commit.as_deref().map(|commit| format!("at {}", first_digits(commit)));
+        let commit = commit.unwrap_or_else(|| "(commit not recorded)".to_owned());
+        format!("Orrery {} {commit}, {}", self.version, self.machine())
     }
 
     /// "2 cores of AMD EPYC", "cuda:0 beside 16 cores of Intel Xeon".
@@ -170,6 +171,15 @@ mod tests {
             assert!(edited.digest_problem().is_some_and(|words| words.contains("edited")), "edit {i}");
         }
         assert!(ClaimResult { digest: None, ..made }.digest_problem().is_some_and(|words| words.contains("no digest")));
+    }
+
+    /// A result that was made outside of a repository names no commit, and says so.
+    #[test]
+    fn a_commit_that_is_not_recorded_is_said() {
+        let made = result(&[0.1]).made;
+        assert_eq!(made.label(), "Orrery 0 (commit not recorded), 2 cores of c");
+        let known = Made { commit: Some("0123456789abcdef".to_owned()), ..made };
+        assert_eq!(known.label(), "Orrery 0 at 01234567, 2 cores of c");
     }
 
     /// The digest is that of the file's text, which any program can take.

@@ -23,7 +23,8 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
 An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number
 stands beside it where there is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
 by Holm's method for all rules of its paper. Minutes are those of training, all runs together, on the machine that is named; several
-results may be of the same runs.
+results may be of the same runs. The commit of a result that was made outside of a checkout was not recorded, and is not made up
+afterwards: `git log` of its file tells the commit before which it was made.
 ";
 
 const NOT_RUN: &str = "
@@ -138,7 +139,7 @@ mod tests {
         let line = page.lines().find(|line| line.starts_with("| X1 |")).unwrap();
         assert!(line.starts_with("| X1 | the gate stays shut | 0.002 ["), "{line}");
         assert!(line.contains(" | stands, at our scale | "), "{line}");
-        assert!(line.ends_with(" | 3 | 3.5 | Orrery 0, 2 cores of c |"), "{line}");
+        assert!(line.ends_with(" | 3 | 3.5 | Orrery 0 (commit not recorded), 2 cores of c |"), "{line}");
         assert!(page.contains("1 of 3 claims have a result of runs, 1 of them an interval."), "{page}");
         assert!(!page.contains("| X2 |"), "it was not run");
         let (_, not_run) = page.split_once("## Not run yet").unwrap();

@@ -66,6 +66,10 @@ pub struct Rule {
     /// The field of the answer along which a slope or a rank correlation runs, value by value: `u0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
+    /// The sizes at which the effect is found, each by runs of its own: a setting with its numbers. The claim is judged at the
+    /// largest, and the effect at each is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Over>,
 }
 
 /// The summary of a number over the recorded steps of a run.
@@ -118,7 +122,12 @@ impl Rule {
         self.text().map(|text| sha256(&text)).unwrap_or_default()
     }
 
-    /// The sweep that makes its runs. Rules that ask for the same runs have sweeps of the same name.
+    /// The setting that varies within each seed.
+    pub fn varied(&self) -> Option<&Over> {
+        self.over.as_ref().or(self.sizes.as_ref())
+    }
+
+    /// The sweep that makes its runs. Rules that ask for the same runs, of whatever seeds, have sweeps of the same name.
     ///
     /// # Errors
     /// If no lab or preset has its base's name, or a value cannot stand in TOML, in words.
@@ -136,7 +145,7 @@ impl Rule {
             set: self.set.clone(),
             axes: BTreeMap::new(),
         };
-        match &self.over {
+        match self.varied() {
             Some(over) => {
                 if over.key != key {
                     file.set.insert(key.to_owned(), steps);
@@ -148,7 +157,8 @@ impl Rule {
                 file.axes.insert(key.to_owned(), AxisFile::List(vec![steps]));
             }
         }
-        let hash = sha256(&file.to_toml()?);
+        // without its seeds: those that are asked for later are added to the runs that are there
+        let hash = sha256(&SweepFile { seeds: None, ..file.clone() }.to_toml()?);
         file.name = Some(format!("{}-{}", self.base, &hash[..8]));
         Ok(file)
     }
@@ -161,6 +171,10 @@ impl Rule {
             format!(" over {} = {}", over.key, values.join(", "))
         });
         let along = self.along.as_ref().map_or(String::new(), |along| format!(" along {along}"));
+        let sizes = self.sizes.as_ref().map_or(String::new(), |sizes| {
+            let values: Vec<String> = sizes.values.iter().map(ToString::to_string).collect();
+            format!(" at the largest {} of {}", sizes.key, values.join(", "))
+        });
         let at = match (self.at, self.over_steps) {
             (Some(step), _) => format!(" at step {step}"),
             (None, Some(OverSteps::Median)) => ", its median over steps,".to_owned(),
@@ -169,7 +183,7 @@ impl Rule {
             (None, None) => String::new(),
         };
         let (statistic, read, stands) = (self.statistic.label(), &self.read, self.stands.label());
-        format!("the {statistic} of {read}{beside}{over}{along}{at} lies {stands}")
+        format!("the {statistic} of {read}{beside}{over}{along}{sizes}{at} lies {stands}")
     }
 
     /// The settings of its first run.
@@ -181,7 +195,7 @@ impl Rule {
         let knobs = (lab.knobs)();
         let steps = self.steps.map(|steps| (TrainSettings::steps.name, Value::Int(steps as i64)));
         let set = self.set.iter().map(|(key, value)| (key.as_str(), value.clone()));
-        let over = self.over.as_ref().and_then(|over| Some((over.key.as_str(), over.values.first()?.clone())));
+        let over = self.varied().and_then(|over| Some((over.key.as_str(), over.values.first()?.clone())));
         for (key, value) in steps.into_iter().chain(set).chain(over) {
             config.set(&knobs, key, value).map_err(|e| e.to_string())?;
         }
@@ -230,6 +244,15 @@ impl Rule {
             return Err(
                 "has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`".to_owned()
             );
+        }
+        if let Some(sizes) = &self.sizes {
+            if self.over.is_some() || self.along.is_some() {
+                return Err("has `sizes` and `over` or `along`: leave one out".to_owned());
+            }
+            let numbers: Vec<f64> = sizes.values.iter().filter_map(Value::as_f64).collect();
+            if numbers.len() < sizes.values.len() || numbers.iter().all(|number| Some(number) == numbers.first()) {
+                return Err("needs two different numbers or more in `sizes`".to_owned());
+            }
         }
         if self.seeds < 2 {
             return Err("has a rule with fewer than two seeds, which tell nothing of chance".to_owned());
@@ -357,6 +380,7 @@ mod tests {
             args: BTreeMap::new(),
             over: None,
             along: None,
+            sizes: None,
         }
     }
 
@@ -410,6 +434,25 @@ mod tests {
         );
     }
 
+    #[test]
+    fn sizes_are_numbers_that_differ() {
+        let sizes = |values: &[i64]| {
+            let values = values.iter().map(|v| Value::Int(*v)).collect();
+            Some(Over { key: "model.d_model".to_owned(), values })
+        };
+        let rule = Rule { sizes: sizes(&[32, 64]), ..rule() };
+        assert_eq!(rule.check(&mut Planned::new()), Ok(()));
+        assert!(rule.sentence().contains(" at the largest model.d_model of 32, 64 lies "), "{}", rule.sentence());
+        assert_eq!(rule.first_run().unwrap().get("model.d_model"), Some(&Value::Int(32)));
+        let axes = rule.sweep(Seeds::Count(3)).unwrap().axes;
+        assert_eq!(axes.keys().collect::<Vec<_>>(), ["model.d_model"]);
+        assert!(refusal(|r| r.sizes = sizes(&[32])).contains("two different numbers"));
+        assert!(refusal(|r| r.sizes = sizes(&[32, 32])).contains("two different numbers"));
+        assert!(refusal(|r| (r.sizes, r.over) = (sizes(&[32, 64]), sizes(&[2, 4]))).contains("leave one out"));
+        let along = refusal(|r| (r.sizes, r.statistic) = (sizes(&[32, 64]), Statistic::Slope));
+        assert!(along.contains("`over`"), "{along}");
+    }
+
     /// The seeds of a run beside those of the sweep would be the same ones, counted twice.
     #[test]
     fn seeds_are_those_of_the_sweep() {
@@ -424,6 +467,7 @@ mod tests {
         assert_eq!(name(&rule()), name(&other));
         assert_ne!(rule().hash(), other.hash());
         assert_ne!(name(&rule()), name(&Rule { steps: Some(21), ..rule() }));
+        assert_eq!(rule().sweep(Seeds::Each(vec![20, 21])).unwrap().name, name(&rule()), "seeds are added to it");
         let read: Rule = toml::from_str(&rule().text().unwrap()).unwrap();
         assert_eq!((&read, read.hash()), (&rule(), rule().hash()));
     }

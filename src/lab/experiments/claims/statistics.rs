@@ -41,10 +41,19 @@ impl Outcome {
     }
 }
 
+/// The point of a seed by which it is judged: its first, or that of the largest size.
+fn judged_point<'a>(rule: &Rule, seed: &'a SeedNumbers) -> Option<&'a PointNumbers> {
+    if rule.sizes.is_none() {
+        return seed.points.first();
+    }
+    let sized = seed.points.iter().filter_map(|point| Some((point.at?, point)));
+    sized.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, point)| point)
+}
+
 /// The value of one seed on the scale of the effect; `None` where it has none, such as the ratio to 0.
 pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
     let along = || -> (Vec<f64>, Vec<f64>) { seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip() };
-    let first = seed.points.first()?;
+    let first = judged_point(rule, seed)?;
     // the first number is compared with another of the same run, or with the same number of another run
     let other = match (&rule.over, seed.points.get(1)) {
         (Some(_), second) => second.map(|second| (second.number, first.number)),
@@ -98,7 +107,7 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
         return None;
     }
     if rule.statistic == Statistic::SpreadRatio {
-        let points = seeds.iter().filter_map(|seed| seed.points.first());
+        let points = seeds.iter().filter_map(|seed| judged_point(rule, seed));
         let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
         return spread_outcome(&a, &b, rule);
     }

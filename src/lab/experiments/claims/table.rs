@@ -30,7 +30,8 @@ says nothing. Mathematics and counts are held by a test of this repository, whic
 of most interest.
 
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
-verdict turns; the interval of each step stands for that step alone.
+verdict turns; the interval of each step stands for that step alone. A rule that names sizes (`sizes = { key = \"model.d_model\", values
+= [64, 128, 256] }`) is judged at the largest, and shows the effect at each beside where the claim stands.
 
 [results.md](results.md) has what was made of runs: effects, seeds, minutes, machines. The page *Claims* of the window, beside
 *Runs*, has the same rows as this one: a click unfolds quote, picture, rule and counter-reading, opens the lab with the rule's

@@ -5,6 +5,7 @@ use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 use crate::{
     experiments::{claims::entry::EffectCurve, short_number::short},
     ui::{
+        plot::drawing,
         theme::{self, Theme},
         widgets::number::grouped,
     },
@@ -17,10 +18,19 @@ const LEFT_MARGIN: f32 = 76.0;
 const BOTTOM_MARGIN: f32 = 20.0;
 const RADIUS: f32 = 2.5;
 
+fn label(curve: &EffectCurve) -> String {
+    format!("effect {}", curve.label)
+}
+
+/// The effects of a claim along an axis as SVG, so many points wide.
+pub fn curve_svg(theme: &Theme, curve: &EffectCurve, width: f32) -> String {
+    drawing(&label(curve), vec2(width, HEIGHT), theme, |ui| curve_ui(ui, theme, curve))
+}
+
 /// Draws the effects of a claim along an axis.
 pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
     let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return };
-    let name = format!("effect {}", curve.label);
+    let name = label(curve);
     let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &name));

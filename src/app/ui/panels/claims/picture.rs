@@ -1,12 +1,12 @@
 //! The picture of a judgement: the region in which the claim stands, seeds as dots, the interval of the effect, and the paper's
-//! number as a dashed line.
+//! number as a dashed line. The page of the window paints it, and `orrery claims --html` writes the same as SVG.
 
 use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use crate::{
     experiments::claims::{ledger::Judgement, rule::Rule, statistics::Outcome},
     ui::{
-        plot::{clip::paint_dashed, scale::Scale},
+        plot::{clip::paint_dashed, drawing, scale::Scale},
         theme::{self, Theme},
         widgets::number::short,
     },
@@ -26,13 +26,24 @@ const RADIUS: f32 = 3.5;
 /// Ticks of an axis, about.
 const TICKS: usize = 5;
 
+/// The picture in words: "8 seeds, effect 0.2 [0.1, 0.3], stands above 0".
+fn label(rule: &Rule, judged: &Judgement) -> String {
+    let effect = judged.outcome.as_ref().map_or("no interval yet".to_owned(), Outcome::label);
+    format!("{} seeds, effect {effect}, stands {}", judged.values.len(), rule.stands.label())
+}
+
+/// The picture as SVG, so many points wide; `None` where the numbers are no range.
+pub fn picture_svg(theme: &Theme, rule: &Rule, judged: &Judgement, width: f32) -> Option<String> {
+    judged.extent(rule)?;
+    Some(drawing(&label(rule, judged), vec2(width, HEIGHT), theme, |ui| picture_ui(ui, theme, rule, judged)))
+}
+
 /// Draws it; nothing where the numbers are no range.
 pub fn picture_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let Some(ends) = judged.extent(rule) else { return };
     let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let effect = judged.outcome.as_ref().map_or("no interval yet".to_owned(), Outcome::label);
-    let name = format!("{} seeds, effect {effect}, stands {}", judged.values.len(), rule.stands.label());
+    let name = label(rule, judged);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &name));
     if !ui.is_rect_visible(rect) {
         return;

@@ -129,8 +129,12 @@ impl AttentionByLayer {
                 let all = groups(cx.mirror);
                 let place = all.iter().position(|group| group.id == line.variant);
                 let colour = place.map_or(cx.theme.secondary, |place| all[place].colour(place, cx.theme));
+                let is_coupled = line.variant == paper::COUPLED_VARIANT;
                 let mut line = Line::new(line.label, cx.theme.faint(colour), line.points).dashed();
                 line.width = 1.0;
+                if is_coupled {
+                    line = line.short(paper::SHORT).claim(paper::claim(statistic));
+                }
                 chart.add(line);
             }
         }
@@ -199,6 +203,7 @@ impl View for AttentionByLayer {
                 }
             });
         }
+        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
     }
 

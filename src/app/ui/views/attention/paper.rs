@@ -6,6 +6,9 @@ use super::statistic::Statistic;
 /// Layers of the paper's model.
 pub(super) const LAYERS: usize = 8;
 
+/// The name of the one line of a chart that leads to the claim of all of them.
+pub(super) const SHORT: &str = "paper, coupled";
+
 /// A line of the paper.
 pub(super) struct PaperLine {
     pub label: &'static str,
@@ -16,7 +19,9 @@ pub(super) struct PaperLine {
 }
 
 const STANDARD: (&str, &str) = ("paper, 60M, T = 512: standard", "standard");
-const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", "hamiltonian");
+/// Id of the coupled variant.
+pub(super) const COUPLED_VARIANT: &str = "hamiltonian";
+const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", COUPLED_VARIANT);
 const GQA: (&str, &str) = ("paper, 60M, T = 512: GQA", "gqa");
 
 /// Table 12: effective rank by layer, over 25 validation batches and 8 heads.
@@ -26,6 +31,16 @@ const COUPLED_RANK: [f64; LAYERS] = [32.8, 185.0, 178.0, 175.9, 109.5, 111.1, 87
 const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050)];
 /// The caption of figure 3: entropy of layer 2, nats.
 const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
+
+/// The claim of the ledger whose numbers are the paper's lines for a statistic: of ranks, of top shares, and of the dip that a sink
+/// makes in the entropy.
+pub(super) fn claim(statistic: Statistic) -> &'static str {
+    match statistic {
+        Statistic::EffectiveRank => "C15",
+        Statistic::TopShare => "C16",
+        Statistic::Entropy | Statistic::Sink => "C17",
+    }
+}
 
 /// The paper's lines for a statistic; the paper reports no number for a sink.
 pub(super) fn lines(statistic: Statistic) -> Vec<PaperLine> {

@@ -301,7 +301,7 @@ impl View for Sweep {
         let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));
         if lower_charts.is_empty() || main.is_empty() {
             main.show(ui, room, theme, &mut self.states[self.kind]);
-            return;
+            return cx.open_asked_claim(&mut self.states[self.kind]);
         }
         let each = if lower_charts.len() > 2 { 0.19 } else { 0.24 };
         let share = 1.0 - each * lower_charts.len() as f32;
@@ -311,6 +311,7 @@ impl View for Sweep {
         let below = self.below.iter_mut().zip(LowerChart::ALL);
         states.extend(below.filter(|(_, which)| lower_charts.contains(which)).map(|(s, _)| s));
         one_axis_ui(ui, theme, room, charts, &mut states);
+        cx.open_asked_claim(&mut self.states[self.kind]);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -41,7 +41,7 @@ impl TraceDecay {
         }
         if shown == DecayCurve::Left {
             for (k, words) in [(50.0, "paper: 0.36"), (200.0, "paper: 0.02")] {
-                chart.upright(words, k);
+                chart.upright(words, k).claim = Some("B21");
             }
         }
         chart

@@ -24,6 +24,7 @@ fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
         args: BTreeMap::new(),
         over: None,
         along: None,
+        sizes: None,
     }
 }
 

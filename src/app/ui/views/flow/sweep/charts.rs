@@ -101,7 +101,8 @@ fn invariance(mut chart: Chart<'static>, sweep: &FlowSweepInvariance, theme: &Th
         chart.add(line(format!("u = {}", curve.u0), look, pairs(&steps, &curve.percent)));
     }
     let source = level(&steps, sweep.progress, sweep.source_percent);
-    chart.add(line("source", (theme.secondary, Stroke::Dashed), source));
+    let name = format!("the source: {}%", sweep.source_percent);
+    chart.add(line(name, (theme.secondary, Stroke::Dashed), source).short("the source").claim("D11"));
     chart
 }
 
