@@ -13,9 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::folders::{contents, copy};
+use super::{
+    folders::{contents, copy},
+    foreign_run::ForeignRun,
+};
 
 const CHECKPOINT: &str = "checkpoints/step-00000003";
 
@@ -316,4 +320,18 @@ fn no_file_of_another_name_is_written() {
         let read = orrery_in(folder.path(), &["export", "run", "--csv", "out.csv"]);
         assert!(read.status.success(), "{name} can be read: {}", String::from_utf8_lossy(&read.stderr));
     }
+}
+
+/// A name may hold the end of a line, behind which it could pretend to be a step of its own.
+#[test]
+fn a_followed_step_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(folder.path(), "run", &json!({}));
+    let variant = "a\nstep 9";
+    run.redescribe(|described| described["run"]["variants"] = json!([{ "id": variant }]));
+    run.line("metrics.jsonl", &json!({ "step": 1, "variant": variant, "wall_secs": 0.1, "x\n\u{1b}[2J": 1.5 }));
+    run.state(1, &json!("finished"));
+    let done = orrery_in(folder.path(), &["follow", "run", "--headless"]);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(said.trim_end(), r"step 1  a\nstep 9  x\n\u{1b}[2J 1.5", "{}", String::from_utf8_lossy(&done.stderr));
 }

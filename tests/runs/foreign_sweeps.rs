@@ -112,7 +112,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
 
 /// Whoever takes the printed commands reads them line by line, so that the name of a folder must add none.
 #[test]
-fn a_printed_command_is_one_line_whatever_its_folder_is_called() {
+fn a_printed_command_is_one_line() {
     let made = with_spec(SPEC);
     let here = made.path();
     done(here, &["sweep", "rates.toml", "--on", "print"]);
