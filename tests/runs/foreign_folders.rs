@@ -13,6 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    ui::host::{Delivery, Host},
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -334,4 +338,36 @@ fn a_followed_step_is_one_line() {
     let done = orrery_in(folder.path(), &["follow", "run", "--headless"]);
     let said = String::from_utf8_lossy(&done.stdout);
     assert_eq!(said.trim_end(), r"step 1  a\nstep 9  x\n\u{1b}[2J 1.5", "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The path of a layer becomes part of the name of an export, and the folder of runs may hold a link.
+#[test]
+fn exports_of_a_window_stay_in_their_folder() {
+    let (here, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let runs = here.path().join("runs");
+    let mut host = DesktopHost::new(runs.clone(), Runs::new());
+    let mut save = |name: &str| {
+        host.write(runs.join("exports").join(name), b"1".to_vec());
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(delivery) = host.deliveries().pop() {
+                return delivery;
+            }
+            assert!(Instant::now() < end, "{name}: nothing comes");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let is_refused =
+        |delivery: &Delivery, why: &str| matches!(delivery, Delivery::Failed { what } if what.contains(why));
+    assert!(matches!(save("frames/values.csv"), Delivery::Saved { .. }));
+    for name in ["../a.csv", "a/../../../a.csv"] {
+        let refused = save(name);
+        assert!(is_refused(&refused, "leads out of the folder"), "{name}: {refused:?}");
+    }
+    assert!(!here.path().join("a.csv").exists() && !runs.join("a.csv").exists());
+    fs::remove_dir_all(runs.join("exports")).unwrap();
+    symlink(outside.path(), runs.join("exports")).unwrap();
+    let refused = save("a.csv");
+    assert!(is_refused(&refused, "it is a link"), "{refused:?}");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
