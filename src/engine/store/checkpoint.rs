@@ -131,7 +131,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     folder_inside(run, CHECKPOINTS).map(|_| ()).at("write in", &folder)?;
     sweep(run);
     let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
-    let mut taken = vec![];
+    let mut taken = names::TakenNames::new();
     let mut variants = vec![];
     for v in &checkpoint.variants {
         let name = names::unique_name(&v.id, &mut taken);

@@ -1,6 +1,6 @@
 //! The names of a run folder's files and folders, and making them.
 
-use std::{io::Write, path::Path};
+use std::{collections::HashMap, io::Write, path::Path};
 
 use super::error::{At, StoreError};
 use crate::files;
@@ -97,15 +97,36 @@ pub(super) fn safe_name(name: &str) -> String {
     }
 }
 
+/// The safe names that are taken, each with the last number that was tried behind it, so that many equal ones take no time.
+pub(super) type TakenNames = HashMap<String, usize>;
+
 /// A safe name that is not yet in `taken`; adds it.
-pub(super) fn unique_name(name: &str, taken: &mut Vec<String>) -> String {
+pub(super) fn unique_name(name: &str, taken: &mut TakenNames) -> String {
     let base = safe_name(name);
-    let mut unique = base.clone();
-    let mut n = 1;
-    while taken.contains(&unique) {
+    let Some(last) = taken.get(&base).copied() else {
+        taken.insert(base.clone(), 1);
+        return base;
+    };
+    let mut n = last + 1;
+    while taken.contains_key(&format!("{base}-{n}")) {
         n += 1;
-        unique = format!("{base}-{n}");
     }
-    taken.push(unique.clone());
+    let unique = format!("{base}-{n}");
+    taken.insert(base, n);
+    taken.insert(unique.clone(), 1);
     unique
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_past_those_taken() {
+        let mut taken = TakenNames::new();
+        let named = ["a", "a-2", "a", "a/", "a", "\u{e9}", "\u{e8}"].map(|name| unique_name(name, &mut taken));
+        assert_eq!(named, ["a", "a-2", "a-3", "a_", "a-4", "_", "_-2"]);
+        (0..20_000).for_each(|_| drop(unique_name("\u{ea}", &mut taken)));
+        assert_eq!(unique_name("\u{eb}", &mut taken), "_-20003");
+    }
 }
