@@ -371,3 +371,41 @@ fn exports_of_a_window_stay_in_their_folder() {
     assert!(is_refused(&refused, "it is a link"), "{refused:?}");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
+
+/// A description of a megabyte can name more variants than a table of them could be made of in an hour.
+#[test]
+fn a_description_of_too_many_variants_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(folder.path(), "run", &json!({}));
+    run.redescribe(|described| {
+        described["run"]["variants"] = (0..100_000).map(|i| json!({ "id": i.to_string() })).collect();
+    });
+    run.line("metrics.jsonl", &json!({ "step": 1, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
+    let done = orrery_in(folder.path(), &["runs", "--out", "."]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("names 100000 variants, and at most 1024 are read"), "{said}");
+}
+
+/// What is said of a record quotes it, and a name of megabytes could be laid out by no window.
+#[test]
+fn names_and_sentences_of_megabytes_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(2 << 20);
+    let run = ForeignRun::begin(folder.path(), "run", &json!({}));
+    run.redescribe(|described| described["run"]["config"]["preset"] = json!(long));
+    run.line("metrics.jsonl", &json!({ "step": 1, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
+    run.line("metrics.jsonl", &json!({ "step": 2, "variant": long, "wall_secs": 0.1, "loss/train": 1.5 }));
+    run.line("metrics.jsonl", &json!({ "step": 3, "variant": 0, "wall_secs": 0.1, long.as_str(): 1.5 }));
+    run.line("events.jsonl", &json!({ "step": 3, "notice": { "level": "warning", "text": long } }));
+    run.state(3, &json!({ "failed": { "message": long } }));
+    let other = ForeignRun::begin(folder.path(), "other", &json!({}));
+    other.redescribe(|described| described["format"] = json!(long));
+    let done = orrery_in(folder.path(), &["runs", "--json", "--out", "."]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let (json, said) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    for part in ["its variant `xxx", "the name of a channel has 2097152 bytes"] {
+        assert!(json.contains(part), "{part}");
+    }
+    assert!(json.len() + said.len() < 200_000, "{} and {} bytes", json.len(), said.len());
+}

@@ -24,6 +24,9 @@ pub const MAX_CONFIG: u64 = 256 << 10;
 /// The limit of `run.json` in bytes: a kilobyte a variant, and one each time the run was resumed.
 pub(super) const MAX_RUN: u64 = 4 << 20;
 
+/// Bytes of the name of a channel or of a variant.
+pub(super) const MAX_NAME: usize = 1 << 10;
+
 /// Begins the name of a folder that is not whole yet.
 pub(super) const MAKING: &str = ".making-";
 

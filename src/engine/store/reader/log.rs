@@ -15,11 +15,11 @@ use super::{
 use crate::{
     files::{check_memory, memory::size, open_inside},
     store::{
-        error::At,
-        names::{EVENTS, METRICS, RUN, SAMPLES},
+        error::{At, bounded},
+        names::{EVENTS, MAX_NAME, METRICS, RUN, SAMPLES},
         record::{self, MetricsIn, SampleIn, VariantRef},
     },
-    telemetry::{Channel, Event, Payload, RunInfo, Sample, StepStats},
+    telemetry::{Channel, Event, Payload, RunInfo, RunState, Sample, StepStats},
 };
 
 /// Variants' ids to indices; channels' names shared between lines.
@@ -55,6 +55,9 @@ impl NameTable {
     }
 
     fn channel(&mut self, name: String) -> Result<Channel, String> {
+        if name.len() > MAX_NAME {
+            return Err(format!("the name of a channel has {} bytes, and at most {MAX_NAME} are read", name.len()));
+        }
         if self.channels.len() >= MAX_CHANNELS && !self.channels.contains_key(&name) {
             return Err(format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
         }
@@ -89,7 +92,14 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
 }
 
 fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
-    record::event_in(line).map_err(|e| e.to_string())
+    let found = record::event_in(line).map_err(|e| e.to_string())?;
+    Ok(found.map(|(step, event)| match event {
+        Event::Notice { level, text } => (step, Event::Notice { level, text: bounded(text) }),
+        Event::State(RunState::Failed { message }) => {
+            (step, Event::State(RunState::Failed { message: bounded(message) }))
+        }
+        event => (step, event),
+    }))
 }
 
 /// A log with its next event read ahead.
@@ -242,6 +252,7 @@ impl LogFile {
 
     /// Notes that something is lost, and says so.
     fn lose(&mut self, words: String, notices: &mut VecDeque<Event>) {
+        let words = bounded(words);
         self.damage.push(words.clone());
         notices.push_back(warning(words));
     }
