@@ -1,5 +1,5 @@
 //! Folders of runs that were made to do harm, on the page of runs and dropped on the window: links, pipes, folders in the
-//! place of files, names that a terminal would act on, a line without an end in sight. The window says what is wrong,
+//! place of files, names that a terminal would act on, a line or a setting of megabytes. The window says what is wrong,
 //! waits for nothing, and writes nothing outside. The real host.
 
 use std::{
@@ -73,6 +73,12 @@ impl HostileRuns {
         spoilt(&runs, "long", |run| {
             run.append("metrics.jsonl", &format!("{{\"step\":3,\"x\":\"{}\"}}\n", "x".repeat(LONG)));
             run.step(4);
+        });
+        spoilt(&runs, "many", |run| {
+            let settings = (0..20_000).map(|i| (format!("a{i}"), json!(i)));
+            let long = [("A".to_owned(), json!("y".repeat(1 << 20)))];
+            let settings: serde_json::Map<_, _> = settings.chain(long).collect();
+            run.redescribe(|described| described["run"]["config"]["values"] = settings.into());
         });
         spoilt(&runs, NAMED, |run| symlink(outside.join("note"), run.folder.join("note.toml")).unwrap());
         let before = contents(&outside);
@@ -164,7 +170,7 @@ fn the_page_of_runs_writes_nothing_outside() {
     let hostile = HostileRuns::new();
     let mut desk = Desk::new(&hostile.runs());
     desk.click("Runs");
-    desk.until("the rows", |d| d.rows().len() == 5);
+    desk.until("the rows", |d| d.rows().len() == 6);
     for (name, words) in [
         ("piped", "it is a pipe, not a file"),
         ("folder", "it is a folder, not a file"),
@@ -205,12 +211,14 @@ fn dropped_hostile_folders_write_nothing_outside() {
         assert!(desk.harness.state().page().is_none(), "{name} opens no page");
         hostile.check_outside(name);
     }
-    for (name, newest) in [("linked", 20), (NAMED, 2), ("long", 4)] {
+    for (name, newest) in [("linked", 20), (NAMED, 2), ("long", 4), ("many", 2)] {
         let mut desk = dropped(name);
         desk.until(name, |d| d.newest() == newest);
+        (0..3).for_each(|_| desk.harness.step());
         let mirror = desk.harness.state().page().and_then(Page::mirror).unwrap();
         let is_said = mirror.notices.iter().any(|(_, text)| text.contains("is passed over: it is longer than"));
         assert_eq!(is_said, name == "long", "{name}: {:?}", mirror.notices);
+        assert_eq!(desk.shows("the first 500; a search finds others"), name == "many");
         hostile.check_outside(name);
     }
 }

@@ -90,6 +90,9 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                 let words = if filter.is_empty() { "None were written down." } else { "No setting matches." };
                 ui.label(RichText::new(words).color(theme.secondary));
             }
+            if shown.len() > MAX_RECORDED {
+                note_ui(ui, theme, format!("the first {MAX_RECORDED}; a search finds others"));
+            }
             let column = (ui.available_width() - 12.0) / 2.0;
             Grid::new("recorded settings").num_columns(2).min_col_width(column).spacing([12.0, 4.0]).show(ui, |ui| {
                 for (key, value) in shown.iter().take(MAX_RECORDED) {
@@ -100,9 +103,6 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                     ui.end_row();
                 }
             });
-            if shown.len() > MAX_RECORDED {
-                note_ui(ui, theme, format!("the first {MAX_RECORDED}; a search finds others"));
-            }
         });
     });
 }
