@@ -409,3 +409,20 @@ fn names_and_sentences_of_megabytes_are_cut() {
     }
     assert!(json.len() + said.len() < 200_000, "{} and {} bytes", json.len(), said.len());
 }
+
+/// A stream is the bytes of the files, which a terminal must not act on.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_streamed_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(run(), &folder.path().join("run"));
+    let line = format!("timeout 30 '{}' stream run --stdio", env!("CARGO_BIN_EXE_orrery"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).current_dir(folder.path()).stdin(Stdio::null());
+    let Ok(done) = script.output() else {
+        println!("skipped: there is no script here");
+        return;
+    };
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("goes to a terminal") && !said.contains("metrics.jsonl"), "{said}");
+}
