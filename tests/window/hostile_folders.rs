@@ -190,8 +190,10 @@ fn the_page_of_runs_writes_nothing_outside() {
     desk.until("the refusal of a trash that is a link", |d| d.shows(".trash") && d.shows("it is a link"));
     assert!(hostile.runs().join(NAMED).is_dir(), "the run lies where it was");
     desk.select("linked");
+    desk.click("Pin");
+    desk.until("the refusal of its note", |d| d.shows("write the note by the run's own folder"));
     desk.click("Delete");
-    desk.until("the refusal of a run that is a link", |d| d.shows("is a link to a run elsewhere"));
+    desk.until("the refusal of a run that is a link", |d| d.shows("delete the run by its own folder"));
     assert!(hostile.runs().join("linked").is_symlink());
     hostile.check_outside("runs were to be deleted");
 }

@@ -1,6 +1,10 @@
 //! The names of a run folder's files and folders, and making them.
 
-use std::{collections::HashMap, io::Write, path::Path};
+use std::{
+    collections::HashMap,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use super::error::{At, StoreError};
 use crate::files;
@@ -53,6 +57,11 @@ pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
         true => Ok(()),
         false => Err(StoreError::new(format!("`{}` is not a run folder: give the folder of a run", folder.display()))),
     }
+}
+
+/// Returns true if the folder itself is a link, whether or not a slash at its end leads through it.
+pub(super) fn is_link(folder: &Path) -> bool {
+    folder.components().collect::<PathBuf>().is_symlink()
 }
 
 /// Makes a file that must not exist, and forces it to the disk.
