@@ -397,6 +397,7 @@ fn names_and_sentences_of_megabytes_are_cut() {
     run.line("metrics.jsonl", &json!({ "step": 1, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
     run.line("metrics.jsonl", &json!({ "step": 2, "variant": long, "wall_secs": 0.1, "loss/train": 1.5 }));
     run.line("metrics.jsonl", &json!({ "step": 3, "variant": 0, "wall_secs": 0.1, long.as_str(): 1.5 }));
+    run.line("metrics.jsonl", &json!({ "step": u64::MAX, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
     run.line("events.jsonl", &json!({ "step": 3, "notice": { "level": "warning", "text": long } }));
     run.state(3, &json!({ "failed": { "message": long } }));
     let other = ForeignRun::begin(folder.path(), "other", &json!({}));
@@ -404,7 +405,9 @@ fn names_and_sentences_of_megabytes_are_cut() {
     let done = orrery_in(folder.path(), &["runs", "--json", "--out", "."]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let (json, said) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    for part in ["its variant `xxx", "the name of a channel has 2097152 bytes"] {
+    for part in
+        ["its variant `xxx", "the name of a channel has 2097152 bytes", "its step is 18446744073709551615, and at most"]
+    {
         assert!(json.contains(part), "{part}");
     }
     assert!(json.len() + said.len() < 200_000, "{} and {} bytes", json.len(), said.len());

@@ -19,6 +19,7 @@ use super::{
     error::{At, StoreError},
     log_file::Log,
     names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES},
+    record::MAX_STEP,
     tensors::{self, FileRecord, NamedTensors},
 };
 use crate::{
@@ -315,7 +316,11 @@ fn read_state(path: &Path) -> Result<StateFile, StoreError> {
             file.display()
         )));
     }
-    serde_json::from_value(serde_json::Value::Object(fields)).map_err(damaged)
+    let state: StateFile = serde_json::from_value(serde_json::Value::Object(fields)).map_err(damaged)?;
+    match state.step > MAX_STEP {
+        true => Err(StoreError::new(format!("`{}` is of step {}, which no run has", file.display(), state.step))),
+        false => Ok(state),
+    }
 }
 
 type Fields = serde_json::Map<String, serde_json::Value>;
@@ -356,7 +361,8 @@ fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
             let name = e.file_name();
             let rest = name.to_str()?.strip_prefix("step-")?;
             let (step, generation) = rest.split_once('-').unwrap_or((rest, "1"));
-            Some(((step.parse().ok()?, generation.parse().ok()?), e.path()))
+            let step = step.parse::<u64>().ok().filter(|step| *step <= MAX_STEP)?;
+            Some(((step, generation.parse().ok()?), e.path()))
         })
         .collect();
     found.sort();

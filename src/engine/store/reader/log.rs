@@ -17,7 +17,7 @@ use crate::{
     store::{
         error::{At, bounded},
         names::{EVENTS, MAX_NAME, METRICS, RUN, SAMPLES},
-        record::{self, MetricsIn, SampleIn, VariantRef},
+        record::{self, MAX_STEP, MetricsIn, SampleIn, VariantRef},
     },
     telemetry::{Channel, Event, Payload, RunInfo, RunState, Sample, StepStats},
 };
@@ -65,6 +65,11 @@ impl NameTable {
     }
 }
 
+/// Why a line is passed over whose step, or whose number of a question, is too high.
+fn beyond(what: &str, number: u64) -> String {
+    format!("its {what} is {number}, and at most {MAX_STEP} is read")
+}
+
 type Parsed = Result<Option<(u64, Event)>, String>;
 
 fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
@@ -79,6 +84,9 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
     let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     if !names.wants(&s.channel) {
         return Ok(None);
+    }
+    if let Some(request) = s.request.filter(|request| *request > MAX_STEP) {
+        return Err(beyond("request", request));
     }
     let variant = names.variant(s.variant)?;
     let channel = names.channel(s.channel)?;
@@ -235,6 +243,7 @@ impl LogFile {
             return;
         }
         match (self.parse)(line, names) {
+            Ok(Some((step, _))) if step > MAX_STEP => self.skip(&beyond("step", step), notices),
             Ok(head) => self.head = head,
             Err(_) if !ended => {
                 self.skip("the last line is cut short (the run was interrupted while writing it)", notices)
