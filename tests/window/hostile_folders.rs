@@ -72,7 +72,10 @@ impl HostileRuns {
         });
         spoilt(&runs, "long", |run| {
             run.append("metrics.jsonl", &format!("{{\"step\":3,\"x\":\"{}\"}}\n", "x".repeat(LONG)));
-            run.line("metrics.jsonl", &json!({ "step": u64::MAX, "variant": "model", "wall_secs": 9, "loss/train": 1 }));
+            run.line(
+                "metrics.jsonl",
+                &json!({ "step": u64::MAX, "variant": "model", "wall_secs": 9, "loss/train": 1 }),
+            );
             run.step(4);
         });
         spoilt(&runs, "many", |run| {
