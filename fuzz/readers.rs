@@ -24,7 +24,7 @@ use orrery::{
         stationary::read_matrix,
     },
     nn::{Device, weights::Weights},
-    store::{self, OpenQuestion, Reader, checkpoint, import, tensors},
+    store::{self, OpenQuestion, Reader, checkpoint, import, snapshots, tensors},
     telemetry::{Args, RunInfo},
 };
 
@@ -47,6 +47,8 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "toml", read: toml },
     FuzzedReader { name: "run_folder", read: run_folder },
     FuzzedReader { name: "state", read: state },
+    FuzzedReader { name: "checkpoints", read: checkpoints },
+    FuzzedReader { name: "snapshot", read: snapshot },
     FuzzedReader { name: "sentences", read: sentences },
     FuzzedReader { name: "grammar", read: grammar },
     FuzzedReader { name: "matrix", read: matrix },
@@ -78,9 +80,10 @@ fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The table of contents, then every tensor of it.
+/// The words beside the tensors, the table of contents, then every tensor of it.
 fn weights(path: &Path) {
     let Ok(file) = Weights::open(path) else { return };
+    let _ = file.metadata().count();
     let names: Vec<String> = file.tensors().map(|(name, _)| name.to_owned()).collect();
     for name in names.iter().take(100) {
         let _ = file.load(name, &Device::Cpu);
@@ -147,26 +150,28 @@ fn toml(bytes: &[u8]) {
     assert!(again.is_ok_and(|again| again.iter().eq(config.iter())), "{text}");
 }
 
-/// Files of a run folder, one behind the other, each after a line `== name`.
-fn run_folder(bytes: &[u8]) {
-    const FILES: [&str; 6] = ["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl", "note.toml"];
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut open: Option<(&str, Vec<u8>)> = None;
-    let close = |open: Option<(&str, Vec<u8>)>| {
-        if let Some((name, content)) = open {
-            fs::write(folder.path().join(name), content).expect("a temporary file");
-        }
-    };
+/// Files that stand one behind the other, each after a line `== name`, with their names.
+fn files_in(bytes: &[u8]) -> Vec<(&[u8], Vec<u8>)> {
+    let mut files: Vec<(&[u8], Vec<u8>)> = vec![];
     for line in bytes.split_inclusive(|b| *b == b'\n') {
-        let name =
-            line.strip_prefix(b"== ").and_then(|name| FILES.into_iter().find(|f| f.as_bytes() == name.trim_ascii()));
-        match (name, &mut open) {
-            (Some(name), _) => close(open.replace((name, vec![]))),
+        match (line.strip_prefix(b"== "), files.last_mut()) {
+            (Some(name), _) => files.push((name.trim_ascii(), vec![])),
             (None, Some((_, content))) => content.extend(line),
             (None, None) => {}
         }
     }
-    close(open);
+    files
+}
+
+/// Files of a run folder.
+fn run_folder(bytes: &[u8]) {
+    const FILES: [&str; 6] = ["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl", "note.toml"];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, content) in files_in(bytes) {
+        if let Some(name) = FILES.into_iter().find(|known| known.as_bytes() == name) {
+            fs::write(folder.path().join(name), content).expect("a temporary file");
+        }
+    }
     let Ok(events) = Reader::open(folder.path()) else { return };
     events.for_each(drop);
     let _ = store::summary(folder.path());
@@ -185,6 +190,41 @@ fn state(bytes: &[u8]) {
     let weights = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 8]].concat();
     fs::write(at.join("a.safetensors"), weights).expect("a temporary file");
     let _ = checkpoint::load(folder.path(), &Device::Cpu);
+}
+
+/// Files of a folder of checkpoints, by names that a file can have on every system, at most one folder deep.
+fn checkpoints(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let run = folder.path();
+    for (name, content) in files_in(bytes) {
+        let Ok(name) = std::str::from_utf8(name) else { continue };
+        let is_plain = |part: &str| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            part.len() < 100 && part.chars().all(is_plain) && !part.trim_matches('.').is_empty()
+        };
+        if name.split('/').count() > 2 || !name.split('/').all(is_plain) {
+            continue;
+        }
+        let path = run.join("checkpoints").join(name);
+        // a file may have the place of a folder
+        let _ = fs::create_dir_all(path.with_file_name("")).and_then(|()| fs::write(path, content));
+    }
+    let (all, newest) = (checkpoint::all(run), checkpoint::newest_step(run));
+    assert_eq!((all.is_empty(), all.last()), (newest.is_none(), checkpoint::latest(run).as_ref()));
+    let _ = checkpoint::load(run, &Device::Cpu);
+    let _ = checkpoint::load_resumable(run, &Device::Cpu);
+}
+
+/// The weights that are kept of a step, in a file whose name has their checksum.
+fn snapshot(bytes: &[u8]) {
+    let (folder, _) = file("config.toml", b"");
+    let kept = folder.path().join("snapshots");
+    fs::create_dir(&kept).expect("a temporary folder");
+    let name = format!("step-00000001-{:08x}.safetensors", crc(0x82f6_3b78, bytes));
+    fs::write(kept.join(name), bytes).expect("a temporary file");
+    let found = snapshots::list(folder.path());
+    assert_eq!(found.len(), 1);
+    found.values().for_each(|path| drop(snapshots::read(folder.path(), path, &Device::Cpu)));
 }
 
 /// A file of labelled sentences, and which of its labels could be a concept.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import json
 import os
 import platform
@@ -76,6 +77,46 @@ def check_inside(path: str) -> None:
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         text = f"`{path}` is a link or no folder: nothing is written there"
         raise Refused(f"folder {os.path.basename(path)}", text)
+
+
+def open_file(path: str, flags: int) -> int:
+    """Opens a file of a run folder, which may be somebody else's: no link is followed and no pipe waited for.
+
+    Raises Refused for what is no regular file, and for one that has another name too (a hard link) where it is to be
+    written; OSError where the system refuses.
+    """
+    name, is_written = os.path.basename(path), bool(flags & (os.O_WRONLY | os.O_RDWR))
+    link = Refused(f"file {name}", f"`{name}` is a link, and links are not followed")
+    for more in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, more, 0)
+    if os.path.islink(path):  # where the system's open() has no O_NOFOLLOW
+        raise link
+    try:
+        fd = os.open(path, flags, 0o666)
+    except OSError as e:
+        raise (link if e.errno == errno.ELOOP else e) from None
+    found = os.fstat(fd)
+    text = None
+    if not stat.S_ISREG(found.st_mode):
+        text = f"`{name}` is no regular file"
+    elif is_written and found.st_nlink > 1:
+        text = f"`{name}` has another name too (a hard link), under which it would change as well"
+    if text is not None:
+        os.close(fd)
+        raise Refused(f"file {name}", text)
+    return fd
+
+
+def read_file(path: str, limit: int, *, from_end: bool = False) -> bytes:
+    """The first bytes of a file of a run folder, at most `limit`, or its last ones; none where it cannot be read.
+
+    Raises Refused as `open_file` does.
+    """
+    with contextlib.suppress(OSError), os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
+        if from_end:
+            file.seek(max(os.fstat(file.fileno()).st_size - limit, 0))
+        return file.read(limit)
+    return b""
 
 
 def write_whole(path: str, parts: Iterable[bytes]) -> None:
@@ -209,12 +250,12 @@ class PreviousRun(NamedTuple):
 def read_previous_run(path: str) -> PreviousRun:
     """Reads run.json, and the last whole line of metrics.jsonl. What is damaged or missing is empty.
 
-    Raises Refused where the run is one that this package cannot write.
+    Raises Refused where the run is one that this package cannot write, or a file of it is no regular one.
     """
     record: Any = None
-    suppressed = contextlib.suppress(OSError, ValueError, RecursionError)
-    with suppressed, open(os.path.join(path, "run.json"), "rb") as file:
-        record = json.loads(file.read(MAX_DESCRIPTION))
+    description = read_file(os.path.join(path, "run.json"), MAX_DESCRIPTION)
+    with contextlib.suppress(ValueError, RecursionError):
+        record = json.loads(description)
     record = as_dict(record)
     run = as_dict(record.get("run"))
     variants = run.get("variants")
@@ -225,10 +266,9 @@ def read_previous_run(path: str) -> PreviousRun:
     known = {"params": variants[0].get("params"), **run}
     known = {k: v for k, v in known.items() if (k in COUNTS and type(v) is int) or (k in TEXTS and isinstance(v, str))}
     last_step, wall_secs = None, 0.0
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
-        with open(os.path.join(path, "metrics.jsonl"), "rb") as file:
-            file.seek(max(os.fstat(file.fileno()).st_size - MAX_TAIL, 0))
-            line = json.loads(file.read(MAX_TAIL).split(b"\n")[-2])
+    tail = read_file(os.path.join(path, "metrics.jsonl"), MAX_TAIL, from_end=True)
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, IndexError):
+        line = json.loads(tail.split(b"\n")[-2])
         last_step, wall_secs = int(line["step"]), float(line["wall_secs"])
     return PreviousRun(
         name if isinstance(name, str) else None,

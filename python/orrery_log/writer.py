@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any, Callable, NamedTuple
 
-from .folder import now, write_all
+from .folder import now, open_file, write_all
 from .notices import Notices, Refused
 from .numbers import line
 
@@ -47,8 +47,7 @@ class Log:
 
     def __init__(self, folder: str, name: str) -> None:
         self.path = os.path.join(folder, name)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        self.fd = os.open(self.path, flags | getattr(os, "O_BINARY", 0), 0o666)
+        self.fd = open_file(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         self.length = os.fstat(self.fd).st_size
         self.torn = self.length > 0 and self._last_byte() != b"\n"
         self.shared = False
@@ -272,8 +271,7 @@ def lock(folder: str) -> int | None:
     """
     if fcntl is None:
         return None
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    fd = os.open(os.path.join(folder, ".lock"), flags, 0o666)
+    fd = open_file(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -83,6 +83,30 @@ def test_the_run_of_another_program_is_not_overwritten(tmp_path, record, words, 
     assert Folder(run.folder).scalar("a") == [(0, 1)] and words in capfd.readouterr().err
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "events.jsonl", ".lock"])
+@pytest.mark.parametrize("trap", ["link", "pipe", "hard link"])
+def test_what_is_no_file_of_its_folder_is_not_written(begin, tmp_path, name, trap, capfd):
+    run = begin()
+    run.log({"a": 1})
+    run.finish()
+    place, target = Path(run.folder, name), tmp_path / "target"
+    kept = place.read_bytes() if place.exists() else b""
+    place.unlink(missing_ok=True)
+    target.write_bytes(kept)
+    if trap == "pipe":
+        os.mkfifo(place)
+    else:
+        (os.symlink if trap == "link" else os.link)(target, place)
+    again = begin(resume=run.folder)
+    again.log({"a": 2})
+    again.finish()
+    # what is replaced as a whole leaves the file of the other name as it is
+    is_replaced = (name, trap) == ("run.json", "hard link")
+    assert (again.folder == run.folder) == is_replaced and target.read_bytes() == kept
+    assert is_replaced or f"`{name}` " in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "[" * 30_000, '{"run": 5}', '{"run": {"variants": 5, "config": [], "vocab": "x"}}']
 )

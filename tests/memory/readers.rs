@@ -22,6 +22,8 @@ const MUTATIONS: usize = 600;
 const LONGEST: usize = 64 << 10;
 /// Most that a reader of such a file may take.
 const MOST: usize = 64 << 20;
+/// The longest that it may take, where a time was asked for; a test among others may have to wait.
+const LONGEST_TIME: Duration = Duration::from_secs(10);
 
 fn folder(of: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(of)
@@ -104,9 +106,20 @@ fn seeds_and_mutations_are_read_or_refused_in_bounded_memory() {
                 let file = seeds.get(count).cloned().unwrap_or_else(|| mutated(&seeds, &words, &mut rng));
                 let read = Instant::now();
                 let (result, peak) = peak_of(|| catch_unwind(AssertUnwindSafe(|| fuzzed::read(name, &file))));
-                longest = longest.max(read.elapsed());
-                let shown = || String::from_utf8_lossy(&file[..file.len().min(600)]).into_owned();
+                let took = read.elapsed();
+                longest = longest.max(took);
+                let shown = || {
+                    let begin = String::from_utf8_lossy(&file[..file.len().min(600)]).into_owned();
+                    if seconds.is_none() {
+                        return begin;
+                    }
+                    let path = folder("artifacts").join(name).join(format!("case-{count}"));
+                    let kept = fs::create_dir_all(path.parent().unwrap()).and_then(|()| fs::write(&path, &file));
+                    format!("{} ({kept:?}): {begin}", path.display())
+                };
                 assert!(result.is_ok(), "{name}, case {count}, panicked on {}", shown());
+                let is_late = seconds.is_some() && took > LONGEST_TIME;
+                assert!(!is_late, "{name}, case {count}, took {took:.1?} for {}", shown());
                 // what is made once and stays, such as a backtrace's symbols, comes with the first
                 assert!(count < 8 || peak < MOST, "{name}, case {count}, took {} MB for {}", peak >> 20, shown());
                 highest = if count < 8 { 0 } else { highest.max(peak) };

@@ -13,9 +13,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    ui::host::{Delivery, Host},
+};
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::folders::{contents, copy};
+use super::{
+    folders::{contents, copy},
+    foreign_run::ForeignRun,
+};
 
 const CHECKPOINT: &str = "checkpoints/step-00000003";
 
@@ -316,4 +324,108 @@ fn no_file_of_another_name_is_written() {
         let read = orrery_in(folder.path(), &["export", "run", "--csv", "out.csv"]);
         assert!(read.status.success(), "{name} can be read: {}", String::from_utf8_lossy(&read.stderr));
     }
+}
+
+/// A name may hold the end of a line, behind which it could pretend to be a step of its own.
+#[test]
+fn a_followed_step_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(folder.path(), "run", &json!({}));
+    let variant = "a\nstep 9";
+    run.redescribe(|described| described["run"]["variants"] = json!([{ "id": variant }]));
+    run.line("metrics.jsonl", &json!({ "step": 1, "variant": variant, "wall_secs": 0.1, "x\n\u{1b}[2J": 1.5 }));
+    run.state(1, &json!("finished"));
+    let done = orrery_in(folder.path(), &["follow", "run", "--headless"]);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(said.trim_end(), r"step 1  a\nstep 9  x\n\u{1b}[2J 1.5", "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The path of a layer becomes part of the name of an export, and the folder of runs may hold a link.
+#[test]
+fn exports_of_a_window_stay_in_their_folder() {
+    let (here, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let runs = here.path().join("runs");
+    let mut host = DesktopHost::new(runs.clone(), Runs::new());
+    let mut save = |name: &str| {
+        host.write(runs.join("exports").join(name), b"1".to_vec());
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(delivery) = host.deliveries().pop() {
+                return delivery;
+            }
+            assert!(Instant::now() < end, "{name}: nothing comes");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let is_refused =
+        |delivery: &Delivery, why: &str| matches!(delivery, Delivery::Failed { what } if what.contains(why));
+    assert!(matches!(save("frames/values.csv"), Delivery::Saved { .. }));
+    for name in ["../a.csv", "a/../../../a.csv"] {
+        let refused = save(name);
+        assert!(is_refused(&refused, "leads out of the folder"), "{name}: {refused:?}");
+    }
+    assert!(!here.path().join("a.csv").exists() && !runs.join("a.csv").exists());
+    fs::remove_dir_all(runs.join("exports")).unwrap();
+    symlink(outside.path(), runs.join("exports")).unwrap();
+    let refused = save("a.csv");
+    assert!(is_refused(&refused, "it is a link"), "{refused:?}");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+/// A description of a megabyte can name more variants than a table of them could be made of in an hour.
+#[test]
+fn a_description_of_too_many_variants_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(folder.path(), "run", &json!({}));
+    run.redescribe(|described| {
+        described["run"]["variants"] = (0..100_000).map(|i| json!({ "id": i.to_string() })).collect();
+    });
+    run.line("metrics.jsonl", &json!({ "step": 1, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
+    let done = orrery_in(folder.path(), &["runs", "--out", "."]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("names 100000 variants, and at most 1024 are read"), "{said}");
+}
+
+/// What is said of a record quotes it, and a name of megabytes could be laid out by no window.
+#[test]
+fn names_and_sentences_of_megabytes_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(2 << 20);
+    let run = ForeignRun::begin(folder.path(), "run", &json!({}));
+    run.redescribe(|described| described["run"]["config"]["preset"] = json!(long));
+    run.line("metrics.jsonl", &json!({ "step": 1, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
+    run.line("metrics.jsonl", &json!({ "step": 2, "variant": long, "wall_secs": 0.1, "loss/train": 1.5 }));
+    run.line("metrics.jsonl", &json!({ "step": 3, "variant": 0, "wall_secs": 0.1, long.as_str(): 1.5 }));
+    run.line("metrics.jsonl", &json!({ "step": u64::MAX, "variant": 0, "wall_secs": 0.1, "loss/train": 1.5 }));
+    run.line("events.jsonl", &json!({ "step": 3, "notice": { "level": "warning", "text": long } }));
+    run.state(3, &json!({ "failed": { "message": long } }));
+    let other = ForeignRun::begin(folder.path(), "other", &json!({}));
+    other.redescribe(|described| described["format"] = json!(long));
+    let done = orrery_in(folder.path(), &["runs", "--json", "--out", "."]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let (json, said) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    for part in
+        ["its variant `xxx", "the name of a channel has 2097152 bytes", "its step is 18446744073709551615, and at most"]
+    {
+        assert!(json.contains(part), "{part}");
+    }
+    assert!(json.len() + said.len() < 200_000, "{} and {} bytes", json.len(), said.len());
+}
+
+/// A stream is the bytes of the files, which a terminal must not act on.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_streamed_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(run(), &folder.path().join("run"));
+    let line = format!("timeout 30 '{}' stream run --stdio", env!("CARGO_BIN_EXE_orrery"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).current_dir(folder.path()).stdin(Stdio::null());
+    let Ok(done) = script.output() else {
+        println!("skipped: there is no script here");
+        return;
+    };
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("goes to a terminal") && !said.contains("metrics.jsonl"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use std::{fs, os::unix::fs::symlink};
+use std::{fs, os::unix::fs::symlink, process::Command};
 
 use super::{
     folders::contents,
@@ -75,7 +75,10 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     symlink("../../../runs/victim", here.join("sweeps/rates/runs/a")).unwrap();
     let before = contents(&here.join("runs"));
     let made = done(here, &["sweep", "sweeps/rates", "--missing"]);
-    assert!(said(&made).contains("runs/a is a link to a run elsewhere"), "{}", said(&made));
+    let linked = "runs/a is a link to a run elsewhere";
+    assert!(said(&made).contains(linked), "{}", said(&made));
+    let reported = done(here, &["report", "sweeps/rates", "-o", "sweep.html"]);
+    assert!(said(&reported).contains(linked), "{}", said(&reported));
     assert!(said(&made).contains("8 runs, 1 to make"), "{}", said(&made));
     assert!(contents(&here.join("runs")) == before, "the run outside was written: {}", said(&made));
     assert!(table(here).lines().skip(1).all(|line| line.contains(",2,2,")), "the sweep has a run of its own");
@@ -105,4 +108,20 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
         assert!(!listed(name).contains("\"rates/"), "{name}");
         assert_eq!(fs::read_to_string(&index).unwrap(), "kept", "{name}");
     }
+}
+
+/// Whoever takes the printed commands reads them line by line, so that the name of a folder must add none.
+#[test]
+fn a_printed_command_is_one_line() {
+    let made = with_spec(SPEC);
+    let here = made.path();
+    done(here, &["sweep", "rates.toml", "--on", "print"]);
+    let name = "sweeps/it's\ntouch hostile\n\u{1b}[2J";
+    fs::rename(here.join("sweeps/rates"), here.join(name)).unwrap();
+    let printed = String::from_utf8(done(here, &["sweep", name, "--on", "print"]).stdout).unwrap();
+    assert_eq!(printed.lines().count(), 8, "{printed}");
+    let (command, _) = printed.lines().next().unwrap().rsplit_once(" --task").unwrap();
+    let output = Command::new("bash").args(["-c", &format!("{command} --table")]).current_dir(here).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", said(&output));
+    assert!(here.join(name).join("table.csv").is_file() && !here.join("hostile").exists());
 }

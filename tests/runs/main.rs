@@ -67,3 +67,5 @@ mod sweep;
 mod time_travel;
 mod trained_bdh;
 mod trainer;
+#[cfg(target_os = "linux")]
+mod window_signals;

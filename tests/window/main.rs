@@ -27,6 +27,8 @@ mod gestures;
 mod graph_file_view;
 mod graph_view;
 mod heatmap;
+#[cfg(unix)]
+mod hostile_folders;
 mod interaction;
 mod large_numbers;
 mod layout;

@@ -4,6 +4,7 @@
 use super::{
     lab_config::recorded,
     moved_inputs::{self, MovedInput},
+    shell::quoted,
 };
 use crate::{
     cli::prelude::*,
@@ -107,7 +108,7 @@ fn check_settings(folder: &Path, config: &Config, info: &RunInfo) -> Result<(), 
     if keys.is_empty() {
         return Ok(());
     }
-    Err(Refusal::EditedSettings { keys, settings: folder.join("config.toml").display().to_string() })
+    Err(Refusal::EditedSettings { keys, settings: quoted(folder.join("config.toml")) })
 }
 
 /// The checkpoint must be of this plan's models, and its live settings such as the lab takes.

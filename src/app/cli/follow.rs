@@ -16,7 +16,7 @@ use super::{
     output::print_line,
     remote::{self, Address, FollowedRun},
     stream::POLL,
-    terminal::notice,
+    terminal::{notice, one_line},
     window,
 };
 use crate::{
@@ -138,6 +138,7 @@ impl Follower {
     fn print(&self, stats: &StepStats) -> Result<(), Failure> {
         let variant = self.info.variants.get(stats.variant).map_or("", |v| v.id.as_str());
         let numbers: Vec<String> = stats.scalars.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        print_line!("step {}  {variant}  {}", stats.step, numbers.join("  "))
+        // names are the other program's, and a line is one step of one variant
+        print_line!("step {}  {}  {}", stats.step, one_line(variant), one_line(&numbers.join("  ")))
     }
 }

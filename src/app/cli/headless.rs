@@ -8,6 +8,7 @@ use super::{
     null_models,
     progress::RunProgress,
     settings::{self, Named},
+    shell::quoted,
     summary,
 };
 use crate::{
@@ -77,14 +78,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             return print_line!("{}", run.display());
         }
         Named::Sweep(folder) => {
-            let shown = folder.display();
-            return Err(Failure::usage(format!(
-                "{shown} is a sweep; `orrery sweep {shown} --missing` goes on with it"
-            )));
+            let (shown, word) = (folder.display(), quoted(&folder));
+            return Err(Failure::usage(format!("{shown} is a sweep; `orrery sweep {word} --missing` goes on with it")));
         }
         Named::Run(folder) => {
-            let shown = folder.display();
-            return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));
+            let (shown, word) = (folder.display(), quoted(&folder));
+            return Err(Failure::usage(format!("{shown} is a run; `orrery resume {word}` goes on with it")));
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
@@ -227,8 +226,9 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
             Ok(folder)
         }
         _ => Err(Failure::interrupted(format!(
-            "stopped at step {}, with a checkpoint; `orrery resume {shown}` goes on",
-            outcome.step
+            "stopped at step {}, with a checkpoint; `orrery resume {}` goes on",
+            outcome.step,
+            quoted(&folder)
         ))),
     }
 }

@@ -40,6 +40,9 @@ use replay::{RunOut, example, replay};
 pub mod follow;
 mod replay;
 
+/// The folder of exports in the folder of runs.
+const EXPORTS: &str = "exports";
+
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {
     out: PathBuf,
@@ -230,15 +233,16 @@ impl Host for DesktopHost {
     }
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        let out = self.out.clone();
         self.try_spawn(move || -> Result<_, Failure> {
-            path.parent().map_or(Ok(()), output::make_folder)?;
+            make_parent(&path, &out)?;
             output::write(&path, &bytes, &[])?;
             Ok(Delivery::Saved { path })
         });
     }
 
     fn export_folder(&self) -> PathBuf {
-        self.out.join("exports")
+        self.out.join(EXPORTS)
     }
 
     fn list_runs(&mut self) {
@@ -347,6 +351,23 @@ impl Host for DesktopHost {
     fn devices(&self) -> Vec<(String, String, bool)> {
         device::choices()
     }
+}
+
+/// Makes the folder of a file, with those above it. An export stays among the exports, over no link: the folder of runs
+/// may be somebody else's, and so may a part of the name.
+fn make_parent(path: &Path, out: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    if !path.starts_with(out.join(EXPORTS)) {
+        return output::make_folder(folder);
+    }
+    output::make_folder(out)?;
+    let mut made = PathBuf::new();
+    for part in folder.strip_prefix(out).unwrap_or(folder).components() {
+        made.push(part);
+        files::make_folder_inside(out, &made)
+            .map_err(|e| Failure::run(format!("{} cannot be made: {e}", folder.display())))?;
+    }
+    Ok(())
 }
 
 /// The runs for the window, newest first; the newest of each lab that was interrupted says so.

@@ -1,6 +1,9 @@
 //! `orrery model info`: what a trained BDH's file says of the model, without a text.
 
-use super::trained::{TrainedArgs, grouped};
+use super::{
+    shell::quoted,
+    trained::{TrainedArgs, grouped},
+};
 use crate::{cli::prelude::*, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
 
 #[derive(Args)]
@@ -15,9 +18,10 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let checkpoint = args.trained.open(&args.checkpoint, None)?;
     let (spec, file) = (&checkpoint.spec, checkpoint.path.display());
     let facts = &checkpoint.facts;
+    let word = quoted(&checkpoint.path);
     let layers = facts
         .layers
-        .map_or_else(|| format!("the file does not say how many; `orrery model eval {file} TEXT` finds out"), number);
+        .map_or_else(|| format!("the file does not say how many; `orrery model eval {word} TEXT` finds out"), number);
     let window = facts.window.map_or_else(|| "nothing tells it".to_owned(), number);
     print_line!("{file}: {} parameters", grouped(spec.parameters(checkpoint.vocab)))?;
     for (name, value) in [

@@ -117,8 +117,17 @@ pub fn print(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Standard output for a stream of bytes that another program reads; [`unprinted`] is the failure of writing to it.
-pub fn stream() -> impl io::Write {
-    io::stdout().lock()
+///
+/// # Errors
+/// If it is a terminal, which would act on what somebody else's files hold.
+pub fn stream() -> Result<impl io::Write, Failure> {
+    let out = io::stdout().lock();
+    match out.is_terminal() {
+        true => Err(Failure::usage(
+            "this output is for another program, and it goes to a terminal: `orrery follow` shows a run",
+        )),
+        false => Ok(out),
+    }
 }
 
 /// Writes a line for a person, printable; the macro [`print_line`] calls it.

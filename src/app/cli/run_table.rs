@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{RUNS, damage, progress::StepProgress, summary, sweep};
+use super::{RUNS, damage, progress::StepProgress, shell::quoted, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -117,7 +117,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         report_place(run);
         let place = trash::discard(run).map_err(Failure::wrong)?;
-        notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
+        notice!("in the trash; `orrery runs --restore {}` takes it back", quoted(&place));
         return print_line!("{}", place.display());
     }
     let mut kept = note::read(run).map_err(Failure::wrong)?;

@@ -107,7 +107,7 @@ pub fn run(args: &StreamArgs) -> Result<(), Failure> {
         Some(have) => Sent { log, bytes: have.bytes, end: have.end.clone() },
         None => Sent { log, bytes: 0, end: vec![] },
     });
-    let out = output::stream();
+    let out = output::stream()?;
     Streamer { folder: &args.run, out, sent, whole: BTreeMap::new(), told: Instant::now() }.run()
 }
 

@@ -3,6 +3,7 @@
 use super::{
     damage::{self, PartialArgs},
     lab_config::recorded,
+    shell::quoted,
 };
 use crate::{
     cli::prelude::*,
@@ -69,8 +70,8 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
 
 /// The failure of a command that needs the weights of a run which has none yet.
 pub fn no_checkpoint(run: &Path) -> Failure {
-    let shown = run.display();
-    Failure::usage(format!("{shown} has no checkpoint yet; `orrery resume {shown}` makes one at its end"))
+    let (shown, word) = (run.display(), quoted(run));
+    Failure::usage(format!("{shown} has no checkpoint yet; `orrery resume {word}` makes one at its end"))
 }
 
 pub fn state_dict_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict, Failure> {

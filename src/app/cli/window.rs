@@ -15,6 +15,7 @@ use super::{
     remote::FollowedRun,
     runs::Runs,
     settings::{self, Named},
+    shell::quoted,
 };
 use crate::{
     cli::prelude::*,
@@ -127,8 +128,8 @@ fn show(
 /// A graph file, in the window.
 pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     display::check().map_err(|why| {
-        let shown = file.display();
-        Failure::run(format!("{why}. `orrery graph {shown} --out x.png` draws it without a window"))
+        let word = quoted(&file);
+        Failure::run(format!("{why}. `orrery graph {word} --out x.png` draws it without a window"))
     })?;
     let opening = Some(Opening::Run(file.clone()));
     outcome(show(open, opening, |host| host.graph = Some((file, reading)), began).map_err(Failure::run)?)
@@ -173,14 +174,14 @@ fn default_id() -> &'static str {
 /// Explains itself and does the same work into a folder.
 fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<(), Failure> {
     if let Some(Named::Run(folder)) = named {
-        let shown = folder.display();
+        let word = quoted(&folder);
         return Err(Failure::run(format!(
-            "{why}. `orrery render {shown} --view VIEW --out x.png` draws a view of this run without a window"
+            "{why}. `orrery render {word} --view VIEW --out x.png` draws a view of this run without a window"
         )));
     }
     if let Some(Named::Sweep(folder)) = named {
-        let shown = folder.display();
-        return Err(Failure::run(format!("{why}. `orrery sweep {shown} --pictures DIR` draws it without a window")));
+        let word = quoted(&folder);
+        return Err(Failure::run(format!("{why}. `orrery sweep {word} --pictures DIR` draws it without a window")));
     }
     if let Some(Named::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
@@ -198,9 +199,9 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
         &open.set.out,
         headless::RunOptions { with_figures: true, until, ..headless::RunOptions::default() },
     )?;
-    let shown = folder.display();
-    notice!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
-    notice!("On a machine with a display `orrery replay {shown}` opens it.");
+    let word = quoted(&folder);
+    notice!("`orrery render {word} --view gate --out gate.png` draws one view of it.");
+    notice!("On a machine with a display `orrery replay {word}` opens it.");
     Ok(())
 }
 

@@ -19,6 +19,7 @@ use super::{
     error::{At, StoreError},
     log_file::Log,
     names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES, name_of},
+    record::MAX_STEP,
     tensors::{self, FileRecord, NamedTensors},
 };
 use crate::{
@@ -131,7 +132,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     folder_inside(run, CHECKPOINTS).map(|_| ()).at("write in", &folder)?;
     sweep(run);
     let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
-    let mut taken = vec![];
+    let mut taken = names::TakenNames::new();
     let mut variants = vec![];
     for v in &checkpoint.variants {
         let name = names::unique_name(&v.id, &mut taken);
@@ -311,7 +312,11 @@ fn read_state(path: &Path) -> Result<StateFile, StoreError> {
             file.display()
         )));
     }
-    serde_json::from_value(serde_json::Value::Object(fields)).map_err(damaged)
+    let state: StateFile = serde_json::from_value(serde_json::Value::Object(fields)).map_err(damaged)?;
+    match state.step > MAX_STEP {
+        true => Err(StoreError::new(format!("`{}` is of step {}, which no run has", file.display(), state.step))),
+        false => Ok(state),
+    }
 }
 
 type Fields = serde_json::Map<String, serde_json::Value>;
@@ -346,7 +351,8 @@ fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
             let name = e.file_name();
             let rest = name.to_str()?.strip_prefix("step-")?;
             let (step, generation) = rest.split_once('-').unwrap_or((rest, "1"));
-            Some(((step.parse().ok()?, generation.parse().ok()?), e.path()))
+            let step = step.parse::<u64>().ok().filter(|step| *step <= MAX_STEP)?;
+            Some(((step, generation.parse().ok()?), e.path()))
         })
         .collect();
     found.sort();

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Environment, RunRecord, StoreError,
     error::At,
-    names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN, check_folder},
+    names::{CONFIG, MAX_CONFIG, MAX_NAME, MAX_RUN, METRICS, RUN, check_folder},
     record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
     run_index::changed,
 };
@@ -18,6 +18,8 @@ use crate::{
     telemetry::{FOREIGN, RunInfo, VariantInfo},
 };
 
+/// Far more than any run compares; a table of some hundred thousand would take minutes.
+const MAX_VARIANTS: usize = 1024;
 /// Questions of one program that are listed.
 const MAX_ASKS: usize = 64;
 /// Bytes of the name of a question.
@@ -86,6 +88,19 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
                     run.protocol
                 )));
             }
+            Ok(run) if run.run.variants.len() > MAX_VARIANTS => {
+                return Err(StoreError::new(format!(
+                    "`{}` names {} variants, and at most {MAX_VARIANTS} are read",
+                    folder.display(),
+                    run.run.variants.len()
+                )));
+            }
+            Ok(run) if run.run.variants.iter().any(|variant| variant.id.len() > MAX_NAME) => {
+                return Err(StoreError::new(format!(
+                    "`{}` names a variant by more than {MAX_NAME} bytes, the most that are read",
+                    folder.display()
+                )));
+            }
             Ok(run) => {
                 let mut description = Description::from(run);
                 take_settings(folder, &mut description.info);
@@ -139,10 +154,13 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
     })
 }
 
-/// Fills in what a program may leave out of its description: a run of no lab is one of another program, which has a model,
+/// Fills in what a program may leave out of its description, and cuts names that nobody could read: a run of no lab is one of another program, which has a model,
 /// and labels and groups of variants are their ids.
 fn named(info: RunInfo) -> RunInfo {
     let mut info = info;
+    for text in [&mut info.lab, &mut info.config.lab, &mut info.config.preset, &mut info.device, &mut info.corpus] {
+        text.truncate(text.floor_char_boundary(MAX_NAME));
+    }
     if info.lab.is_empty() {
         FOREIGN.clone_into(&mut info.lab);
     }
@@ -151,6 +169,7 @@ fn named(info: RunInfo) -> RunInfo {
     }
     for variant in &mut info.variants {
         for name in [&mut variant.label, &mut variant.group] {
+            name.truncate(name.floor_char_boundary(MAX_NAME));
             if name.is_empty() {
                 name.clone_from(&variant.id);
             }

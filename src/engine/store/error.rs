@@ -12,13 +12,24 @@ pub struct StoreError {
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
+/// Bytes of a sentence. What it quotes of somebody else's folder may be megabytes, which no window could lay out.
+const MAX_WORDS: usize = 8 << 10;
+
+/// The words, or as many of them as a sentence has, with "…" behind.
+pub(super) fn bounded(words: String) -> String {
+    match words.len() > MAX_WORDS {
+        true => format!("{}…", &words[..words.floor_char_boundary(MAX_WORDS)]),
+        false => words,
+    }
+}
+
 impl StoreError {
     pub(super) fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), source: None }
+        Self { words: bounded(words.into()), source: None }
     }
 
     pub(super) fn with_source(words: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
-        Self { words: words.into(), source: Some(Arc::new(source)) }
+        Self { words: bounded(words.into()), source: Some(Arc::new(source)) }
     }
 
     /// `doing` completes "cannot ...": "write".

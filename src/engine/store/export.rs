@@ -136,7 +136,7 @@ fn commit(out: Writer<Replacement>, path: &Path) -> Result<(), StoreError> {
 /// If the run cannot be read, or not whole, or a file cannot be written.
 pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, StoreError> {
     let ids = variant_ids(record.run)?;
-    let mut taken = vec![];
+    let mut taken = names::TakenNames::new();
     let mut open: BTreeMap<Channel, (PathBuf, Writer<Replacement>)> = BTreeMap::new();
     make_folders(to).at("make", to)?;
     let damage = each_event(record.run, |event| {
@@ -178,7 +178,7 @@ pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf
     let ids = variant_ids(record.run)?;
     let started_at = description::describe(record.run)?.started_at;
     let began = listing::began(record.run, started_at.as_deref()).as_second();
-    let mut taken = vec![];
+    let mut taken = names::TakenNames::new();
     let mut open: HashMap<usize, EventFile> = HashMap::new();
     let mut paths = vec![];
     let damage = each_step(record, |stats| {

@@ -1,6 +1,10 @@
 //! The names of a run folder's files and folders, and making them.
 
-use std::{io::Write, path::Path};
+use std::{
+    collections::HashMap,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use super::error::{At, StoreError};
 use crate::files;
@@ -23,6 +27,9 @@ pub(super) const ANSWER: &str = "answer";
 pub const MAX_CONFIG: u64 = 256 << 10;
 /// The limit of `run.json` in bytes: a kilobyte a variant, and one each time the run was resumed.
 pub(super) const MAX_RUN: u64 = 4 << 20;
+
+/// Bytes of the name of a channel or of a variant.
+pub(super) const MAX_NAME: usize = 1 << 10;
 
 /// Begins the name of a folder that is not whole yet.
 pub(super) const MAKING: &str = ".making-";
@@ -50,6 +57,11 @@ pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
         true => Ok(()),
         false => Err(StoreError::new(format!("`{}` is not a run folder: give the folder of a run", folder.display()))),
     }
+}
+
+/// Returns true if the folder itself is a link, whether or not a slash at its end leads through it.
+pub(super) fn is_link(folder: &Path) -> bool {
+    folder.components().collect::<PathBuf>().is_symlink()
 }
 
 /// Makes a file that must not exist, and forces it to the disk.
@@ -97,10 +109,23 @@ pub(super) fn safe_name(name: &str) -> String {
     }
 }
 
+/// The safe names that are taken, each with the last number that was tried behind it, so that many equal ones take no time.
+pub(super) type TakenNames = HashMap<String, usize>;
+
 /// A safe name that is not yet in `taken`; adds it.
-pub(super) fn unique_name(name: &str, taken: &mut Vec<String>) -> String {
-    let unique = numbered(&safe_name(name), |name| taken.iter().any(|t| t == name));
-    taken.push(unique.clone());
+pub(super) fn unique_name(name: &str, taken: &mut TakenNames) -> String {
+    let base = safe_name(name);
+    let Some(last) = taken.get(&base).copied() else {
+        taken.insert(base.clone(), 1);
+        return base;
+    };
+    let mut n = last + 1;
+    while taken.contains_key(&format!("{base}-{n}")) {
+        n += 1;
+    }
+    let unique = format!("{base}-{n}");
+    taken.insert(base, n);
+    taken.insert(unique.clone(), 1);
     unique
 }
 
@@ -117,4 +142,18 @@ pub(super) fn numbered(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
 /// The last part of a path.
 pub(super) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_past_those_taken() {
+        let mut taken = TakenNames::new();
+        let named = ["a", "a-2", "a", "a/", "a", "\u{e9}", "\u{e8}"].map(|name| unique_name(name, &mut taken));
+        assert_eq!(named, ["a", "a-2", "a-3", "a_", "a-4", "_", "_-2"]);
+        (0..20_000).for_each(|_| drop(unique_name("\u{ea}", &mut taken)));
+        assert_eq!(unique_name("\u{eb}", &mut taken), "_-20003");
+    }
 }

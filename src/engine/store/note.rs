@@ -33,9 +33,15 @@ pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
 /// Writes it whole, or leaves what was there.
 ///
 /// # Errors
-/// If this is no run folder, the note is too long, or the system refuses.
+/// If this is no run folder or a link to one, the note is too long, or the system refuses.
 pub fn write(folder: &Path, note: &RunNote) -> Result<(), StoreError> {
     names::check_run(folder)?;
+    if names::is_link(folder) {
+        return Err(StoreError::new(format!(
+            "`{}` is a link to a run elsewhere: write the note by the run's own folder",
+            folder.display()
+        )));
+    }
     let path = folder.join(NOTE);
     let text = toml::to_string(note).map_err(|e| StoreError::with_source(format!("cannot write a note: {e}"), e))?;
     if text.len() as u64 > MAX_NOTE {
@@ -68,5 +74,20 @@ mod tests {
         assert_eq!(read(dir.path()).unwrap(), note);
         std::fs::write(dir.path().join(NOTE), "name = ").unwrap();
         assert!(read(dir.path()).unwrap_err().to_string().contains("note.toml"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_note_is_written_over_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, link) = (dir.path().join("run"), dir.path().join("link"));
+        std::fs::create_dir(&run).unwrap();
+        std::fs::write(run.join("config.toml"), "lab = \"x\"").unwrap();
+        std::os::unix::fs::symlink(&run, &link).unwrap();
+        for path in [link.clone(), link.join("")] {
+            let error = write(&path, &RunNote { pinned: true, ..RunNote::default() }).unwrap_err().to_string();
+            assert!(error.contains("is a link"), "{error}");
+        }
+        assert!(!run.join(NOTE).exists());
     }
 }

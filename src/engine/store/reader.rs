@@ -11,6 +11,7 @@ use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 use super::{
     StoreError, checkpoint,
     description::{Description, DescriptionStamp, describe},
+    error::bounded,
     names::{CONFIG, RUN},
     packed::{PackedRun, unpack},
 };
@@ -330,5 +331,5 @@ fn has_same_variants(a: &RunInfo, b: &RunInfo) -> bool {
 }
 
 fn warning(text: String) -> Event {
-    Event::Notice { level: Level::Warning, text }
+    Event::Notice { level: Level::Warning, text: bounded(text) }
 }

@@ -9,6 +9,9 @@ use serde::{
 use super::Environment;
 use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Number};
 
+/// Higher steps, and numbers of questions, are none: one more must be a number too.
+pub(super) const MAX_STEP: u64 = i64::MAX as u64;
+
 /// `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::{At, StoreError},
     names::{SNAPSHOTS, name_of},
+    record::MAX_STEP,
     tensors::{self, NamedTensors},
 };
 use crate::{
@@ -106,9 +107,11 @@ pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
 /// Step and checksum in a file's name; the checksum may be in the file instead.
 fn parse(name: &str) -> Option<(u64, Option<u32>)> {
     let rest = name.strip_prefix("step-")?.strip_suffix(".safetensors")?;
-    match rest.split_once('-') {
-        Some((step, sum)) => Some((step.parse().ok()?, Some(u32::from_str_radix(sum, 16).ok()?))),
-        None => Some((rest.parse().ok()?, None)),
+    let (step, sum) = rest.split_once('-').map_or((rest, None), |(step, sum)| (step, Some(sum)));
+    let step = step.parse::<u64>().ok().filter(|step| *step <= MAX_STEP)?;
+    match sum {
+        Some(sum) => Some((step, Some(u32::from_str_radix(sum, 16).ok()?))),
+        None => Some((step, None)),
     }
 }
 

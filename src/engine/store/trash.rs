@@ -15,9 +15,7 @@ pub const TRASH: &str = ".trash";
 pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
     names::check_run(run)?;
     let shown = run.display();
-    // without a slash at its end, which would lead through the link
-    let own: PathBuf = run.components().collect();
-    if own.is_symlink() {
+    if names::is_link(run) {
         return Err(StoreError::new(format!(
             "`{shown}` is a link to a run elsewhere: delete the run by its own folder, or remove the link by hand"
         )));

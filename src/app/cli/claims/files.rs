@@ -10,7 +10,7 @@ use crate::{
         ledger::{Ledger, Named, Paper, Row},
         result::ClaimResult,
     },
-    files,
+    files::{self, FileError},
 };
 
 /// The folder of the repository.
@@ -58,8 +58,14 @@ impl Source {
         if papers.is_empty() {
             return Err(Failure::usage(format!("`{}` holds no claims (*.toml)", folder.display())));
         }
-        let results = folder.join(RESULTS);
-        let results = if results.is_dir() { texts(&results, "json")? } else { vec![] };
+        let results = match files::folder_inside(folder, RESULTS) {
+            Ok(results) => texts(&results, "json")?,
+            Err(e) if e.is_missing() => vec![],
+            // a result would be written there too
+            Err(e) => {
+                return Err(Failure::usage(format!("{} cannot be used: {e}", folder.join(RESULTS).display())));
+            }
+        };
         Ok(Ledger::new(&papers, &results)?)
     }
 
@@ -142,9 +148,13 @@ pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>,
     })
 }
 
-/// The files of a folder with this ending, each with its stem, by name.
+/// The files of a folder with this ending, each with its stem, by name. The folder may be somebody else's: no link is followed.
 fn texts(folder: &Path, ending: &str) -> Result<Vec<Named>, Failure> {
-    let text = |stem: String| Ok((stem.clone(), read(&folder.join(format!("{stem}.{ending}")))?));
+    let text = |stem: String| {
+        let name = format!("{stem}.{ending}");
+        let text = files::read_text_inside(folder, &name, MAX_FILE).map_err(|e| unread(&folder.join(name), &e))?;
+        Ok((stem, text))
+    };
     stems(folder, ending)?.into_iter().map(text).collect()
 }
 
@@ -159,5 +169,35 @@ fn stems(folder: &Path, ending: &str) -> Result<Vec<String>, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MAX_FILE).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+    files::read_text(path, MAX_FILE).map_err(|e| unread(path, &e))
+}
+
+fn unread(path: &Path, e: &FileError) -> Failure {
+    Failure::usage(format!("{} cannot be read: {e}", path.display()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    /// What a folder of claims is refused for.
+    fn refusal(folder: &Path) -> String {
+        Source::new(Some(folder)).ledger().err().map(|e| e.words).unwrap_or_default()
+    }
+
+    #[test]
+    fn claims_are_neither_read_nor_written_over_links() {
+        let (claims, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(claims.path().join("a.toml"), "title = 'P'\nsource = 'S'\n").unwrap();
+        assert_eq!(refusal(claims.path()), "");
+        let results = claims.path().join(RESULTS);
+        symlink(outside.path(), &results).unwrap();
+        assert!(refusal(claims.path()).contains("results cannot be used: it is a link"), "{}", refusal(claims.path()));
+        fs::remove_file(results).unwrap();
+        fs::write(outside.path().join("b"), "title = 'P'\nsource = 'S'\n").unwrap();
+        symlink(outside.path().join("b"), claims.path().join("b.toml")).unwrap();
+        assert!(refusal(claims.path()).contains("b.toml cannot be read: it is a link"), "{}", refusal(claims.path()));
+    }
 }

@@ -33,8 +33,11 @@ impl Address {
         if host.is_empty() || host.starts_with(['-', '@']) || host.contains("@-") || !host.chars().all(is_plain) {
             return wrong("has no host that ssh could take");
         }
-        if path.is_empty() || path.contains(['\0', '\n']) {
+        if path.is_empty() {
             return wrong("has no path");
+        }
+        if path.contains(char::is_control) {
+            return wrong("has a path with control characters");
         }
         // `ssh://host/~/runs/a` is in the home of the user
         let path = path.strip_prefix("~/").map_or_else(|| format!("/{path}"), str::to_owned);
@@ -92,6 +95,8 @@ mod tests {
             "ssh://a@-b/a",
             "ssh://b c/a",
             "ssh://b:x/a",
+            "ssh://b/a\nb",
+            "ssh://b/a\u{9b}b",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }

@@ -9,9 +9,10 @@ use super::{
     super::{
         compare,
         damage::PartialArgs,
+        shell::quoted,
         summary,
         sweep::{
-            folder::{SweepFolder, TaskState, task_name},
+            folder::{SweepFolder, SweepRuns, TaskState, task_name},
             table::SweepTable,
         },
     },
@@ -46,6 +47,7 @@ pub struct SweepReport {
 /// If it is no sweep's, or a finished run of it is damaged and no part is asked for, or the file cannot be written.
 pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
+    SweepRuns::find(&folder.path)?.report_linked();
     let states = folder.states()?;
     partial.check_rows(states.iter().filter_map(TaskState::finished))?;
     let table = SweepTable::new(&folder, &states);
@@ -110,7 +112,7 @@ impl SweepReport {
         if open.is_empty() {
             return;
         }
-        let sweep = escaped(&self.folder.name());
+        let sweep = escaped(&quoted(self.folder.name()));
         let _ = writeln!(
             out,
             "<h2>Unfinished runs</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \

@@ -12,7 +12,10 @@ use std::{
 };
 
 use super::{
-    super::interrupt::{self, INTERRUPTED},
+    super::{
+        interrupt::{self, INTERRUPTED},
+        shell::quoted,
+    },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
 use crate::{
@@ -74,8 +77,8 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
         }
     });
     if stopping.load(Ordering::SeqCst) {
-        let shown = sweep.path.display();
-        return Err(Failure::interrupted(format!("stopped; `orrery sweep {shown} --missing` goes on")));
+        let word = quoted(&sweep.path);
+        return Err(Failure::interrupted(format!("stopped; `orrery sweep {word} --missing` goes on")));
     }
     if full.load(Ordering::SeqCst) {
         return Err(Failure::run(full_disk_message(sweep)));
@@ -87,10 +90,10 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
 fn full_disk_message(sweep: &SweepFolder) -> String {
     let states = sweep.states().unwrap_or_default();
     let is_finished = |s: &&TaskState| s.row.as_ref().is_some_and(|row| row.state == RowState::Finished);
-    let (ended, shown) = (states.iter().filter(is_finished).count(), sweep.path.display());
+    let (ended, shown, word) = (states.iter().filter(is_finished).count(), sweep.path.display(), quoted(&sweep.path));
     format!(
         "the disk of {shown} is full: {ended} of {} runs have ended and stay as they are. Make room there; then `orrery sweep \
-         {shown} --missing` completes it",
+         {word} --missing` completes it",
         sweep.sweep.tasks().len()
     )
 }

@@ -31,7 +31,8 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     let packed = split_into_tasks(numbers, minutes);
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let script = sweep.path.join(SCRIPT);
-    let logs = sweep.path.join(LOGS).join("task-%a.txt");
+    // Slurm replaces what follows a % in the name of an output
+    let logs = format!("{}/task-%a.txt", sweep.path.join(LOGS).display().to_string().replace('%', "%%"));
     // Slurm would follow a link that has the name of an output
     files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unwritten(&sweep.path.join(LOGS), &e))?;
     for task in 0..packed.len() {
@@ -48,10 +49,9 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
             &format!("--job-name=orrery-{}", sweep.name()),
             &format!("--array=0-{last}"),
         ])
-        .arg(format!("--output={}", logs.display()))
+        .arg(format!("--output={logs}"))
         .arg(&script)
         .output();
-    let shown = sweep.path.display();
     let output = submitted.map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => Failure::usage(format!(
             "there is no sbatch here, so no Slurm: run this on a machine that submits jobs, or use --on here. The script \
@@ -66,11 +66,12 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     }
     let id = String::from_utf8_lossy(&output.stdout);
     notice!(
-        "job {}: {} runs in {} tasks of about {:.0} minutes; `orrery sweep {shown} --table` shows how far they are",
+        "job {}: {} runs in {} tasks of about {:.0} minutes; `orrery sweep {} --table` shows how far they are",
         id.trim(),
         numbers.len(),
         packed.len(),
-        minutes * packed[0].len() as f64
+        minutes * packed[0].len() as f64,
+        quoted(&sweep.path)
     );
     Ok(())
 }

@@ -62,6 +62,19 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     });
 }
 
+/// Most settings of another program that are shown at once; the others are searched for.
+const MAX_RECORDED: usize = 500;
+/// Characters of such a setting that are shown.
+const MAX_RECORDED_LENGTH: usize = 2000;
+
+/// The text, or as much of it as is shown, with "…" behind.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_RECORDED_LENGTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// The settings that another program has written down with its run; nothing here changes them.
 fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     search_ui(ui, theme, page);
@@ -70,18 +83,21 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
             let about = "The program that wrote the run wrote these down; nothing here changes them.";
             heading(ui, theme, "Settings of the run").on_hover_text(about);
-            let of_config = page.config.iter().map(|(key, value)| (key.to_owned(), value.to_string()));
+            let found = page.config.iter().filter(|(key, _)| key.to_lowercase().contains(&filter));
             let shown: Vec<(String, String)> =
-                of_config.filter(|(key, _)| key.to_lowercase().contains(&filter)).collect();
+                found.take(MAX_RECORDED + 1).map(|(key, value)| (cut(key), cut(&value.to_string()))).collect();
             if shown.is_empty() {
                 let words = if filter.is_empty() { "None were written down." } else { "No setting matches." };
                 ui.label(RichText::new(words).color(theme.secondary));
             }
+            if shown.len() > MAX_RECORDED {
+                note_ui(ui, theme, format!("the first {MAX_RECORDED}; a search finds others"));
+            }
             let column = (ui.available_width() - 12.0) / 2.0;
             Grid::new("recorded settings").num_columns(2).min_col_width(column).spacing([12.0, 4.0]).show(ui, |ui| {
-                for (key, value) in shown {
+                for (key, value) in shown.iter().take(MAX_RECORDED) {
                     // a config given by a script is shown without its prefix
-                    let key = key.strip_prefix("config.").unwrap_or(&key);
+                    let key = key.strip_prefix("config.").unwrap_or(key);
                     ui.add(egui::Label::new(small_text(key, theme.secondary)).truncate());
                     wrapped_ui(ui, value, theme.text);
                     ui.end_row();

@@ -186,12 +186,25 @@ fn size_in(head: &str) -> Option<[f32; 2]> {
     Some([number("width")?, number("height")?])
 }
 
-/// Escapes text for use between tags.
+/// Escapes text for use between tags. A control character, as a name in somebody else's run may have it, is left out: XML
+/// has no way to say it, and a drawing with one could not be opened.
 pub fn escape(words: &str) -> String {
-    quick_xml::escape::partial_escape(words).into_owned()
+    let is_valid = |c: &char| *c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}') || matches!(c, '\t' | '\n' | '\r');
+    let words: String = words.chars().filter(is_valid).collect();
+    quick_xml::escape::partial_escape(words.as_str()).into_owned()
 }
 
 /// "#rrggbb".
 pub fn hex(c: Color32) -> String {
     format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_makes_no_drawing_invalid() {
+        assert_eq!(escape("a\u{1b}[2J\0 \u{ffff}<b>\n"), "a[2J &lt;b&gt;\n");
+    }
 }

@@ -15,11 +15,11 @@ use super::{
 use crate::{
     files::{check_memory, memory::size, open_inside},
     store::{
-        error::At,
-        names::{EVENTS, METRICS, RUN, SAMPLES},
-        record::{self, MetricsIn, SampleIn, VariantRef},
+        error::{At, bounded},
+        names::{EVENTS, MAX_NAME, METRICS, RUN, SAMPLES},
+        record::{self, MAX_STEP, MetricsIn, SampleIn, VariantRef},
     },
-    telemetry::{Channel, Event, Payload, RunInfo, Sample, StepStats},
+    telemetry::{Channel, Event, Payload, RunInfo, RunState, Sample, StepStats},
 };
 
 /// Variants' ids to indices; channels' names shared between lines.
@@ -55,11 +55,19 @@ impl NameTable {
     }
 
     fn channel(&mut self, name: String) -> Result<Channel, String> {
+        if name.len() > MAX_NAME {
+            return Err(format!("the name of a channel has {} bytes, and at most {MAX_NAME} are read", name.len()));
+        }
         if self.channels.len() >= MAX_CHANNELS && !self.channels.contains_key(&name) {
             return Err(format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
         }
         Ok(self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone())
     }
+}
+
+/// Why a line is passed over whose step, or whose number of a question, is too high.
+fn beyond(what: &str, number: u64) -> String {
+    format!("its {what} is {number}, and at most {MAX_STEP} is read")
 }
 
 type Parsed = Result<Option<(u64, Event)>, String>;
@@ -77,6 +85,9 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
     if !names.wants(&s.channel) {
         return Ok(None);
     }
+    if let Some(request) = s.request.filter(|request| *request > MAX_STEP) {
+        return Err(beyond("request", request));
+    }
     let variant = names.variant(s.variant)?;
     let channel = names.channel(s.channel)?;
     let growth = if Payload::is_known(channel.as_str()) { SAMPLE_GROWTH } else { UNKNOWN_GROWTH };
@@ -89,7 +100,14 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
 }
 
 fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
-    record::event_in(line).map_err(|e| e.to_string())
+    let found = record::event_in(line).map_err(|e| e.to_string())?;
+    Ok(found.map(|(step, event)| match event {
+        Event::Notice { level, text } => (step, Event::Notice { level, text: bounded(text) }),
+        Event::State(RunState::Failed { message }) => {
+            (step, Event::State(RunState::Failed { message: bounded(message) }))
+        }
+        event => (step, event),
+    }))
 }
 
 /// A log with its next event read ahead.
@@ -225,6 +243,7 @@ impl LogFile {
             return;
         }
         match (self.parse)(line, names) {
+            Ok(Some((step, _))) if step > MAX_STEP => self.skip(&beyond("step", step), notices),
             Ok(head) => self.head = head,
             Err(_) if !ended => {
                 self.skip("the last line is cut short (the run was interrupted while writing it)", notices)
@@ -242,6 +261,7 @@ impl LogFile {
 
     /// Notes that something is lost, and says so.
     fn lose(&mut self, words: String, notices: &mut VecDeque<Event>) {
+        let words = bounded(words);
         self.damage.push(words.clone());
         notices.push_back(warning(words));
     }

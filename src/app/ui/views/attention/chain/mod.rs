@@ -8,6 +8,7 @@ use crate::{
     telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     ui::{
         action::FileAction,
+        figure::file_stem,
         selection::Slot,
         views::prelude::*,
         widgets::{fold::fold_ui, large_figure::large_figures_ui},
@@ -108,21 +109,22 @@ impl AttentionChainView {
                 );
                 if open.clicked() {
                     let (bytes, states) = (transitions_csv(m.value).into_bytes(), m.weights.cols());
-                    cx.act(FileAction::OpenTransitions { name: file_name(m), bytes, states });
+                    cx.act(FileAction::OpenTransitions { name: file_name(m.value, m.sample.step), bytes, states });
                 }
             }
             let save = ui.button("save \u{3b1}").on_hover_text(
                 "Writes the matrix into the export folder, a row a line and without a header.",
             );
             if save.clicked() {
-                cx.act(FileAction::SaveInExports(file_name(m), matrix_csv(m.value).into_bytes()));
+                cx.act(FileAction::SaveInExports(file_name(m.value, m.sample.step), matrix_csv(m.value).into_bytes()));
             }
         });
     }
 }
 
-fn file_name(m: Measured<'_, AttentionChain>) -> String {
-    format!("attention-{}-h{}-step{}.csv", m.path, m.head, m.sample.step)
+/// The path of a layer in somebody else's run may be any text.
+fn file_name(m: &AttentionChain, step: u64) -> String {
+    file_stem(&format!("attention-{}-h{}-step{step}.csv", m.path, m.head))
 }
 
 /// The chain, one row per line; it stays on a first position that sees nothing.
