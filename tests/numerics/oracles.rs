@@ -567,6 +567,12 @@ fn bdh_normfree() -> Outcome {
     bdh_activity("bdh_normfree.safetensors", Form::Normfree)
 }
 
+/// Equation (8): x is added up over the layers, and a layer hands on the norm of what it reads out.
+#[test]
+fn bdh_equation_8() -> Outcome {
+    bdh_activity("bdh_equation_8.safetensors", Form::Paper)
+}
+
 /// BDH-GPU': a gate on what each head writes, and a learned mean of all layers' logits.
 #[test]
 fn bdh_gated() -> Outcome {

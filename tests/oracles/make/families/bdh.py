@@ -14,7 +14,8 @@ def layer_norm(x: Tensor) -> Tensor:
 class Bdh(nn.Module):
     """d: width D; n: neurons of all heads together, N = n / H of them a head. `through_past`: gradients reach what
     earlier tokens have written; without, keys and values are detached (section 7.2). `normfree`: equation (7) in place
-    of the listing, x is added up over the layers, v is what a layer reads out, and nothing is normalised.
+    of the listing, x is added up over the layers, v is what a layer reads out, and nothing is normalised. `equation_8`:
+    the same with a norm on what is read out and on what attention gives.
     `gated`: BDH-GPU', the project's reading of "adds xLSTM-like gating mechanism, and merges next token predictions
     from all layers" (appendix B.2): a head weighs what it writes by sigmoid(w v + b), as an input gate does, and the
     logits are a mean over those of all layers with learned shares, a softmax."""
@@ -29,10 +30,12 @@ class Bdh(nn.Module):
         through_past: bool = True,
         normfree: bool = False,
         gated: bool = False,
+        equation_8: bool = False,
     ):
         super().__init__()
         per_head = n // heads
         self.layers, self.through_past, self.normfree = layers, through_past, normfree
+        self.adds_x = normfree or equation_8
         self.encoder = nn.Parameter(torch.empty(heads, d, per_head))
         self.encoder_v = nn.Parameter(torch.empty(heads, d, per_head))
         self.decoder = nn.Parameter(torch.empty(n, d))
@@ -61,7 +64,7 @@ class Bdh(nn.Module):
         xs, ys, predictions = [], [], []
         for _ in range(self.layers):
             x = F.relu(v @ self.encoder)
-            if self.normfree and xs:
+            if self.adds_x and xs:
                 x = x + xs[-1]
             q = self.rotate(x)
             k, values = (q, v) if self.through_past else (q.detach(), v.detach())
@@ -70,7 +73,7 @@ class Bdh(nn.Module):
             a = norm((q @ k.mT).tril(-1) @ values)  # strictly past
             y = F.relu(a @ self.encoder_v) * x
             read = y.transpose(1, 2).flatten(-2)[:, None] @ self.decoder
-            v = read if self.normfree else layer_norm(v + layer_norm(read))
+            v = norm(read) if self.adds_x else layer_norm(v + layer_norm(read))
             xs.append(x)
             ys.append(y)
             predictions.append(v[:, 0] @ self.lm_head)

@@ -212,6 +212,9 @@ ORACLES = {
         Bdh, dict(vocab=40, d=20, heads=2, n=112, layers=2, normfree=True), 26, bdh_outputs, std=0.21
     ),
     "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),
+    "bdh_equation_8": ModelOracle(
+        Bdh, dict(vocab=36, d=24, heads=3, n=120, layers=3, equation_8=True), 23, bdh_outputs, std=0.2
+    ),
     "bdh_gated": ModelOracle(
         Bdh,
         dict(vocab=40, d=20, heads=3, n=132, layers=3, gated=True),
