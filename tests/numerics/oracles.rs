@@ -317,6 +317,16 @@ fn qk_hamiltonian() -> Outcome {
 }
 
 #[test]
+fn qk_diff_euler() -> Outcome {
+    coupled_qk("qk_diff_euler.safetensors")
+}
+
+#[test]
+fn qk_diff_hamiltonian() -> Outcome {
+    coupled_qk("qk_diff_hamiltonian.safetensors")
+}
+
+#[test]
 fn qk_linear_mixing() -> Outcome {
     coupled_qk("qk_linear_mixing.safetensors")
 }
@@ -351,6 +361,7 @@ fn fast_slow(file: &str) -> Outcome {
         projector_hidden: oracle.size("projector_hidden"),
         approach: match (oracle.config["approach"].as_str(), oracle.size("passes")) {
             (Some("deq"), _) => Approach::Deq { tolerance: 3e-7, max_iters: 100 },
+            (Some("backward_euler"), _) => Approach::BackwardEuler { tolerance: 3e-7, max_iters: 100 },
             (Some("anderson"), Some(passes)) => Approach::Anderson { passes },
             (_, Some(passes)) => Approach::Passes { passes },
             _ => Approach::OnePass,
@@ -412,6 +423,11 @@ fn fast_slow_penalty() -> Outcome {
 #[test]
 fn fast_slow_deq() -> Outcome {
     fast_slow("fast_slow_deq.safetensors")
+}
+
+#[test]
+fn fast_slow_backward_euler() -> Outcome {
+    fast_slow("fast_slow_backward_euler.safetensors")
 }
 
 #[test]
@@ -551,6 +567,18 @@ fn bdh_normfree() -> Outcome {
     bdh_activity("bdh_normfree.safetensors", Form::Normfree)
 }
 
+/// Equation (8): x is added up over the layers, and a layer hands on the norm of what it reads out.
+#[test]
+fn bdh_equation_8() -> Outcome {
+    bdh_activity("bdh_equation_8.safetensors", Form::Paper)
+}
+
+/// BDH-GPU': a gate on what each head writes, and a learned mean of all layers' logits.
+#[test]
+fn bdh_gated() -> Outcome {
+    bdh_activity("bdh_gated.safetensors", Form::Code)
+}
+
 fn bdh_activity(file: &str, form: Form) -> Outcome {
     let oracle = Oracle::open(file)?;
     let spec = BdhSpec {
@@ -559,6 +587,7 @@ fn bdh_activity(file: &str, form: Form) -> Outcome {
         neurons: oracle.must("n")?,
         layers: oracle.must("layers")?,
         form,
+        gated: oracle.config["gated"] == true,
         ..BdhSpec::default()
     };
     let model = Bdh::new(&spec, oracle.must("vocab")?, 0, device())?;

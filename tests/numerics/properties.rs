@@ -147,22 +147,32 @@ fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
     Ok(())
 }
 
-/// The equilibrium solve stops by the residual of the whole window, so it is causal up to its tolerance.
+/// A solve that stops at a loose tolerance, or runs out of iterations, keeps the past to the last bit: other tokens to come
+/// and other rows of the batch change neither when a position stops nor where.
 #[test]
-fn an_equilibrium_is_causal_up_to_its_tolerance() -> Result<()> {
-    let mut model = build(&FastSlowSpec {
-        approach: Approach::BackwardEuler { tolerance: 1e-6, max_iters: 120 },
-        n_rounds: 1,
-        ..small()
-    })?;
-    for (name, var) in model.params().iter() {
-        if name.starts_with("post.") && (name.contains("wo") || name.contains("down")) {
-            var.set(&(var.as_tensor() * 0.3)?.detach())?;
+fn a_loose_equilibrium_hears_nothing_of_later_tokens() -> Result<()> {
+    let (len, at) = (22, 13);
+    for tolerance in [0.3, 0.1, 0.03, 0.01] {
+        let solved = [Approach::BackwardEuler { tolerance, max_iters: 12 }, Approach::Deq { tolerance, max_iters: 12 }];
+        for approach in solved {
+            let mut model = build(&FastSlowSpec { approach, ..small() })?;
+            open_gate(&mut model, 1.0)?;
+            for seed in 0..8 {
+                let tokens = ids(seed, len);
+                let other = ids(seed + 100, 2 * len);
+                let pair = [tokens.clone(), tokens.clone()].concat();
+                let changed = [tokens[..at].to_vec(), other[at..].to_vec()].concat();
+                let first_row = |ids: &[u32]| -> Result<Vec<f32>> {
+                    let ids = Tensor::from_slice(ids, (2, len), &Device::Cpu)?;
+                    host::to_f32(&model.logits(&ids, &mut Tap::off())?.narrow(0, 0, 1)?)
+                };
+                let (a, b) = (first_row(&pair)?, first_row(&changed)?);
+                let past = at * VOCAB;
+                assert_eq!(a[..past], b[..past], "{approach:?}, seed {seed}");
+                assert_ne!(a[past..], b[past..], "{approach:?}, seed {seed}");
+            }
         }
     }
-    open_gate(&mut model, 1.0)?;
-    let deltas = edit(&model, &ids(3, 22), 13)?;
-    assert!(before(&deltas, 13) < 1e-4 && deltas[13] > 1e-2, "{deltas:?}");
     Ok(())
 }
 

@@ -1,10 +1,8 @@
 //! Fixed points x = G(x) of a map on `(B, T, D)`: Anderson's acceleration, a solve to a tolerance, and gradients by the
 //! implicit function theorem.
 //!
-//! A map that is causal has a causal fixed point, but an iterate that [`solve`] returns is causal only as far as it has converged:
-//! when it stops, and which iterate is best, is decided by one residual over all rows and positions. A later token, or another row
-//! of the batch, can so change the number of iterations, and by it the values at earlier positions, by as much as the tolerance
-//! leaves open. A solve in which every position stopped by the largest residual up to it would be causal exactly; there is none yet.
+//! A solve of a causal map is causal to the last bit, whatever its tolerance: what a position is and when it stops follow from
+//! its row up to it. See [`solve`].
 
 use std::sync::{
     Arc,
@@ -63,33 +61,86 @@ pub struct StopCriterion {
 /// The result of a solve.
 #[derive(Debug, Clone)]
 pub struct Solution {
-    /// The best iterate, no part of any gradient.
+    /// The closest state of each position, no part of any gradient.
     pub x: Tensor,
-    /// Evaluations of the map.
+    /// The number of iterations. A solve that stops short evaluates the map once more, for the residual.
     pub iterations: usize,
-    /// |x - G(x)| / |x| there; above the tolerance if the map was not tame enough.
+    /// |x - G(x)| / |x| there, over all rows and positions; above the tolerance if the map was not tame enough.
     pub residual: f64,
 }
 
-/// Solves x = G(x) from `start` by Anderson's acceleration. `map` should be detached. One residual over all of `(B, T, D)` decides
-/// when it stops: see the module on what that means for causality.
+/// Solves x = G(x) on `(B, T, D)` from `start` by Anderson's acceleration. `map` should be detached.
+///
+/// The residual of a position is |x - G(x)| / |x| over its row up to it. A position settles once this residual is within
+/// the tolerance there and at every position before, and then moves no more; one that does not settle gets the state of
+/// its smallest residual. Neither a later position nor another row can change it, if they cannot change G there. The solve
+/// ends when all positions have settled: it takes as long as the slowest of them.
 pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: StopCriterion) -> Result<Solution> {
     let mut anderson = Anderson::default();
     let mut x = start.detach();
-    let mut best = Solution { x: x.clone(), iterations: 0, residual: f64::INFINITY };
+    let mut closest = ClosestState::new(&x)?;
     for iteration in 1..=goal.max_iters.max(1) {
         let image = map(&x)?.detach();
-        let residual = relative_distance(&x, &image)?;
-        if residual < best.residual {
-            best = Solution { x: x.clone(), iterations: 0, residual };
+        closest.update(&x, &image, goal.tolerance)?;
+        if closest.is_settled.iter().all(|settled| *settled) {
+            return Ok(Solution { residual: relative_distance(&x, &image)?, x, iterations: iteration });
         }
-        best.iterations = iteration;
-        if residual <= goal.tolerance || !residual.is_finite() {
-            break;
-        }
-        x = anderson.next(&x, &image)?;
+        x = select(&closest.is_settled, &closest.x, &anderson.next(&x, &image)?)?;
     }
-    Ok(best)
+    let residual = relative_distance(&closest.x, &map(&closest.x)?.detach())?;
+    Ok(Solution { x: closest.x, iterations: goal.max_iters.max(1), residual })
+}
+
+/// The closest state of each position so far. Lists are row after row, position after position.
+struct ClosestState {
+    x: Tensor, // (B,T,D)
+    positions: usize,
+    residuals: Vec<f64>,
+    is_settled: Vec<bool>,
+}
+
+impl ClosestState {
+    /// Nothing is known of `start` `(B, T, D)` yet.
+    fn new(start: &Tensor) -> Result<Self> {
+        let (rows, positions, _) = start.dims3()?;
+        let all = rows * positions;
+        Ok(Self { x: start.clone(), positions, residuals: vec![f64::INFINITY; all], is_settled: vec![false; all] })
+    }
+
+    /// Takes the positions of an iterate `(B, T, D)` that settle, and those that are closer than before. A residual that
+    /// is not a number is neither.
+    fn update(&mut self, x: &Tensor, image: &Tensor, tolerance: f64) -> Result<()> {
+        let squares = |t: &Tensor| host::to_f64(&t.sqr()?.sum(D::Minus1)?); // (B T)
+        let (misses, sizes) = (squares(&(image - x)?)?, squares(x)?);
+        let mut is_closer = vec![false; misses.len()];
+        let (mut miss, mut size, mut settles) = (0.0, 0.0, true);
+        for (i, (at_miss, at_size)) in misses.iter().zip(&sizes).enumerate() {
+            if i % self.positions == 0 {
+                (miss, size, settles) = (0.0, 0.0, true);
+            }
+            miss += at_miss;
+            size += at_size;
+            let residual = miss.sqrt() / size.sqrt().max(f64::MIN_POSITIVE);
+            settles &= residual <= tolerance;
+            if !self.is_settled[i] && (settles || residual < self.residuals[i]) {
+                (self.residuals[i], is_closer[i]) = (residual, true);
+            }
+            self.is_settled[i] |= settles;
+        }
+        self.x = select(&is_closer, x, &self.x)?;
+        Ok(())
+    }
+}
+
+/// `(B, T, D)`: the first tensor at the positions that are chosen, the second at all others.
+fn select(is_chosen: &[bool], first: &Tensor, second: &Tensor) -> Result<Tensor> {
+    if is_chosen.iter().all(|chosen| *chosen) {
+        return Ok(first.clone());
+    }
+    let (rows, positions, _) = first.dims3()?;
+    let mask: Vec<u8> = is_chosen.iter().map(|chosen| u8::from(*chosen)).collect();
+    let mask = Tensor::from_vec(mask, (rows, positions, 1), first.device())?; // (B,T,1)
+    mask.broadcast_as(first.shape())?.contiguous()?.where_cond(first, second)
 }
 
 /// The data that [`attach`] needs to differentiate a solution.
@@ -266,6 +317,48 @@ mod tests {
         let b = example()?.1.detach();
         let solution = solve(&|x: &Tensor| x.sqr()? + 1.0, &b, StopCriterion { tolerance: 1e-7, max_iters: 8 })?;
         assert!(solution.residual > 1e-3 && solution.iterations <= 8);
+        Ok(())
+    }
+
+    /// b + 0.9 tanh(M x W^T), M the mean of a position and those before it, at a tolerance that leaves much open.
+    fn loosely_solved(b: &Tensor, w: &Tensor) -> Result<Solution> {
+        let mean = Tensor::new(&[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0 / 3.0; 3]], &Device::Cpu)?;
+        let causal = |x: &Tensor| -> Result<Tensor> {
+            let past = mean.broadcast_matmul(x)?.reshape((6, 4))?;
+            b + (past.matmul(&w.t()?)?.tanh()?.reshape((2, 3, 4))? * 0.9)?
+        };
+        solve(&causal, b, StopCriterion { tolerance: 0.05, max_iters: 60 })
+    }
+
+    #[test]
+    fn a_position_hears_nothing_of_later_ones_and_other_rows() -> Result<()> {
+        let mut p = Params::new(5, &Device::Cpu, DType::F64);
+        let (w, b) = (p.normal("w", (4, 4), 0.6)?.detach(), p.normal("b", (2, 3, 4), 1.0)?.detach());
+        let solution = loosely_solved(&b, &w)?;
+        // so large a position that its residual, as a share of the whole state, is small at once
+        let scale = Tensor::new(&[[[1.0], [1.0], [300.0]], [[300.0], [300.0], [300.0]]], &Device::Cpu)?;
+        let changed = loosely_solved(&b.broadcast_mul(&scale)?, &w)?;
+        let before = |s: &Solution| host::to_f64(&s.x.narrow(0, 0, 1)?.narrow(1, 0, 2)?);
+        assert_eq!(before(&solution)?, before(&changed)?);
+        assert!(solution.iterations > 1 && solution.residual <= 0.05, "{solution:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_position_that_has_no_solution_leaves_the_others_closest() -> Result<()> {
+        // the last position drifts for ever, the others shrink
+        let b = example()?.1.detach();
+        let rates = Tensor::new(&[[[0.5], [-0.4], [1.0]]], &Device::Cpu)?;
+        let drift = Tensor::new(&[[[0.0], [0.0], [1.0]]], &Device::Cpu)?;
+        let map = |x: &Tensor| -> Result<Tensor> {
+            x.broadcast_mul(&rates)?.broadcast_add(&drift)? + b.broadcast_mul(&(1.0 - &drift)?)?
+        };
+        let solution = solve(&map, &b, GOAL)?;
+        let off = relative_distance(&solution.x, &map(&solution.x)?)?;
+        assert!(solution.iterations == GOAL.max_iters && off > GOAL.tolerance, "{off}");
+        assert!((off - solution.residual).abs() < 1e-12, "{off} is not {}", solution.residual);
+        let solved = |x: &Tensor| x.narrow(1, 0, 2);
+        assert!(relative_distance(&solved(&solution.x)?, &solved(&map(&solution.x)?)?)? <= GOAL.tolerance);
         Ok(())
     }
 

@@ -119,7 +119,7 @@ choices! {
 settings! {
     /// The approach of Post to its fixed point.
     pub struct ApproachSettings in "approach" {
-        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution. One residual over the whole batch says when these two stop, so that a later token or another text can change the number of iterations and, within the tolerance, earlier predictions: they are causal only as far as they converge.
+        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution. When a token stops follows from its text up to it, at any tolerance, so that no prediction knows of later tokens; a solve takes as long as its slowest token, and all iterations where one has no solution.
         #[knob("Approach")]
         method: ApproachMethod = ApproachMethod::OnePass,
         /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.
@@ -128,7 +128,7 @@ settings! {
         /// Where `backward_euler` and `deq` give up. The closest state is then taken; *Equilibrium solves* shows how far they came, and how many of a step stopped short.
         #[knob("Most iterations", range(1..=500))]
         max_iters: usize = 30,
-        /// Relative residual |x - Post(x)| / |x| at which `backward_euler` and `deq` stop. Smaller is closer to the fixed point and slower.
+        /// Relative residual |x - G(x)| / |x| of a text up to a token, G the map that is solved, at which the token stops in `backward_euler` and `deq`. Smaller is closer to the fixed point and slower.
         #[knob("Tolerance", range(1e-6..=1.0), log)]
         tolerance: f64 = 1e-2,
         /// Adds λ |x - Post(x)|² to the loss, which pulls Post towards its fixed point. The square is summed over channels and averaged over tokens and rounds.

@@ -10,16 +10,22 @@ from .layers import RMS_EPS, LlamaBlock, SwiGluMlp, linear, merge_heads, rms_nor
 
 COUPLINGS = ("linear_mixing", "shared_mlp", "invertible")
 KINDS = ("standard", "gqa", "diff", "mlp", "euler", "hamiltonian", *COUPLINGS)
+# what the paper leaves for later: the evolution, then the differential score
+DIFFERENTIAL = {"diff": None, "diff_euler": "euler", "diff_hamiltonian": "hamiltonian"}
 INITIAL_STEP = 0.1
 
 
 class CoupledAttention(nn.Module):
-    """`evolve` is what a kind does before scoring; `diff` differs in the scoring itself."""
+    """`evolve` is what a kind does before scoring; the differential kinds differ in the scoring itself."""
 
     def __init__(self, d: int, heads: int, kind: str, steps: int, layer: int, use_rope: bool):
         super().__init__()
-        if kind not in KINDS:
-            raise ValueError(f"{kind} is none of {', '.join(KINDS)}")
+        if kind not in (*KINDS, *DIFFERENTIAL):
+            raise ValueError(f"{kind} is none of {', '.join((*KINDS, *DIFFERENTIAL))}")
+        self.is_differential = kind in DIFFERENTIAL
+        if use_rope and self.is_differential:
+            raise ValueError("the halves of a rotated head are not stated here")
+        kind = DIFFERENTIAL.get(kind) or kind
         self.heads, self.kind, self.steps, self.use_rope = heads, kind, steps, use_rope
         self.kv_heads = heads // 4 if kind == "gqa" else heads
         width = d // heads
@@ -34,7 +40,7 @@ class CoupledAttention(nn.Module):
         if kind == "invertible":
             self.s, self.t = linear(width, width), linear(width, width)
             self.u, self.w = linear(width, width), linear(width, width)
-        if kind == "diff":
+        if self.is_differential:
             self.lambda_0 = 0.8 - 0.6 * math.exp(-0.3 * layer)
             self.lam = nn.Parameter(torch.full((heads,), self.lambda_0))
 
@@ -87,7 +93,7 @@ class CoupledAttention(nn.Module):
         q, k = self.evolve(q, k)
         if self.use_rope:
             q, k = rotate(q), rotate(k)
-        if self.kind == "diff":
+        if self.is_differential:
             return self.wo(merge_heads(self.differential(q, k, v)))
         return self.wo(merge_heads(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
 

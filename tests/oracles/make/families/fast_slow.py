@@ -85,11 +85,12 @@ class OwnTokenAttention(GroupedQueryAttention):
 
 
 class FastSlow(nn.Module):
-    """`approach`: "passes" or "anderson", with so many evaluations of Post; "deq" solves Post(x) - x + injection = 0 by
-    plain passes, and its gradient by as many products with the transposed Jacobian. `upsample`: "leaky" reads a token's
-    own block. `has_penalty`: `aux` is |x - Post(x)|^2 of the states that leave the rounds, summed over channels, mean
-    over tokens and rounds. `cycle_passes`: no pooling, but so many passes of Post with y held before each update of y;
-    with `last_cycle_only` what the cycles before the last add is a constant."""
+    """`approach`: "passes" or "anderson", with so many evaluations of Post; "deq" solves Post(x) - x + injection = 0,
+    and "backward_euler" x = x0 + Post(x) - x from the injected state x0, by plain passes, and its gradient by as many
+    products with the transposed Jacobian. `upsample`: "leaky" reads a token's own block. `has_penalty`: `aux` is
+    |x - Post(x)|^2 of the states that leave the rounds, summed over channels, mean over tokens and rounds.
+    `cycle_passes`: no pooling, but so many passes of Post with y held before each update of y; with `last_cycle_only`
+    what the cycles before the last add is a constant."""
 
     def __init__(
         self,
@@ -153,14 +154,19 @@ class FastSlow(nn.Module):
             last, x = (x, image - x), new
         return x
 
-    def solved(self, x: Tensor, forcing: Tensor) -> Tensor:
+    def solved(self, x: Tensor, held: Tensor, less: float) -> Tensor:
+        """x = Post(x) - less x + held."""
+
+        def image_of(x: Tensor) -> Tensor:
+            return self.refine(x) - less * x
+
         with torch.no_grad():
             for _ in range(SOLVE_PASSES):
-                x = self.refine(x) + forcing
-        value = self.refine(x) + forcing
+                x = image_of(x) + held
+        value = image_of(x) + held
         if value.requires_grad:
             at = x.detach().requires_grad_()
-            image = self.refine(at)
+            image = image_of(at)
 
             def implicit(grad: Tensor) -> Tensor:
                 u = grad
@@ -200,7 +206,13 @@ class FastSlow(nn.Module):
             else:
                 up = causal_upsample(y, self.pool, x.shape[1])
             forcing = torch.tanh(self.gamma) * self.phi_norm(self.phi(up))
-            x = self.solved(x + forcing, forcing) if self.approach == "deq" else self.approached(x + forcing)
+            x = x + forcing
+            if self.approach == "deq":
+                x = self.solved(x, forcing, 0.0)
+            elif self.approach == "backward_euler":
+                x = self.solved(x, x, 1.0)
+            else:
+                x = self.approached(x)
             misses.append((x - self.refine(x)).square().sum(-1).mean())
         if self.has_penalty:
             self.aux = torch.stack(misses).mean()

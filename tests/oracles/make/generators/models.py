@@ -122,16 +122,42 @@ def solved() -> ModelOracle:
     return replace(fast_slow(None, **changes), scalars=scalars)
 
 
+def accelerated() -> ModelOracle:
+    """Anderson's acceleration where a pass changes the residual, so that its quotient stands far above rounding."""
+    oracle = solved()
+    changes = dict(approach="anderson", passes=3, window=None, upsample="causal")
+    return replace(oracle, config=oracle.config | changes, std=0.3)
+
+
+def stepped() -> ModelOracle:
+    """A backward Euler step with a Post so small that x0 + R(x) is a contraction."""
+    d, generator = 24, torch.Generator().manual_seed(3)
+    config = SMALL | dict(d=d, heads=3, kv_heads=1, pool=5, approach="backward_euler")
+    oracle = fast_slow(None, **config)
+    sizes = {"attn.wo": d * d, "mlp.down": 4 * d * d}
+    weights = {name: 0.02 * torch.randn(size, generator=generator) for name, size in sizes.items()}
+    scalars = {f"post.0.{name}.weight": weight.tolist() for name, weight in weights.items()}
+    return replace(oracle, scalars=oracle.scalars | scalars)
+
+
 def decaying(mixer: str) -> ModelOracle:
+    """Weights so large that thirty steps do not turn the sign of what the first slow position reads: the norm of its
+    one read, v (q k), keeps nothing of (q k) but the sign."""
     oracle = fast_slow(None, **SMALL, slow_mixer=mixer)
-    return replace(
-        oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {})
-    )
+    scalars = oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {})
+    return replace(oracle, tokens=86, scalars=scalars, std=0.6)
 
 
 def coupled(kind: str) -> ModelOracle:
     config = dict(vocab=48, d=32, heads=4, ff=64, layers=2, ctx=32, kind=kind, steps=3, use_rope=False)
     return ModelOracle(CoupledQk, config, 20, coupled_outputs, {"tau": torch.tensor(HEAD_STEPS).log().tolist()})
+
+
+def coupled_differential(kind: str, **sizes: int) -> ModelOracle:
+    config = coupled(kind).config | sizes
+    heads = sizes["heads"]
+    scalars = {"tau": torch.tensor(HEAD_STEPS[:heads]).log().tolist(), "lam": [0.3, 0.55, 0.8][:heads]}
+    return ModelOracle(CoupledQk, config, 21, coupled_outputs, scalars)
 
 
 def classified(ids: Tensor) -> Tensor:
@@ -153,16 +179,20 @@ def coupled_with_rope() -> ModelOracle:
     return ModelOracle(CoupledQk, coupled("euler").config | {"steps": 1, "use_rope": True}, 20)
 
 
-# queries that prefer some layers, which differ by channel
-MIXED = {"query": torch.linspace(-1.5, 1.5, 16).tolist()}
+def mixed_residual(residual: str, layers: int, **changes: float) -> ModelOracle:
+    """Queries that prefer some layers, which differ by channel."""
+    config = dict(vocab=32, d=16, heads=2, layers=layers, residual=residual)
+    return ModelOracle(AlibiGpt, config, 20, scalars={"query": torch.linspace(-1, 1, 16).tolist()}, **changes)
+
 
 ORACLES = {
     "fast_slow_linear": fast_slow(None),
     "fast_slow_mlp": fast_slow(40),
     "fast_slow_passes": fast_slow(None, **SMALL, approach="passes", passes=3),
-    "fast_slow_anderson": fast_slow(None, **SMALL, approach="anderson", passes=3),
+    "fast_slow_anderson": accelerated(),
     "fast_slow_penalty": fast_slow(None, **SMALL, has_penalty=True),
     "fast_slow_deq": solved(),
+    "fast_slow_backward_euler": stepped(),
     "fast_slow_cycles": fast_slow(None, **SMALL, cycle_passes=3),
     "fast_slow_last_cycle": fast_slow(24, **SMALL, cycle_passes=2, last_cycle_only=True),
     # 86 tokens: 22 pooled positions, more than one chunk of 16
@@ -171,12 +201,8 @@ ORACLES = {
     "plain_gpt": ModelOracle(PlainGpt, dict(vocab=48, d=32, heads=4, ctx=32, layers=2), 20),
     # three heads: their slopes are no powers of a half
     "alibi_gpt": ModelOracle(AlibiGpt, dict(vocab=48, d=36, heads=3, layers=2), 40),
-    **{
-        f"alibi_gpt_{residual}": ModelOracle(
-            AlibiGpt, dict(vocab=32, d=16, heads=2, layers=4, residual=residual), 20, scalars=MIXED
-        )
-        for residual in ("learned", "attention")
-    },
+    "alibi_gpt_learned": mixed_residual("learned", 4),
+    "alibi_gpt_attention": mixed_residual("attention", 3, std=0.12),
     # three parts, each shorter than the cache, which is shorter than the text
     "alibi_gpt_cache": ModelOracle(CachedAlibiGpt, dict(vocab=40, d=24, heads=3, layers=2, window=17, part=12), 36),
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
@@ -186,6 +212,17 @@ ORACLES = {
         Bdh, dict(vocab=40, d=20, heads=2, n=112, layers=2, normfree=True), 26, bdh_outputs, std=0.21
     ),
     "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),
+    "bdh_equation_8": ModelOracle(
+        Bdh, dict(vocab=36, d=24, heads=3, n=120, layers=3, equation_8=True), 23, bdh_outputs, std=0.2
+    ),
+    "bdh_gated": ModelOracle(
+        Bdh,
+        dict(vocab=40, d=20, heads=3, n=132, layers=3, gated=True),
+        25,
+        bdh_outputs,
+        {"merge": [0.5, -0.4, 0.2]},
+        std=0.2,
+    ),
     "graph_bdh": ModelOracle(
         GraphBdh,
         dict(vocab=36, n=44, degree=5, synapses=7, layers=2, memory=12.0, norms=True),
@@ -203,6 +240,8 @@ ORACLES = {
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},
+    "qk_diff_euler": coupled_differential("diff_euler", d=24, heads=3, ff=40, ctx=28, steps=2),
+    "qk_diff_hamiltonian": coupled_differential("diff_hamiltonian", d=32, heads=2, ff=48, ctx=24, steps=4),
     "qk_euler_rope": coupled_with_rope(),
     "qk_classifier": classifier(),
 }
