@@ -24,5 +24,10 @@ pub(super) use crate::{
     store::{self, Reader, StoreError, tensors},
     telemetry::{Event, RunState, Sink, channels},
     trainer,
-    ui::{figure::Figure, mirror::Mirror, table::Table, theme::Theme},
+    ui::{
+        figure::Figure,
+        mirror::Mirror,
+        table::{Table, optional_field},
+        theme::Theme,
+    },
 };

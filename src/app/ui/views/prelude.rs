@@ -22,7 +22,7 @@ pub use crate::ui::{
     },
     questions::Freshness,
     seed_series::{SeedGroup, groups, variant_colour},
-    table::Table,
+    table::{Table, number_at, optional_field},
     theme::{self, Theme},
     view::{
         Arrangement, Measured, Panel, PanelView, View, ViewCx, charts_svg, joined, sample_subtitle, shown_drawings,

@@ -329,8 +329,7 @@ impl View for Steer {
         for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
             for b in bars {
                 let sign = b.sign.replace('\u{2212}', "-");
-                let before = b.before.map_or(String::new(), |v| v.to_string());
-                table.cells(&[&what, &b.name, &sign, &b.value, &before]);
+                table.cells(&[&what, &b.name, &sign, &b.value, &optional_field(b.before)]);
             }
         }
         table.cells(&[&"solver", &"nfe", &"", &answer.trace.nfe, &""]);

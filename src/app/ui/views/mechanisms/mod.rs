@@ -115,21 +115,20 @@ impl View for Mechanisms {
             "high",
         ];
         let mut table = Table::new(columns);
-        let number = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
         for s in steps.iter() {
             let (loss, recall) = (s.loss.as_ref(), s.recall.as_ref());
             let interval = s.change.and_then(|c| c.interval);
             table.row([
                 s.label.clone(),
                 s.params.to_string(),
-                number(s.flops),
-                number(loss.map(|r| r.mean)),
-                number(loss.map(|r| r.sd)),
-                number(recall.map(|r| r.mean)),
-                number(recall.map(|r| r.sd)),
-                number(s.change.map(|c| c.mean)),
-                number(interval.map(|i| i.0)),
-                number(interval.map(|i| i.1)),
+                optional_field(s.flops),
+                optional_field(loss.map(|r| r.mean)),
+                optional_field(loss.map(|r| r.sd)),
+                optional_field(recall.map(|r| r.mean)),
+                optional_field(recall.map(|r| r.sd)),
+                optional_field(s.change.map(|c| c.mean)),
+                optional_field(interval.map(|i| i.0)),
+                optional_field(interval.map(|i| i.1)),
             ]);
         }
         steps.iter().any(|s| s.loss.is_some()).then(|| table.finish())

@@ -197,7 +197,7 @@ impl View for FastWeightsView {
         let columns = ["text", "base", "rate", "max_precision", "perplexity", "change", "low", "high"];
         let mut table = Table::new(columns);
         for (text, name) in found.texts.iter().enumerate() {
-            let cell = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
+            let cell = |list: &[f64]| optional_field(list.get(text));
             let plain =
                 [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), cell(&found.baseline)];
             table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));

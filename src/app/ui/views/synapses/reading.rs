@@ -334,7 +334,7 @@ impl View for ReadingView {
             ["position", "token", "written"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())),
         );
         for (t, token) in shown.tokens().iter().enumerate() {
-            let values = columns.iter().map(|(_, values)| values.get(t).map_or(String::new(), f64::to_string));
+            let values = columns.iter().map(|(_, values)| optional_field(values.get(t)));
             let written = u8::from(t >= shown.first_written()).to_string();
             table.row([t.to_string(), token.clone(), written].into_iter().chain(values));
         }

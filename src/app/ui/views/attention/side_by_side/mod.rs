@@ -173,8 +173,7 @@ impl View for SideBySide {
             let weights: Vec<Option<f32>> = maps.iter().map(|(_, m)| weight(m)).collect();
             if weights.iter().any(|w| w.is_some_and(|w| w != 0.0)) {
                 let place = [chosen.layer.clone(), chosen.head.to_string(), query.to_string(), key.to_string()];
-                let weights = weights.into_iter().map(|w| w.map_or(String::new(), |w| w.to_string()));
-                table.row(place.into_iter().chain(weights));
+                table.row(place.into_iter().chain(weights.into_iter().map(optional_field)));
             }
         }
         Some(table.finish())
