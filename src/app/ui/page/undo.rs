@@ -10,7 +10,7 @@ use std::{collections::HashMap, path::PathBuf};
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, preset_of};
+use super::{Page, left_run, preset_of};
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
@@ -160,7 +160,7 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
-    here.run = was.run.map(|run| page.swap_run(run));
+    here.run = was.run.map(|run| left_run::swap_run(page, run));
     here
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     config::{Applies, FileKind, Range, Value},
-    ui::{dialog::DialogKind, legal, page::controls::LOCKED, panels::prelude::*},
+    ui::{dialog::DialogKind, legal, panels::prelude::*, view::LOCKED},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.

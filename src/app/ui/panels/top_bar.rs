@@ -7,7 +7,7 @@ use super::{
 use crate::{
     config::Value,
     labs::{RunSettings, restrictions::SEED},
-    ui::{NAME, action::LookAction, page::controls::LOCKED, panels::prelude::*},
+    ui::{NAME, action::LookAction, panels::prelude::*, view::LOCKED},
 };
 
 /// Where the bar stands.

@@ -4,7 +4,7 @@ use super::{dispatch as dispatch_any, open_run::open_run};
 use crate::ui::{
     app::prelude::*,
     page::{
-        ShownRun,
+        ShownRun, left_run,
         undo::{self, UndoKind},
     },
     pinned::run_name,
@@ -62,7 +62,7 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
 fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     let Some((page, host)) = app.page_and_host() else { return };
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
-    match page.take_wanted_run() {
+    match left_run::take_wanted_run(page) {
         Some(ShownRun::Recorded(folder)) => open_run(app, folder, ctx),
         Some(ShownRun::New) => page.launch_again(host, ctx),
         None => {}

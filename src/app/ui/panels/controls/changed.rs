@@ -4,10 +4,7 @@
 use super::hairline;
 use crate::{
     config::Value,
-    ui::{
-        page::controls::{LOCKED, changed_keys},
-        panels::prelude::*,
-    },
+    ui::{page::controls::changed_keys, panels::prelude::*, view::LOCKED},
 };
 
 /// Height of a setting, of what stands above the first, and of the margins, points.
