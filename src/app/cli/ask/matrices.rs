@@ -1,12 +1,10 @@
 //! Graphs of any two matrices among the weights that the program of a run keeps (docs/protocol.md): the probes of a graph of
 //! neurons, asked of values instead of a model.
 
-use std::{path::Path, sync::Arc};
-
 use crate::{
-    cli::remote,
+    cli::{prelude::*, remote},
     config::nearest,
-    nn::{Device, Tensor},
+    nn::Tensor,
     probe::{
         Progress,
         neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},

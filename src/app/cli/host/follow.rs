@@ -3,11 +3,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::SystemTime,
 };
 
@@ -19,6 +15,7 @@ use crate::{
             foreign::{AskedProgram, PutQuestion},
             matrices::MatrixQuestion,
         },
+        prelude::*,
         process::spawn,
         remote::RemoteSource,
         stream::POLL,
@@ -26,8 +23,8 @@ use crate::{
     config::Value,
     labs::foreign::asks,
     probe::{Progress, neuron_graph::MATRIX_PROBES},
-    store::{self, Look, Reader, Reply, StoreError, snapshots},
-    telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
+    store::{Look, Reply, snapshots},
+    telemetry::{Command, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, Sample},
 };
 
 /// Looks after which a run that may continue is said to be followed; one that is just ending is not.

@@ -5,23 +5,21 @@ mod weights;
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{self, Button, DragValue, Key, RichText, Ui, WidgetInfo};
+use eframe::egui::Key;
 
 use crate::{
-    config::{Arguments, Value},
+    config::Arguments,
     labs::foreign::{
         self,
         asks::{self, ScaleLrArgs},
     },
     telemetry::{
-        Args, Measurement, Payload, Question, QuestionState, RunInfo, Sample,
+        Args, Question, QuestionState, RunInfo,
         measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
     },
     ui::{
         action::{PageAction, RunAction},
-        identity::RunNumber,
-        view::{View, ViewCx},
-        widgets::{notes::wrapped_ui, typed::text_line},
+        views::prelude::*,
     },
 };
 
