@@ -11,7 +11,6 @@ use super::{
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
-    config::counted,
     experiments::{
         run_rows,
         run_table::{Difference, differences},

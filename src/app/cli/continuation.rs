@@ -9,7 +9,6 @@ use crate::{
     cli::prelude::*,
     labs::TrainSettings,
     store::{Checkpoint, checkpoint},
-    telemetry::RunInfo,
     trainer::{Plan, RunError, inputs},
 };
 

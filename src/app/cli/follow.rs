@@ -1,18 +1,12 @@
 //! `orrery follow`: a run folder that is being written, by this program or any other, in the window or as lines of numbers.
 
-use std::{collections::BTreeMap, sync::atomic::Ordering};
-
 use super::{
     OpenArgs, RUNS, Settings, display, interrupt, other_logs,
     remote::{self, Address, FollowedRun},
     stream::POLL,
     window,
 };
-use crate::{
-    cli::prelude::*,
-    store::Look,
-    telemetry::{RunInfo, StepStats},
-};
+use crate::{cli::prelude::*, store::Look, telemetry::StepStats};
 
 #[derive(Args)]
 pub struct FollowArgs {

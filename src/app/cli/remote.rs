@@ -9,8 +9,7 @@ mod ssh;
 use std::{
     fs::{File, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    sync::atomic::AtomicBool,
 };
 
 use self::ssh::{Configuration, ConnectionOptions, Frames, MAX_LINE, NOT_A_STREAM, SharedSocket, Ssh, SshExit, script};

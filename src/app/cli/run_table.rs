@@ -1,9 +1,6 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
@@ -15,7 +12,6 @@ use crate::{
     files::memory::size,
     labs::headline::split,
     store::{note, trash},
-    telemetry::FOREIGN,
 };
 
 /// The widest cell on the terminal, in characters.

@@ -1,7 +1,5 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
-use std::{sync::atomic::Ordering, time::Duration};
-
 use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
@@ -11,11 +9,9 @@ use crate::{
         settings::{self, Named},
         shell::quoted,
     },
-    config::Value,
     labs::foreign::asks,
-    probe::Progress,
     store::{ComposedQuestion, OpenQuestion, Reply},
-    telemetry::{Args, FOREIGN, RunInfo, Sample},
+    telemetry::Args,
 };
 
 /// How often an answer is looked for.

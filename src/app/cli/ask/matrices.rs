@@ -5,12 +5,9 @@ use crate::{
     cli::{prelude::*, remote},
     config::nearest,
     nn::Tensor,
-    probe::{
-        Progress,
-        neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
-    },
+    probe::neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
     store::snapshots,
-    telemetry::{Args, RunInfo, Sample},
+    telemetry::Args,
 };
 
 /// Names of tensors that are listed where one is wrong.

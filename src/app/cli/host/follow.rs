@@ -1,11 +1,7 @@
 //! Tells a window of a run folder that another program writes, and of what is appended to it; and takes the window's
 //! questions to that program.
 
-use std::{
-    fs,
-    sync::atomic::{AtomicBool, Ordering},
-    time::SystemTime,
-};
+use std::{fs, sync::atomic::AtomicBool, time::SystemTime};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
@@ -20,11 +16,10 @@ use crate::{
         remote::RemoteSource,
         stream::POLL,
     },
-    config::Value,
     labs::foreign::asks,
-    probe::{Progress, neuron_graph::MATRIX_PROBES},
+    probe::neuron_graph::MATRIX_PROBES,
     store::{Look, Reply, snapshots},
-    telemetry::{Command, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, Sample},
+    telemetry::{Command, Inbox, Question, QuestionState},
 };
 
 /// Looks after which a run that may continue is said to be followed; one that is just ending is not.

@@ -8,7 +8,6 @@ use crate::{
     cli::prelude::*,
     experiments::{
         run_rows,
-        run_table::RowState,
         sweep::{Sweep, SweepFile, SweepTask},
     },
     store::run_index::run_folders,

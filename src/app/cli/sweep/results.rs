@@ -1,8 +1,6 @@
 //! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that
 //! lie beside a folder of runs.
 
-use std::collections::BTreeSet;
-
 use super::{
     super::{shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,

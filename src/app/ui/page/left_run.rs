@@ -35,10 +35,3 @@ pub(super) fn note_left_run(page: &mut Page) {
         page.history.note(Snapshot::from_run(shown), &what, name, now);
     }
 }
-
-/// The present run gives way to that of an undone step; returns the present one, for the opposite step.
-pub(super) fn swap_run(page: &mut Page, wanted: ShownRun) -> ShownRun {
-    let shown = page.recorded_folder().map_or(ShownRun::New, ShownRun::Recorded);
-    page.wanted = Some(wanted);
-    shown
-}

@@ -10,7 +10,7 @@ use std::{collections::HashMap, path::PathBuf};
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, left_run, preset_of};
+use super::{Page, preset_of};
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
@@ -160,8 +160,15 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
-    here.run = was.run.map(|run| left_run::swap_run(page, run));
+    here.run = was.run.map(|run| swap_run(page, run));
     here
+}
+
+/// The present run gives way to that of an undone step; returns the present one, for the opposite step.
+fn swap_run(page: &mut Page, wanted: ShownRun) -> ShownRun {
+    let shown = page.recorded_folder().map_or(ShownRun::New, ShownRun::Recorded);
+    page.wanted = Some(wanted);
+    shown
 }
 
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.

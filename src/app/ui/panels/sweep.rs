@@ -5,8 +5,6 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
-use std::path::PathBuf;
-
 use super::top_bar;
 use crate::{
     experiments::sweep::results::{

@@ -5,8 +5,6 @@ mod weights;
 
 use std::collections::BTreeMap;
 
-use eframe::egui::Key;
-
 use crate::{
     config::Arguments,
     labs::foreign::{
@@ -14,13 +12,10 @@ use crate::{
         asks::{self, ScaleLrArgs},
     },
     telemetry::{
-        Args, Question, QuestionState, RunInfo,
+        Args, Question,
         measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
     },
-    ui::{
-        action::{PageAction, RunAction},
-        views::prelude::*,
-    },
+    ui::{action::RunAction, views::prelude::*},
 };
 
 /// Seconds after which it is said what may keep an answer.

@@ -1,11 +1,7 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
 use super::{Draft, RunsPage, caption, table};
-use crate::{
-    experiments::run_table::{RowState, RunRow},
-    telemetry::RunNote,
-    ui::panels::prelude::*,
-};
+use crate::{telemetry::RunNote, ui::panels::prelude::*};
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let Some(row) = page.selected().cloned() else { return };

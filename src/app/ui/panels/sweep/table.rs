@@ -10,7 +10,7 @@ use crate::{
     },
     ui::{
         panels::prelude::*,
-        sweep_pictures::{SweepView, number_label, steps_label},
+        sweep_pictures::{SweepView, number_label},
         widgets::sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
     },
 };

@@ -7,7 +7,7 @@ use crate::{
     analysis::graph::product::Sign,
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
-    ui::{plot::ChartResponse, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 const SIGN_CHOICES: [(&str, &str); 3] = [

@@ -1,6 +1,6 @@
 //! A painted picture with two axes: coloured cells, labels at its edges, and the mapping from values to positions.
 
-use eframe::egui::{Mesh, Stroke};
+use eframe::egui::Stroke;
 
 use crate::ui::views::prelude::*;
 

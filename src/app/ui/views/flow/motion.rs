@@ -6,7 +6,7 @@ use super::{
     pad::{MAX_CONTROL, name_of},
     settings::{FlowSettings, U, is_answered},
 };
-use crate::ui::{action::FileAction, views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// The course of the control over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

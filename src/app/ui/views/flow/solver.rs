@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
-    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
+    ui::views::prelude::*,
 };
 
 /// View `flow_solver`.

@@ -8,7 +8,7 @@ use crate::{
     analysis::statistics::upper_quantile,
     gpu::particles::{COUNT, LIFE, Particles, Stepping, VectorField},
     telemetry::measurements::FlowField,
-    ui::{identity::unique, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// Steps a second.

@@ -5,7 +5,6 @@ use eframe::egui::Stroke;
 
 use crate::{
     analysis::statistics::wilson,
-    config::Settings,
     labs::grammar_roles::settings::GrammarRolesSettings,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
     ui::views::prelude::*,

@@ -6,7 +6,7 @@ mod drawing;
 
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
-    ui::{views::prelude::*, widgets::playhead::Playhead},
+    ui::views::prelude::*,
 };
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 

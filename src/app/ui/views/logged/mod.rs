@@ -7,7 +7,7 @@ mod panel;
 
 use std::rc::Rc;
 
-use eframe::egui::{ComboBox, Frame};
+use eframe::egui::Frame;
 
 use crate::{config::counted, telemetry::Channel, ui::views::prelude::*};
 use content::Content;

@@ -1,16 +1,11 @@
 //! The panel of one channel: a chart, a map, a table or a text.
 
-use eframe::egui::Grid;
-
 use super::{
     content::{Content, Curves, NamedMatrix, Table},
     entry::{Entry, chart, is_number, sample},
 };
 use crate::ui::{
-    plot::{
-        map::{MapFrame, MapState, MapUi},
-        note_table,
-    },
+    plot::map::MapFrame,
     views::{
         attention::colours::{around_zero, rounded_up},
         prelude::*,

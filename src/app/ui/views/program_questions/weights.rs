@@ -7,7 +7,7 @@ use crate::{
         Args,
         measurements::{EntryHistogram, GraphModularity, NeuronGraph},
     },
-    ui::{action::PageAction, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// The names of two matrices, and the question that was put last.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
-    ui::{theme::contrast, views::prelude::*, widgets::number::short},
+    ui::{theme::contrast, views::prelude::*},
 };
 
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];

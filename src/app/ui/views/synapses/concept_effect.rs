@@ -4,10 +4,7 @@
 use eframe::egui::Stroke;
 
 use crate::{
-    telemetry::{
-        Synapse,
-        measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
-    },
+    telemetry::measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
     ui::views::prelude::*,
 };
 

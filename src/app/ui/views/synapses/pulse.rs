@@ -3,7 +3,7 @@
 
 use eframe::egui::Stroke;
 
-use crate::ui::{views::prelude::*, widgets::number::share};
+use crate::ui::views::prelude::*;
 
 /// A neuron at one side: its name, and its value as a share of its largest value in this text.
 pub struct Node {

@@ -3,7 +3,7 @@
 use super::pulse::{Edge, Node, pulse_ui};
 use crate::{
     labs::synapses::settings::ReadingSettings,
-    telemetry::{QuestionState, RunState, Synapse, measurements::NeuronTrace, neuron_name},
+    telemetry::{RunState, measurements::NeuronTrace},
     ui::{
         plot::Mark as Sign,
         theme::GRID,
@@ -12,7 +12,6 @@ use crate::{
             trained_bdh::{reading_settings, text_ui},
         },
         widgets::{
-            playhead::Playhead,
             token_strip::{Mark, written_strip_ui},
             typed::settled,
         },

@@ -3,10 +3,7 @@
 use eframe::egui::Stroke;
 
 use super::TRACES;
-use crate::{
-    telemetry::{Array, MatrixView},
-    ui::{plot::map::paint_map, views::prelude::*},
-};
+use crate::{telemetry::Array, ui::views::prelude::*};
 
 /// Room for the names on the left, and for the colour bars on the right.
 pub const LEFT_MARGIN: f32 = 60.0;

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
+        table::number_at,
         views::prelude::*,
         widgets::{playhead::Playhead, token_strip::Mark},
     },

@@ -9,10 +9,7 @@ use crate::{
     telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
     ui::{
         views::prelude::*,
-        widgets::{
-            fold::fold_ui,
-            large_figure::{LargeFigure, large_figures_ui},
-        },
+        widgets::large_figure::{LargeFigure, large_figures_ui},
     },
 };
 

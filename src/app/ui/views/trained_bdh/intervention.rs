@@ -3,19 +3,15 @@
 
 use super::text_ui;
 use crate::{
-    config::{SettingKey, Settings},
+    config::SettingKey,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
     },
-    telemetry::{
-        Synapse,
-        measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
-    },
+    telemetry::measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
     ui::{
         views::prelude::*,
         widgets::{
-            number::share,
             token_strip::{Mark, drawable_text},
             typed::settled,
         },

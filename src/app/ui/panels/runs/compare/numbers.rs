@@ -13,7 +13,6 @@ use crate::{
             prelude::*,
             sweep::{pictures::slices_ui, table},
         },
-        plot::Scale,
         sweep_pictures::{PictureChoices, Prepared, heat_ui},
         table::{Table, optional_field},
     },

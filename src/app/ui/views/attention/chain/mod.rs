@@ -6,12 +6,7 @@ mod facts;
 
 use crate::{
     telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
-    ui::{
-        action::FileAction,
-        selection::Slot,
-        views::prelude::*,
-        widgets::{fold::fold_ui, large_figure::large_figures_ui},
-    },
+    ui::{selection::Slot, views::prelude::*, widgets::large_figure::large_figures_ui},
 };
 use charts::Quantity;
 

@@ -9,10 +9,7 @@ mod places;
 mod source;
 
 use super::colours;
-use crate::{
-    telemetry::{MatrixView, measurements::AttentionLayer},
-    ui::{plot::map::MapState, views::prelude::*},
-};
+use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
 use cache::Cache;
 use places::Places;
 use source::{Column, PromptChoice, members};

@@ -3,10 +3,7 @@
 use eframe::egui::Stroke;
 
 use super::{SelectedHead, SideBySide, source::Column};
-use crate::{
-    telemetry::measurements::AttentionLayer,
-    ui::{plot::map::paint_map, views::prelude::*},
-};
+use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
 
 /// Height of the name of the variant, and of the numbers of the heads under it.
 const NAME: f32 = 17.0;

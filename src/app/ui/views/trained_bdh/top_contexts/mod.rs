@@ -6,17 +6,15 @@ mod passages;
 use self::passages::passages_ui;
 use super::neuron_field_ui;
 use crate::{
-    config::Settings,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ContextSettings, TrainedBdhSettings},
     },
     telemetry::{
-        Synapse,
         measurements::{FollowedKind, TopContext, TopContexts, TopContextsArgs, TrainedBdh},
-        neuron_name, read_neurons,
+        read_neurons,
     },
-    ui::{action::PageAction, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// View `top_contexts`.

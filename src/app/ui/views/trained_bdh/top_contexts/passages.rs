@@ -7,10 +7,7 @@ use crate::{
     telemetry::measurements::TopContext,
     ui::{
         views::prelude::*,
-        widgets::{
-            number::share,
-            token_strip::{are_words, narrow_token},
-        },
+        widgets::token_strip::{are_words, narrow_token},
     },
 };
 
