@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::FlowAnswer,
-    ui::{
-        views::prelude::*,
-        widgets::{token_strip::Mark, typed::settled},
-    },
+    ui::{views::prelude::*, widgets::token_strip::Mark},
 };
 
 /// View `steer`.

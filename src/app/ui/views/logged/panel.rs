@@ -4,12 +4,9 @@ use super::{
     content::{Content, Curves, NamedMatrix, Table},
     entry::{Entry, chart, is_number, sample},
 };
-use crate::ui::{
-    plot::map::MapFrame,
-    views::{
-        attention::colours::{around_zero, rounded_up},
-        prelude::*,
-    },
+use crate::ui::views::{
+    attention::colours::{around_zero, rounded_up},
+    prelude::*,
 };
 
 /// The state of a panel that outlives a frame.

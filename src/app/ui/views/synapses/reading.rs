@@ -11,10 +11,7 @@ use crate::{
             prelude::*,
             trained_bdh::{reading_settings, text_ui},
         },
-        widgets::{
-            token_strip::{Mark, written_strip_ui},
-            typed::settled,
-        },
+        widgets::token_strip::{Mark, written_strip_ui},
     },
 };
 

@@ -9,13 +9,7 @@ use crate::{
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
     },
     telemetry::measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
-    ui::{
-        views::prelude::*,
-        widgets::{
-            token_strip::{Mark, drawable_text},
-            typed::settled,
-        },
-    },
+    ui::{views::prelude::*, widgets::token_strip::Mark},
 };
 
 /// View `intervention`.

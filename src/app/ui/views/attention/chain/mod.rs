@@ -6,7 +6,7 @@ mod facts;
 
 use crate::{
     telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
-    ui::{selection::Slot, views::prelude::*, widgets::large_figure::large_figures_ui},
+    ui::{selection::Slot, views::prelude::*},
 };
 use charts::Quantity;
 
