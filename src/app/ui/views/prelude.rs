@@ -1,6 +1,6 @@
 //! The vocabulary of views: what egui, the charts and the widgets call the parts that most views are made of. A view
 //! takes it whole and names only what is its own: its measurements, its settings and its lab. A stroke and a mark are
-//! those of charts; who paints names egui's stroke or the mark of a token.
+//! those of charts; `painting` has egui's stroke instead, and the mark of a token is named.
 
 pub use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
