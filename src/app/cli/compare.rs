@@ -12,7 +12,6 @@ use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
-        run_rows,
         run_table::{Difference, differences},
         series::{self, NumberSeries},
     },

@@ -21,7 +21,6 @@ use crate::{
     cli::prelude::*,
     experiments::{
         permalink::Permalink,
-        run_rows,
         sweep::{SweepFile, series::SeriesCache},
     },
     files::{memory::size, read_text},

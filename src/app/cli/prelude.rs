@@ -18,13 +18,17 @@ pub(super) use super::{
 pub(super) use crate::{
     config::{Config, ConfigError, FileKind, Value, counted},
     corpus::NamedTokenizer,
-    experiments::run_table::{RowState, RunRow},
+    experiments::{
+        run_rows,
+        run_table::{RowState, RunRow},
+    },
     files::{self, FileError},
     gpu::offscreen::Offscreen,
     labs::{self, Lab},
+    models::ModelSpec,
     nn::{self, Device},
     probe::Progress,
-    store::{self, Reader, StoreError, Writer, tensors},
+    store::{self, Damage, Reader, StoreError, Writer, tensors},
     telemetry::{Event, FOREIGN, Level, RunInfo, RunState, Sample, Sink, channels},
     trainer,
     ui::{

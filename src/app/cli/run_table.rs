@@ -6,7 +6,7 @@ use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
-        run_rows::{self, Listing},
+        run_rows::Listing,
         run_table::{GroupLoss, differences, filter::Filter, order::Order},
     },
     files::memory::size,

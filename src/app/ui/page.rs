@@ -338,7 +338,7 @@ impl Page {
         match self.config.set(&self.knobs, key, value) {
             Ok(()) => {
                 self.refused.remove(key);
-                let name = self.label_of(key);
+                let name = self.knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label).to_owned();
                 note_config(self, before, key, name, now);
                 self.after_change(now);
                 self.send_live(key);
@@ -364,10 +364,6 @@ impl Page {
             note_config(self, before, SEED, "Seed".into(), now);
             self.after_change(now);
         }
-    }
-
-    fn label_of(&self, key: &str) -> String {
-        self.knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label).to_owned()
     }
 
     /// Every setting at once: a preset, or a config file.

@@ -10,7 +10,6 @@ use super::super::{
 use crate::{
     cli::prelude::*,
     labs::merging::{self, MergingSettings},
-    models::ModelSpec,
     telemetry::measurements::TextLosses,
 };
 

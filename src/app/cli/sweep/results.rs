@@ -8,12 +8,9 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    experiments::{
-        run_rows,
-        sweep::{
-            results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
-            series::{RunSeries, SeriesCache},
-        },
+    experiments::sweep::{
+        results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+        series::{RunSeries, SeriesCache},
     },
     labs::headline::{Better, Headline, split},
     ui::host::FoundSweep,

@@ -14,7 +14,7 @@ pub(super) use crate::{
     config::{Applies, FileKind, Knob, Value, counted},
     experiments::{
         run_table::{RowState, RunRow},
-        sweep::results::{NumberId, SweepResults},
+        sweep::results::{NumberId, SweepResults, order::PointOrder},
     },
     labs::Lab,
     telemetry::RunState,

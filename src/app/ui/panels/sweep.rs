@@ -7,10 +7,7 @@ pub(super) mod table;
 
 use super::top_bar;
 use crate::{
-    experiments::sweep::results::{
-        brush::{Brush, Dimension},
-        order::PointOrder,
-    },
+    experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
         panels::prelude::*,
         sweep_pictures::{PictureChoices, PointedAt, Prepared},

@@ -25,7 +25,7 @@ pub use crate::ui::{
     },
     questions::Freshness,
     seed_series::{SeedGroup, SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
-    table::{Table, number_at, optional_field},
+    table::{Table, optional_field},
     theme::{self, Theme},
     view::{
         Arrangement, Measured, Panel, PanelView, View, ViewCx, charts_svg, joined, sample_subtitle, shown_drawings,

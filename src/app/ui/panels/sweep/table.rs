@@ -4,10 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    experiments::sweep::results::{
-        Number, PointValue,
-        order::{Column, PointOrder},
-    },
+    experiments::sweep::results::{Number, PointValue, order::Column},
     ui::{
         panels::prelude::*,
         sweep_pictures::{SweepView, number_label},

@@ -3,11 +3,7 @@
 
 use super::{ComparePage, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{
-        Number,
-        brush::Brush,
-        order::{Column, PointOrder},
-    },
+    experiments::sweep::results::{Number, brush::Brush, order::Column},
     ui::{
         panels::{
             prelude::*,
