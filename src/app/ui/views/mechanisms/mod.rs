@@ -102,34 +102,15 @@ impl View for Mechanisms {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let steps = self.steps(cx);
-        let columns = [
-            "variant",
-            "parameters",
-            "flop_per_token",
-            "loss",
-            "loss_sd",
-            "recall",
-            "recall_sd",
-            "loss_change",
-            "low",
-            "high",
-        ];
-        let mut table = Table::new(columns);
+        let columns = "variant,parameters,flop_per_token,loss,loss_sd,recall,recall_sd,loss_change,low,high";
+        let mut table = Table::new(columns.split(','));
         for s in steps.iter() {
-            let (loss, recall) = (s.loss.as_ref(), s.recall.as_ref());
+            let scores = [&s.loss, &s.recall].map(Option::as_ref).map(|r| [r.map(|r| r.mean), r.map(|r| r.sd)]);
             let interval = s.change.and_then(|c| c.interval);
-            table.row([
-                s.label.clone(),
-                s.params.to_string(),
-                optional_field(s.flops),
-                optional_field(loss.map(|r| r.mean)),
-                optional_field(loss.map(|r| r.sd)),
-                optional_field(recall.map(|r| r.mean)),
-                optional_field(recall.map(|r| r.sd)),
-                optional_field(s.change.map(|c| c.mean)),
-                optional_field(interval.map(|i| i.0)),
-                optional_field(interval.map(|i| i.1)),
-            ]);
+            let change = [s.change.map(|c| c.mean), interval.map(|i| i.0), interval.map(|i| i.1)];
+            let numbers = std::iter::once(s.flops).chain(scores.into_iter().flatten()).chain(change);
+            let words = [s.label.clone(), s.params.to_string()];
+            table.row(words.into_iter().chain(numbers.map(optional_field)));
         }
         steps.iter().any(|s| s.loss.is_some()).then(|| table.finish())
     }

@@ -198,9 +198,7 @@ impl View for FastWeightsView {
         let mut table = Table::new(columns);
         for (text, name) in found.texts.iter().enumerate() {
             let cell = |list: &[f64]| optional_field(list.get(text));
-            let plain =
-                [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), cell(&found.baseline)];
-            table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));
+            table.cells(&[name, &"no fast weights", &"", &"", &cell(&found.baseline), &0, &"", &""]);
             let all = found.sweep.iter().map(|s| ("W_pred", s)).chain(found.without_base.iter().map(|s| ("0", s)));
             for (base, s) in all {
                 let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.max_precision.to_string()];
