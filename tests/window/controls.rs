@@ -17,8 +17,8 @@ use orrery::{
     labs::{LABS, Lab, lesson::LessonLink, restrictions::Restrictions},
     ui::{
         app::Opening,
-        page::controls::LOCKED,
         panels::{CONTROLS, TRANSPORT},
+        view::LOCKED,
         views::{VIEWS, ViewEntry},
     },
 };

@@ -4,7 +4,7 @@
 pub mod foreign;
 pub mod matrices;
 
-use std::{collections::BTreeMap, io, time::Duration};
+use std::io;
 
 use clap::Args as ClapArgs;
 
@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    config::{Knob, Value, check_names},
+    config::{Knob, check_names},
     labs::foreign::asks,
     probe::{self, AnyProbe, PROBES},
     store::snapshots,
-    telemetry::{Args, Sample, table},
+    telemetry::{Args, table},
     trainer::{Run, RunError},
 };
 

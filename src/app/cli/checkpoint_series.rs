@@ -1,8 +1,6 @@
 //! A folder of checkpoints as a time axis: which of its files are checkpoints, of which step, and the run that is recorded of
 //! them. The lab makes a plan of each; the trainer records them.
 
-use std::collections::BTreeSet;
-
 use super::{
     checkpoint_names::{checkpoints, named_as_checkpoints},
     settings,
@@ -10,7 +8,6 @@ use super::{
 use crate::{
     cli::prelude::*,
     nn::weights::Weights,
-    store::Writer,
     trainer::{SeriesStep, record_series},
 };
 

@@ -11,9 +11,7 @@ use super::{
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
-    config::counted,
     experiments::{
-        run_rows,
         run_table::{Difference, differences},
         series::{self, NumberSeries},
     },
@@ -163,9 +161,8 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
                 }
                 _ => String::new(),
             };
-            let own =
-                [name.clone(), loss.label.clone(), step.map_or(String::new(), |step| step.to_string())].into_iter();
-            table.push(own.chain(keys.iter().map(cell)).collect());
+            let own = [name.clone(), loss.label.clone(), optional_field(step)];
+            table.push(own.into_iter().chain(keys.iter().map(cell)).collect());
         }
     }
     table

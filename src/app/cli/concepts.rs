@@ -16,10 +16,7 @@ use crate::{
     config::Setting,
     corpus::generated::parliament::{Class, labelled::SplitSide},
     labs::corpus::{CorpusSettings, GeneratedCorpus},
-    probe::{
-        Progress,
-        concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Procedure, Scalar, SearchResult},
-    },
+    probe::concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Procedure, Scalar, SearchResult},
     store::checkpoint,
     telemetry::StepStats,
     trainer::Run,

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    corpus::NamedTokenizer,
     models::capabilities::{Part, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, ShownText, TrackedActivation, search, top_contexts},
     telemetry::{

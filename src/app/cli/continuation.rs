@@ -10,7 +10,6 @@ use crate::{
     cli::prelude::*,
     labs::TrainSettings,
     store::{Checkpoint, checkpoint},
-    telemetry::RunInfo,
     trainer::{Plan, RunError, inputs},
 };
 

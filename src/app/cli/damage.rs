@@ -1,10 +1,7 @@
 //! Records that are not whole: every command that reads one says the same sentence, and one that hands it on refuses, unless
 //! a part is asked for.
 
-use crate::{
-    cli::prelude::*,
-    store::{Damage, export::Record},
-};
+use crate::{cli::prelude::*, store::export::Record};
 
 /// The option to write the readable part of a damaged record.
 #[derive(Args, Clone, Copy)]

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    corpus::NamedTokenizer,
     models::capabilities::{ReadingForm, TextLoss, TextReader},
 };
 

@@ -7,11 +7,8 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    models::{ModelSpec, bdh::StateDict},
-    store::{
-        Damage,
-        export::{self, Exported, Record},
-    },
+    models::bdh::StateDict,
+    store::export::{self, Exported, Record},
 };
 
 #[derive(Args)]

@@ -6,7 +6,6 @@ use super::{damage, lab_config::recorded};
 use crate::{
     cli::prelude::*,
     files::{folder_inside, make_folder_inside},
-    store::Damage,
     ui::views::{self, ViewEntry},
 };
 

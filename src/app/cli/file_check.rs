@@ -3,7 +3,6 @@
 use crate::{
     analysis::generator::MatrixKind,
     cli::prelude::*,
-    config::Value,
     corpus::{BYTES, CorpusSpec, LabelledLines, Source, TextTokenizer, TokenizerSpec},
     models::{FamilySpec, bdh::BdhSpec, stationary::read_matrix},
     trainer::Plan,

@@ -1,10 +1,7 @@
 //! `orrery model find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences, or a concept of the
 //! built-in ones, from the others, and in untrained models of its sizes, and prints what held on sentences that took no part in the search.
 
-use std::{
-    cell::RefCell,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{cell::RefCell, sync::atomic::AtomicBool};
 
 use super::{
     interrupt,
@@ -16,10 +13,7 @@ use crate::{
     cli::prelude::*,
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     models::Trainable,
-    probe::{
-        Progress,
-        concepts::{self, ConceptQuestion, ConceptVerdict, FoundSynapse, PRESETS, Procedure, SearchResult},
-    },
+    probe::concepts::{self, ConceptQuestion, ConceptVerdict, FoundSynapse, PRESETS, Procedure, SearchResult},
     telemetry::neuron_name,
 };
 

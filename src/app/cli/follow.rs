@@ -1,28 +1,13 @@
 //! `orrery follow`: a run folder that is being written, by this program or any other, in the window or as lines of numbers.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering},
-    time::Instant,
-};
-
-use clap::Args;
-
 use super::{
-    OpenArgs, RUNS, Settings, display,
-    failure::Failure,
-    interrupt, other_logs,
-    output::print_line,
+    OpenArgs, RUNS, Settings, display, interrupt, other_logs,
     remote::{self, Address, FollowedRun},
     stream::POLL,
     terminal::{notice, one_line},
     window,
 };
-use crate::{
-    store::{Look, Reader},
-    telemetry::{Event, RunInfo, RunState, StepStats},
-};
+use crate::{cli::prelude::*, store::Look, telemetry::StepStats};
 
 #[derive(Args)]
 pub struct FollowArgs {

@@ -15,7 +15,7 @@ use crate::{
     cli::prelude::*,
     files::{check_memory, open, read_all},
     telemetry::{
-        Array, Measurement, RunInfo, Sample, VariantInfo,
+        Array, Measurement, VariantInfo,
         measurements::{ColumnType, FileGraph, GraphColumn, GraphEdges, NeuronGraph, NeuronGroups},
         number::Number,
     },

@@ -8,7 +8,7 @@ use crate::{
     },
     cli::prelude::*,
     models::{
-        ModelSpec, Trainable,
+        Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::Error,

@@ -14,7 +14,6 @@ use super::{
 use crate::{
     cli::prelude::*,
     files::memory::size,
-    store::Writer,
     telemetry::Command,
     trainer::{DriveOptions, Outcome, Plan},
 };

@@ -1,7 +1,7 @@
 //! The desktop as the window's host: runs, folders, files and dialogs, each on a thread of its own, so that
 //! the interface asks and goes on.
 
-use std::{collections::BTreeSet, fmt::Display};
+use std::fmt::Display;
 
 use super::{
     checkpoint_names::CHECKPOINT_ENDINGS,
@@ -21,13 +21,12 @@ use crate::{
     cli::prelude::*,
     experiments::{
         permalink::Permalink,
-        run_rows,
         sweep::{SweepFile, series::SeriesCache},
     },
     files::{memory::size, read_text},
     nn::device,
-    store::{RunSummary, Writer, import::is_log},
-    telemetry::{FOREIGN, Inbox, Level, RunHandle, RunNote},
+    store::{RunSummary, import::is_log},
+    telemetry::{Inbox, RunHandle, RunNote},
     trainer::DriveOptions,
     ui::{
         dialog::DialogKind,

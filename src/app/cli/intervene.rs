@@ -8,12 +8,8 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    corpus::NamedTokenizer,
     models::{Trainable, capabilities::SynapseModel},
-    probe::{
-        Progress,
-        synapses::{Effect, EffectOptions, Request, effect, request},
-    },
+    probe::synapses::{Effect, EffectOptions, Request, effect, request},
     telemetry::measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
 };
 

@@ -2,7 +2,7 @@
 //! records.
 
 use super::settings;
-use crate::{cli::prelude::*, files::read_text_inside, labs::foreign, telemetry::FOREIGN};
+use crate::{cli::prelude::*, files::read_text_inside, labs::foreign};
 
 /// The lab that opens when none is named.
 pub fn default_lab() -> Result<&'static Lab, Failure> {

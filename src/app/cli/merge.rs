@@ -6,12 +6,9 @@ mod story;
 use super::trained_run::{self, state_dict_of};
 use crate::{
     cli::prelude::*,
-    models::{
-        ModelSpec,
-        bdh::{
-            BdhSpec, StateDict, import_state_dict,
-            merge::{MergedModel, Parent, merge},
-        },
+    models::bdh::{
+        BdhSpec, StateDict, import_state_dict,
+        merge::{MergedModel, Parent, merge},
     },
     nn::Error,
 };

@@ -1,7 +1,7 @@
 //! Modularity of a run's graph of neurons against its null models, as a table for the terminal: the last
 //! measurement, and the first one's model for comparison. Empty for runs that measured none.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use crate::{cli::prelude::*, telemetry::measurements::GraphModularity};
 

@@ -1,9 +1,10 @@
 //! The vocabulary of commands: paths and arguments, what a command fails with, how it prints, and what most of them read.
 
 pub(super) use std::{
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Instant,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
 };
 
 pub(super) use clap::{Args, ValueEnum};
@@ -15,14 +16,25 @@ pub(super) use super::{
     terminal::notice,
 };
 pub(super) use crate::{
-    config::{Config, ConfigError, FileKind},
-    experiments::run_table::RunRow,
+    config::{Config, ConfigError, FileKind, Value, counted},
+    corpus::NamedTokenizer,
+    experiments::{
+        run_rows,
+        run_table::{RowState, RunRow},
+    },
     files::{self, FileError},
     gpu::offscreen::Offscreen,
     labs::{self, Lab},
+    models::ModelSpec,
     nn::{self, Device},
-    store::{self, Reader, StoreError, tensors},
-    telemetry::{Event, RunState, Sink, channels},
+    probe::Progress,
+    store::{self, Damage, Reader, StoreError, Writer, tensors},
+    telemetry::{Event, FOREIGN, Level, RunInfo, RunState, Sample, Sink, channels},
     trainer,
-    ui::{figure::Figure, mirror::Mirror, table::Table, theme::Theme},
+    ui::{
+        figure::Figure,
+        mirror::Mirror,
+        table::{Table, optional_field},
+        theme::Theme,
+    },
 };

@@ -1,15 +1,10 @@
 //! Progress on stderr, for a run (as its sink) and for any other long work: a bar on a terminal, a line now and then
 //! elsewhere.
 
-use std::time::Duration;
-
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::terminal::printable;
-use crate::{
-    cli::prelude::*,
-    telemetry::{Level, RunInfo},
-};
+use crate::cli::prelude::*;
 
 /// Between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);

@@ -9,26 +9,18 @@ mod ssh;
 use std::{
     fs::{File, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::AtomicBool,
 };
 
 use self::ssh::{Configuration, ConnectionOptions, Frames, MAX_LINE, NOT_A_STREAM, SharedSocket, Ssh, SshExit, script};
 use super::{
-    failure::Failure,
     interrupt,
     process::spawn,
     stream::{Frame, LOGS, LocalPart, MARK, MAX_PART, VERSION, WHOLE},
-    terminal::notice,
 };
 use crate::{
-    files::{
-        self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside, remove_folder_inside,
-    },
+    cli::prelude::*,
+    files::{create_inside, open_inside, open_inside_to_write, read_text_inside, remove_folder_inside},
     store::LOCK,
 };
 

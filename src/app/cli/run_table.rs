@@ -1,15 +1,12 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 use super::{RUNS, damage, progress::StepProgress, shell::quoted, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
-        run_rows::{self, Listing},
+        run_rows::Listing,
         run_table::{GroupLoss, differences, filter::Filter, order::Order},
     },
     files::memory::size,
@@ -233,7 +230,7 @@ fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
                 move |loss: &GroupLoss| if channel == channels::LOSS_TRAIN { loss.train } else { loss.held_out };
             let cell = move |row: &RunRow| {
                 let loss = row.losses.iter().find(|loss| loss.group == group).map(value);
-                loss.filter(|loss| !loss.is_nan()).map_or(String::new(), |loss| loss.to_string())
+                optional_field(loss.filter(|loss| !loss.is_nan()))
             };
             columns.push(ForeignColumn { name: format!("{channel}:{group}"), cell: Box::new(cell) });
         }
@@ -243,7 +240,7 @@ fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
         // lab, preset and seed have columns of their own
         if foreign.iter().any(|row| row.settings.contains_key(&key)) {
             let name = format!("setting:{key}");
-            let cell = move |row: &RunRow| row.settings.get(&key).map_or(String::new(), ToString::to_string);
+            let cell = move |row: &RunRow| optional_field(row.settings.get(&key));
             columns.push(ForeignColumn { name, cell: Box::new(cell) });
         }
     }
@@ -286,9 +283,8 @@ fn as_csv(rows: &[&RunRow]) -> String {
             row.problems.join("; "),
             note.tags.join(", "),
         ];
-        let numbers = columns
-            .iter()
-            .map(|(key, group)| row.headlines.group(key, group).map_or(String::new(), |group| group.mean.to_string()));
+        let mean = |key: &str, group: &str| row.headlines.group(key, group).map(|group| group.mean);
+        let numbers = columns.iter().map(|(key, group)| optional_field(mean(key, group)));
         let of_foreign = foreign.iter().map(|column| match row.lab == FOREIGN {
             true => (column.cell)(row),
             false => String::new(),

@@ -4,10 +4,8 @@
 //! says of each log how much of it is there, and how that ends.
 
 use std::{
-    collections::BTreeMap,
     io::{Read, Seek, SeekFrom, Write},
     str::FromStr,
-    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};

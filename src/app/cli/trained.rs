@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{choice::one_of, process::cores};
 use crate::{
     cli::prelude::*,
-    corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
+    corpus::{TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
     models::{
         bdh::{Bdh, BdhSpec, Checkpoint, Form, Position},
         capabilities::{KnownNumber, RecordingError},

@@ -7,12 +7,9 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    models::{
-        ModelSpec,
-        bdh::{BdhSpec, StateDict, export_state_dict},
-    },
+    models::bdh::{BdhSpec, StateDict, export_state_dict},
     nn::Tensor,
-    store::{Damage, Loaded, checkpoint},
+    store::{Loaded, checkpoint},
 };
 
 /// A trained model of a run.

@@ -18,7 +18,7 @@ use eframe::{
     },
 };
 
-use super::resources::{DrawPipeline, bind, group_layout, plain_texture, shader, texture_entry, view_of};
+use super::resources::{DrawPipeline, bind, group_layout, plain_texture, render_pass, shader, texture_entry, view_of};
 
 mod changed_tiles;
 
@@ -172,17 +172,7 @@ impl Canvas {
     fn new(device: &wgpu::Device, format: wgpu::TextureFormat, options: RendererOptions) -> Self {
         let module = shader(device, "canvas", include_str!("../../../shaders/canvas.wgsl"));
         let layout = group_layout(device, "canvas", &[texture_entry(0, wgpu::ShaderStages::FRAGMENT)]);
-        let pipeline = DrawPipeline {
-            label: "canvas",
-            module: &module,
-            entries: ["vs_main", "fs_main"],
-            groups: &[Some(&layout)],
-            instance: None,
-            topology: wgpu::PrimitiveTopology::TriangleList,
-            format,
-            blend: None,
-        }
-        .make(device);
+        let pipeline = DrawPipeline::filling("canvas", &module, &[Some(&layout)], format).make(device);
         Self {
             renderer: Renderer::new(device, format, options),
             format,
@@ -243,18 +233,7 @@ impl Canvas {
         jobs.extend(preparations(&frame.shapes, &drawn));
         let commands = self.renderer.update_buffers(device, queue, encoder, &jobs, screen);
         if let (Some(picture), false) = (&self.picture, changed.is_empty()) {
-            let mut pass = encoder
-                .begin_render_pass(&wgpu::RenderPassDescriptor {
-                    label: Some("canvas"),
-                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                        view: &picture.view,
-                        resolve_target: None,
-                        ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store },
-                        depth_slice: None,
-                    })],
-                    ..Default::default()
-                })
-                .forget_lifetime();
+            let mut pass = render_pass(encoder, "canvas", &picture.view, wgpu::LoadOp::Load).forget_lifetime();
             self.renderer.render(&mut pass, &jobs, screen);
         }
         self.shown = Some(frame);

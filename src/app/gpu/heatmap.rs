@@ -166,17 +166,7 @@ impl HeatmapPipeline {
         let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>());
         let [cells, tables_entry] = [1, 2].map(|binding| texture_entry(binding, wgpu::ShaderStages::FRAGMENT));
         let layout = group_layout(device, "heatmap", &[uniform, cells, tables_entry]);
-        let pipeline = DrawPipeline {
-            label: "heatmap",
-            module: &module,
-            entries: ["vs_main", "fs_main"],
-            groups: &[Some(&layout)],
-            instance: None,
-            topology: wgpu::PrimitiveTopology::TriangleList,
-            format,
-            blend: None,
-        }
-        .make(device);
+        let pipeline = DrawPipeline::filling("heatmap", &module, &[Some(&layout)], format).make(device);
         Self { pipeline, layout, tables: tables(device, queue), entries: HashMap::new(), turn: 0, uploads: 0 }
     }
 

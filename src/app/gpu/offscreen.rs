@@ -13,7 +13,7 @@ use eframe::{
 
 use super::{
     png,
-    resources::{buffer, plain_texture, view_of},
+    resources::{buffer, plain_texture, render_pass, view_of},
 };
 
 /// Advice where no graphics adapter is found.
@@ -227,21 +227,8 @@ impl Offscreen {
         let texture = plain_texture(device, "picture", screen.size_in_pixels, self.state.target_format, usage);
         let view = view_of(&texture);
         {
-            let mut pass = encoder
-                .begin_render_pass(&wgpu::RenderPassDescriptor {
-                    label: Some("picture"),
-                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                        view: &view,
-                        resolve_target: None,
-                        ops: wgpu::Operations {
-                            load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
-                            store: wgpu::StoreOp::Store,
-                        },
-                        depth_slice: None,
-                    })],
-                    ..Default::default()
-                })
-                .forget_lifetime();
+            let clear = wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT);
+            let mut pass = render_pass(&mut encoder, "picture", &view, clear).forget_lifetime();
             renderer.render(&mut pass, jobs, screen);
         }
         queue.submit(extra.into_iter().chain([encoder.finish()]));

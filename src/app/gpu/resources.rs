@@ -122,6 +122,25 @@ fn pipeline_layout(
     })
 }
 
+/// A pass that draws into a texture, which first is cleared or keeps what it shows.
+pub(super) fn render_pass<'e>(
+    encoder: &'e mut wgpu::CommandEncoder,
+    label: &str,
+    view: &wgpu::TextureView,
+    load: wgpu::LoadOp<wgpu::Color>,
+) -> wgpu::RenderPass<'e> {
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some(label),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view,
+            resolve_target: None,
+            ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
+            depth_slice: None,
+        })],
+        ..Default::default()
+    })
+}
+
 /// A pipeline that computes, named after its function in the shader.
 pub(super) fn compute_pipeline(
     device: &wgpu::Device,
@@ -153,7 +172,18 @@ pub(super) struct DrawPipeline<'a> {
     pub blend: Option<wgpu::BlendState>,
 }
 
-impl DrawPipeline<'_> {
+impl<'a> DrawPipeline<'a> {
+    /// A pipeline that fills the target with one triangle, painting over what was there.
+    pub fn filling(
+        label: &'a str,
+        module: &'a wgpu::ShaderModule,
+        groups: &'a [Option<&'a wgpu::BindGroupLayout>],
+        format: wgpu::TextureFormat,
+    ) -> Self {
+        let topology = wgpu::PrimitiveTopology::TriangleList;
+        Self { label, module, entries: ["vs_main", "fs_main"], groups, instance: None, topology, format, blend: None }
+    }
+
     pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
         let layout = pipeline_layout(device, self.label, self.groups);
         let step_mode = wgpu::VertexStepMode::Instance;

@@ -3,7 +3,7 @@
 
 pub mod controls;
 pub mod example;
-mod left_run;
+pub(super) mod left_run;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
@@ -43,6 +43,7 @@ use super::{
     session::{LabSession, Shared, adopt},
     sweep_draft::SweepDraftState,
     tiling::{Layout, Tiling},
+    view::LOCKED,
 };
 use crate::{
     config::{Applies, Config, FileKind, Knob, Value, file_key},
@@ -209,7 +210,7 @@ impl Page {
     /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
     /// and for good if no new run can be made; an example is gone at once.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
-        self.begin(host, ctx, Self::note_left_run);
+        self.begin(host, ctx, left_run::note_left_run);
     }
 
     /// Makes a run like [`Page::launch`], as the history does it again.
@@ -229,7 +230,7 @@ impl Page {
         match host.launch(&self.config, insists) {
             Ok(handle) => {
                 leave(self);
-                if self.run.as_ref().is_some_and(|run| self.is_reopened(run)) {
+                if self.run.as_ref().is_some_and(|run| left_run::is_reopened(self, run)) {
                     self.reopened = None;
                 }
                 let mirror = self.run.take().map(Run::into_followed).unwrap_or_default();
@@ -259,7 +260,7 @@ impl Page {
         if owner == SettingsOwner::Run {
             self.reopened = None;
             if self.recorded_folder().as_deref() != run.replayed_folder() {
-                self.note_left_run();
+                left_run::note_left_run(self);
             }
         }
         self.told_notices = run.mirror.notices.len();
@@ -273,7 +274,7 @@ impl Page {
     }
 
     fn owner(&self, run: &Run) -> SettingsOwner {
-        if self.is_reopened(run) { SettingsOwner::Page } else { SettingsOwner::Run }
+        if left_run::is_reopened(self, run) { SettingsOwner::Page } else { SettingsOwner::Run }
     }
 
     /// Sends to the run if there is one.
@@ -330,14 +331,14 @@ impl Page {
             return;
         }
         if self.restrictions.locks(key) {
-            self.refused.insert(key.to_owned(), controls::LOCKED.to_owned());
+            self.refused.insert(key.to_owned(), LOCKED.to_owned());
             return;
         }
         let before = self.config.clone();
         match self.config.set(&self.knobs, key, value) {
             Ok(()) => {
                 self.refused.remove(key);
-                let name = self.label_of(key);
+                let name = self.knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label).to_owned();
                 note_config(self, before, key, name, now);
                 self.after_change(now);
                 self.send_live(key);
@@ -363,10 +364,6 @@ impl Page {
             note_config(self, before, SEED, "Seed".into(), now);
             self.after_change(now);
         }
-    }
-
-    fn label_of(&self, key: &str) -> String {
-        self.knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label).to_owned()
     }
 
     /// Every setting at once: a preset, or a config file.
@@ -484,6 +481,12 @@ impl Page {
     /// The folder of the run, once it exists.
     pub fn folder(&self) -> Option<PathBuf> {
         self.mirror().and_then(|m| m.info.as_ref()).and_then(|i| i.folder.as_ref()).map(PathBuf::from)
+    }
+
+    /// The folder of the run on the page; `None` where nothing of it is recorded.
+    pub fn recorded_folder(&self) -> Option<PathBuf> {
+        let run = self.run.as_ref()?;
+        run.replayed_folder().map(ToOwned::to_owned).or_else(|| self.folder().filter(|_| !run.is_untouched()))
     }
 }
 

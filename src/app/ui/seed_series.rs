@@ -104,17 +104,22 @@ impl Followed {
                 }
             }
             if curves.len() > 1 {
-                let shown: Vec<&Curve> = curves
-                    .iter()
-                    .map(|(v, raw)| match members.get(v) {
-                        Some(s) if weight > 0.0 => s.curve(),
-                        _ => raw,
-                    })
-                    .collect();
+                let shown: Vec<&Curve> =
+                    curves.iter().map(|(v, raw)| smoothed_or_raw(members, *v, raw, weight)).collect();
                 spreads.entry(place).or_default().follow(&shown);
             }
         }
     }
+}
+
+/// The curve of a variant that is shown: the smoothed one where there is smoothing.
+fn smoothed_or_raw<'c>(
+    members: &'c HashMap<usize, Smoothed>,
+    variant: usize,
+    raw: &'c Curve,
+    weight: f64,
+) -> &'c Curve {
+    members.get(&variant).filter(|_| weight > 0.0).map_or(raw, Smoothed::curve)
 }
 
 /// The style of a channel's series.
@@ -168,7 +173,7 @@ impl SeedSeries {
                 group.members.iter().filter_map(|v| Some((*v, pinned.curve(*v, channel)?))).collect();
             let curve = match curves[..] {
                 [] => continue,
-                [(v, raw)] => members.get(&v).map(Smoothed::curve).filter(|_| self.weight > 0.0).unwrap_or(raw),
+                [(v, raw)] => smoothed_or_raw(members, v, raw, self.weight),
                 _ => match spreads.get(&place) {
                     Some(spread) => &spread.mean,
                     None => continue,
@@ -176,10 +181,9 @@ impl SeedSeries {
             };
             let colour = group.colour(shown.iter().position(|g| g.id == group.id).unwrap_or(place), theme);
             let is_named = chart.lines.iter().any(|l| l.is_pinned && l.named);
-            let mut line = Line::new(format!("{}, {}", pinned.name(), group.label), colour, curve).pinned();
-            line.short = Some(pinned.name());
-            line.named = !is_named;
-            chart.add(line.stroke(stroke));
+            let label = format!("{}, {}", pinned.name(), group.label);
+            let line = Line::new(label, colour, curve).pinned().short(pinned.name()).stroke(stroke);
+            chart.add(if is_named { line.unnamed() } else { line });
         }
     }
 
@@ -199,7 +203,7 @@ impl SeedSeries {
             let label = format!("{}{}", group.label, look.suffix);
             let curves: Vec<(usize, &Curve)> =
                 group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
-            let mut line = match curves[..] {
+            let line = match curves[..] {
                 [] => continue,
                 [(v, raw)] => match members.get(&v) {
                     Some(s) if self.weight > 0.0 && !s.curve().is_empty() => {
@@ -210,24 +214,15 @@ impl SeedSeries {
                 _ => {
                     let Some(spread) = spreads.get(&place) else { continue };
                     let each = curves.iter().map(|(v, raw)| {
-                        let name = mirror.variant_label(*v);
-                        let shown = match members.get(v) {
-                            Some(s) if self.weight > 0.0 => s.curve(),
-                            _ => raw,
-                        };
-                        Line::new(name, colour, shown)
+                        let shown = smoothed_or_raw(members, *v, raw, self.weight);
+                        Line::new(mirror.variant_label(*v), colour, shown).short(group.label.clone())
                     });
                     match look.seeds {
                         Seeds::Spread => {}
-                        Seeds::SpreadAndEach => chart.lines.extend(each.map(|mut line| {
-                            line.short = Some(group.label.clone());
-                            line.faint()
-                        })),
+                        Seeds::SpreadAndEach => chart.lines.extend(each.map(Line::faint)),
                         Seeds::Each => {
-                            chart.lines.extend(each.enumerate().map(|(i, mut line)| {
-                                line.short = Some(group.label.clone());
-                                if i > 0 { line.unnamed() } else { line }
-                            }));
+                            let named = each.enumerate().map(|(i, line)| if i > 0 { line.unnamed() } else { line });
+                            chart.lines.extend(named);
                             continue;
                         }
                     }
@@ -235,8 +230,7 @@ impl SeedSeries {
                     Line::new(label, colour, &spread.mean)
                 }
             };
-            line = line.stroke(look.stroke).dots();
-            line.short = Some(group.label.clone());
+            let line = line.stroke(look.stroke).dots().short(group.label.clone());
             chart.add(if look.unnamed { line.unnamed() } else { line });
         }
     }

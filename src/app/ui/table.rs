@@ -57,9 +57,14 @@ impl Table {
     }
 }
 
+/// A value as a field; empty where there is none.
+pub fn optional_field(value: Option<impl Display>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
 /// A number of a list as a field; empty where the list has none, or NaN for it.
 pub fn number_at(values: &[f64], at: usize) -> String {
-    values.get(at).filter(|value| !value.is_nan()).map_or(String::new(), f64::to_string)
+    optional_field(values.get(at).filter(|value| !value.is_nan()))
 }
 
 #[cfg(test)]

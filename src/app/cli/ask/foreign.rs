@@ -1,27 +1,17 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
-use std::{
-    path::Path,
-    sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
-};
-
 use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
-        RUNS,
-        failure::Failure,
-        interrupt, lab_config, output,
+        RUNS, interrupt, lab_config,
+        prelude::*,
         remote::{self, Address, RemoteQuestion, RemoteSource},
         settings::{self, Named},
         shell::quoted,
-        terminal::notice,
     },
-    config::Value,
     labs::foreign::asks,
-    probe::Progress,
-    store::{self, ComposedQuestion, OpenQuestion, Reader, Reply, StoreError},
-    telemetry::{Args, FOREIGN, RunInfo, Sample},
+    store::{ComposedQuestion, OpenQuestion, Reply},
+    telemetry::Args,
 };
 
 /// How often an answer is looked for.

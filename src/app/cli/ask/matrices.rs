@@ -1,18 +1,13 @@
 //! Graphs of any two matrices among the weights that the program of a run keeps (docs/protocol.md): the probes of a graph of
 //! neurons, asked of values instead of a model.
 
-use std::{path::Path, sync::Arc};
-
 use crate::{
-    cli::remote,
+    cli::{prelude::*, remote},
     config::nearest,
-    nn::{Device, Tensor},
-    probe::{
-        Progress,
-        neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
-    },
+    nn::Tensor,
+    probe::neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
     store::snapshots,
-    telemetry::{Args, RunInfo, Sample},
+    telemetry::Args,
 };
 
 /// Names of tensors that are listed where one is wrong.

@@ -1,15 +1,7 @@
 //! Tells a window of a run folder that another program writes, and of what is appended to it; and takes the window's
 //! questions to that program.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::SystemTime,
-};
+use std::{fs, sync::atomic::AtomicBool, time::SystemTime};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
@@ -19,15 +11,15 @@ use crate::{
             foreign::{AskedProgram, PutQuestion},
             matrices::MatrixQuestion,
         },
+        prelude::*,
         process::spawn,
         remote::RemoteSource,
         stream::POLL,
     },
-    config::Value,
     labs::foreign::asks,
-    probe::{Progress, neuron_graph::MATRIX_PROBES},
-    store::{self, Look, Reader, Reply, StoreError, snapshots},
-    telemetry::{Command, Event, FOREIGN, Inbox, Level, Question, QuestionState, RunInfo, RunState, Sample},
+    probe::neuron_graph::MATRIX_PROBES,
+    store::{Look, Reply, snapshots},
+    telemetry::{Command, Inbox, Question, QuestionState},
 };
 
 /// Looks after which a run that may continue is said to be followed; one that is just ending is not.

@@ -10,7 +10,7 @@ use crate::{
         prelude::*,
         remote::RemoteSource,
     },
-    telemetry::{Command, Inbox, Level},
+    telemetry::{Command, Inbox},
     trainer::{DriveOptions, Process},
 };
 use crossbeam::channel::{Receiver, TryRecvError};

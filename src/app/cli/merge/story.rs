@@ -1,8 +1,6 @@
 //! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table, and
 //! the four models as weights.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::super::{
@@ -12,7 +10,6 @@ use super::super::{
 use crate::{
     cli::prelude::*,
     labs::merging::{self, MergingSettings},
-    models::ModelSpec,
     telemetry::measurements::TextLosses,
 };
 

@@ -6,11 +6,7 @@ use std::{ffi::OsString, io};
 use super::super::settings::{self, Named};
 use crate::{
     cli::prelude::*,
-    experiments::{
-        run_rows,
-        run_table::RowState,
-        sweep::{Sweep, SweepFile, SweepTask},
-    },
+    experiments::sweep::{Sweep, SweepFile, SweepTask},
     store::run_index::run_folders,
 };
 

@@ -2,7 +2,7 @@
 //! runs. Nothing is written before every point was tried.
 
 use super::{SWEEPS, background::Background, folder::SweepFolder};
-use crate::{cli::prelude::*, config::Value, experiments::sweep::SweepFile};
+use crate::{cli::prelude::*, experiments::sweep::SweepFile};
 
 /// Writes it; its runs are begun by `begun`, if that is given. Errors are in words.
 ///

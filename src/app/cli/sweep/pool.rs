@@ -6,9 +6,8 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize},
     },
-    time::Duration,
 };
 
 use super::{
@@ -18,10 +17,7 @@ use super::{
     },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
-use crate::{
-    cli::{prelude::*, process::terminate},
-    experiments::run_table::RowState,
-};
+use crate::cli::{prelude::*, process::terminate};
 
 /// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;

@@ -1,8 +1,6 @@
 //! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that
 //! lie beside a folder of runs.
 
-use std::collections::BTreeSet;
-
 use super::{
     super::{shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
@@ -10,12 +8,9 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    experiments::{
-        run_rows,
-        sweep::{
-            results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
-            series::{RunSeries, SeriesCache},
-        },
+    experiments::sweep::{
+        results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+        series::{RunSeries, SeriesCache},
     },
     labs::headline::{Better, Headline, split},
     ui::host::FoundSweep,

@@ -1,7 +1,7 @@
 //! The runs of a sweep as an array job of Slurm. It writes a script and submits it; nothing waits for the job, and nothing
 //! of Slurm's accounting is asked.
 
-use std::{io, process::Command, time::Duration};
+use std::{io, process::Command};
 
 use super::{
     super::{

@@ -8,7 +8,7 @@ use super::{
     folder::{SweepFolder, task_name},
     lock::{self, Locked},
 };
-use crate::{cli::prelude::*, experiments::run_table::RowState};
+use crate::cli::prelude::*;
 
 /// Makes the run of this number, unless it has ended or another process is making it.
 ///

@@ -11,7 +11,7 @@ use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 use super::{COLUMNS, Edge, Graph, Uniform, pipelines::GraphPipelines};
 use crate::gpu::{
     graph_layout::{GraphLayout, Kernels, MAX_STEPS},
-    resources::{bind, buffer, data_texture, upload, view_of},
+    resources::{bind, buffer, data_texture, render_pass, upload, view_of},
 };
 
 /// The beginnings of the drawn edges, in the ascending order of strength.
@@ -175,19 +175,7 @@ impl GraphEntry {
     ) {
         let Some((view, _)) = &self.sheet else { return };
         let own = self.own_edges(device, graph, drawn);
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("graph"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view,
-                resolve_target: None,
-                ops: wgpu::Operations {
-                    load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
-                    store: wgpu::StoreOp::Store,
-                },
-                depth_slice: None,
-            })],
-            ..Default::default()
-        });
+        let mut pass = render_pass(encoder, "graph", view, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT));
         pass.set_bind_group(0, &self.drawing, &[]);
         let has_arrows = graph.look.arrow != 0.0;
         for pipeline in [Some(&pipelines.edges), has_arrows.then_some(&pipelines.arrows)].into_iter().flatten() {

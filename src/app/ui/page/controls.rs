@@ -10,9 +10,8 @@ use crate::{
         RunSettings,
         restrictions::{SEED, VIEW_CONTROLS},
     },
+    ui::view::LOCKED,
 };
-
-pub use crate::ui::view::LOCKED;
 
 /// The state of the control panel.
 #[derive(Debug, Default)]

@@ -172,8 +172,15 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
-    here.run = was.run.map(|run| page.swap_run(run));
+    here.run = was.run.map(|run| swap_run(page, run));
     here
+}
+
+/// The present run gives way to that of an undone step; returns the present one, for the opposite step.
+fn swap_run(page: &mut Page, wanted: ShownRun) -> ShownRun {
+    let shown = left_run::shown_run(page).unwrap_or(ShownRun::New);
+    page.wanted = Some(wanted);
+    shown
 }
 
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.

@@ -2,10 +2,7 @@
 //! earlier run that was cut off. It takes room; it covers nothing.
 
 use super::icon::{Icon, icon_button};
-use crate::{
-    telemetry::RunState,
-    ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped},
-};
+use crate::ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped};
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: Option<&PastRun>) {
     let failure = page.mirror().and_then(|m| match &m.state {

@@ -1,13 +1,10 @@
 //! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click away,
 //! and what was changed from the preset. What acts now stands apart from what waits for the next run.
 
-use std::collections::HashMap;
-
 use eframe::egui::CollapsingHeader;
 
 use super::{hairline, heading, knob_row, sweep_draft};
 use crate::{
-    config::Applies,
     labs::restrictions::VIEW_CONTROLS,
     ui::{
         page::{

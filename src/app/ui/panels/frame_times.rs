@@ -1,6 +1,6 @@
 //! Two small overlays: frame times (key T) and, in presenter mode, the key just pressed.
 
-use eframe::egui::{Area, Id, Order};
+use eframe::egui::Area;
 
 use crate::ui::{frames::FrameStats, panels::prelude::*};
 

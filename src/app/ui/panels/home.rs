@@ -3,10 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use super::{heading, sketch, top_bar};
-use crate::{
-    labs::Lab,
-    ui::{host::PastRun, panels::prelude::*, session::Session},
-};
+use crate::ui::{host::PastRun, panels::prelude::*, session::Session};
 
 const CARD_WIDTH: f32 = 376.0;
 const CARD_HEIGHT: f32 = 304.0;

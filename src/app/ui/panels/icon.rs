@@ -1,6 +1,6 @@
 //! Small signs drawn with lines, and the button that wears one. No font is trusted to have them.
 
-use eframe::egui::{Role, Shape, Vec2};
+use eframe::egui::Role;
 
 use crate::ui::{panels::prelude::*, theme::CORNER};
 

@@ -2,8 +2,8 @@
 
 use super::{heading, lesson};
 use crate::{
-    telemetry::{Channel, RunInfo, RunState},
-    ui::{mirror::Mirror, panels::prelude::*, seed_series::variant_colour, session::Tab},
+    telemetry::{Channel, RunInfo},
+    ui::{panels::prelude::*, session::Tab},
 };
 
 pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {

@@ -2,8 +2,8 @@
 //! last try. A control that a tile in sight has is named here and not shown a second time.
 
 use crate::{
-    config::{Applies, FileKind, Range, Value},
-    ui::{dialog::DialogKind, legal, page::controls::LOCKED, panels::prelude::*},
+    config::Range,
+    ui::{legal, panels::prelude::*},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.

@@ -5,11 +5,9 @@ use eframe::egui::accesskit::Role;
 
 use crate::ui::{
     large_numbers::{GroupNumber, ReadNumber},
-    mirror::Mirror,
     page::example::{self, ExampleLabel},
     panels::prelude::*,
     pinned::run_name,
-    seed_series::variant_colour,
     widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
 };
 

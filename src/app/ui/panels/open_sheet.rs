@@ -1,14 +1,9 @@
 //! The sheet that opens things by path, for systems without file dialogs, and the words shown while
 //! a file hangs over the window.
 
-use std::path::PathBuf;
+use eframe::egui::LayerId;
 
-use eframe::egui::{Id, LayerId, Order};
-
-use crate::{
-    config::FileKind,
-    ui::{dialog::DialogKind, panels::prelude::*},
-};
+use crate::ui::panels::prelude::*;
 
 /// A path being typed.
 #[derive(Debug, Default)]

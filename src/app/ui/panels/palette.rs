@@ -3,12 +3,9 @@
 use eframe::egui::Key;
 
 use crate::{
-    labs::{
-        Lab,
-        lesson::{Lesson, LessonLink, LessonStep},
-    },
+    labs::lesson::{Lesson, LessonLink, LessonStep},
     ui::{
-        action::{KEYS, LessonAction, LookAction},
+        action::{KEYS, LessonAction},
         panels::prelude::*,
     },
 };

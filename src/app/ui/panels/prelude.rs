@@ -1,28 +1,38 @@
 //! The vocabulary of panels: the parts of egui that they are made of, the page and the shell that they see, and the actions
 //! that they put.
 
-pub(super) use std::sync::Arc;
+pub(super) use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 pub(super) use eframe::egui::{
-    self, Align, Align2, Button, Color32, ComboBox, Context, DragValue, FontId, Frame, Grid, Label, Layout, Margin,
-    Panel, Pos2, Rect, Response, RichText, ScrollArea, Sense, Slider, Stroke, StrokeKind, TextEdit, Ui, UiBuilder,
-    WidgetInfo, pos2, vec2,
+    self, Align, Align2, Button, Color32, ComboBox, Context, DragValue, FontId, Frame, Grid, Id, Label, Layout, Margin,
+    Order, Panel, Pos2, Rect, Response, RichText, ScrollArea, Sense, Shape, Slider, Stroke, StrokeKind, TextEdit, Ui,
+    UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
 
 pub(super) use super::Shell;
 pub(super) use crate::{
-    config::Knob,
-    experiments::sweep::results::{NumberId, SweepResults},
+    config::{Applies, FileKind, Knob, Value, counted},
+    experiments::{
+        run_table::{RowState, RunRow},
+        sweep::results::{NumberId, SweepResults, order::PointOrder},
+    },
+    labs::Lab,
+    telemetry::RunState,
     ui::{
         action::{
-            Action, ExportFormat, FileAction, MessageAction, OpenAction, PageAction, RunAction, RunsAction,
+            Action, ExportFormat, FileAction, LookAction, MessageAction, OpenAction, PageAction, RunAction, RunsAction,
             SettingAction,
         },
+        dialog::DialogKind,
+        mirror::Mirror,
         page::Page,
         picture_order::PictureOrder,
-        plot::ChartState,
+        plot::{ChartState, Scale, value_label},
         run::Run,
+        seed_series::variant_colour,
+        sweep_pictures::steps_label,
         theme::{self, Theme},
+        view::LOCKED,
         widgets::{
             choice_menu::list_box,
             notes::{note_ui, small_text, wrapped_ui},

@@ -6,14 +6,14 @@ mod details;
 mod table;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    path::{Path, PathBuf},
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
 };
 
 use super::{filter_ui, ground, top_bar};
 use crate::{
     analysis::distinct::distinct,
-    experiments::run_table::{RunRow, filter::Filter, order::Order},
+    experiments::run_table::{filter::Filter, order::Order},
     labs::{LABS, headline::split},
     telemetry::RunNote,
     ui::{comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*},

@@ -1,7 +1,5 @@
 //! Paints a lab's drawing on its card in the gallery. The geometry is the lab's ([`crate::labs::Lab::drawing`]).
 
-use eframe::egui::Shape;
-
 use crate::{
     labs::drawing::{self, Canvas, Drawing, Edge, Ink, Paint},
     ui::panels::prelude::*,

@@ -5,14 +5,9 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
-use std::path::PathBuf;
-
 use super::top_bar;
 use crate::{
-    experiments::sweep::results::{
-        brush::{Brush, Dimension},
-        order::PointOrder,
-    },
+    experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
         panels::prelude::*,
         sweep_pictures::{PictureChoices, PointedAt, Prepared},

@@ -1,9 +1,9 @@
 //! The tiles: each view with its title, its subtitle and its menu; drag, split, tabs, maximise.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use eframe::egui::{
-    Galley, Vec2,
+    Galley,
     containers::scroll_area::{DragScroll, ScrollSource},
 };
 use egui_tiles::TileId;
@@ -12,20 +12,16 @@ use super::{
     icon::{Icon, IconStyle, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };
-use crate::{
-    telemetry::RunState,
-    ui::{
-        figure::NotedView,
-        lists::Lists,
-        mirror::Mirror,
-        page::lesson,
-        panels::prelude::*,
-        plot,
-        questions::Key,
-        step_events,
-        tiling::{Pane, Tiling},
-        view::{View, ViewCx, ViewEntry},
-    },
+use crate::ui::{
+    figure::NotedView,
+    lists::Lists,
+    page::lesson,
+    panels::prelude::*,
+    plot,
+    questions::Key,
+    step_events,
+    tiling::{Pane, Tiling},
+    view::{View, ViewCx, ViewEntry},
 };
 use more_views::MoreViews;
 

@@ -1,7 +1,7 @@
 //! Messages in the lower right corner: they queue, they go by themselves, errors stay until
 //! dismissed. They stand over the right panel or the page's edge, never over the controls.
 
-use eframe::egui::{Area, Id, Order};
+use eframe::egui::Area;
 
 use super::{
     TRANSPORT,

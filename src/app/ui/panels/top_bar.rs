@@ -5,9 +5,8 @@ use super::{
     icon::{Icon, icon_button},
 };
 use crate::{
-    config::Value,
     labs::{RunSettings, restrictions::SEED},
-    ui::{NAME, action::LookAction, page::controls::LOCKED, panels::prelude::*},
+    ui::{NAME, panels::prelude::*},
 };
 
 /// Where the bar stands.

@@ -9,7 +9,10 @@ use super::{
     geometry::{Layout, Measure, ROW, SWATCH, TEXT},
     svg::{Paint, Svg, escape},
 };
-use crate::ui::{table::Table, theme::Theme};
+use crate::ui::{
+    table::{Table, optional_field},
+    theme::Theme,
+};
 
 impl Chart<'_> {
     /// Comma-separated values of every point in the shown range: one column of x, one for each line
@@ -41,7 +44,7 @@ impl Chart<'_> {
             }
         }
         for (x, cells) in rows {
-            let cell = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or_else(String::new, |v| v.to_string());
+            let cell = |v: Option<f64>| optional_field(v.filter(|v| v.is_finite()));
             table.row(std::iter::once(unorder(x).to_string()).chain(cells.into_iter().map(cell)));
         }
         Some(table.finish())

@@ -2,14 +2,16 @@
 
 use super::{Chart, ChartState, Data, Scale};
 
+/// Ends that were chosen for an axis, in places; `None` where there is no room between them.
+fn chosen_ends(wanted: Option<[f64; 2]>, scale: Scale) -> Option<[f64; 2]> {
+    let [a, b] = wanted?.map(|v| scale.place(v));
+    (a.is_finite() && b > a).then(|| resolvable([a, b], scale))
+}
+
 /// Ends of the x axis in places: the zoom, what was fixed, or all that is drawn.
 pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
-    let wanted = state.zoom_x.or(chart.x.fixed);
-    if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
-        && a.is_finite()
-        && b > a
-    {
-        return resolvable([a, b], scale);
+    if let Some(ends) = chosen_ends(state.zoom_x.or(chart.x.fixed), scale) {
+        return ends;
     }
     let mut ends = Extremes::default();
     chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
@@ -41,12 +43,8 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
 
 /// Ends of the y axis in places, over what is drawn between the x values `x`.
 pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
-    let wanted = state.zoom_y.or(state.fixed_y).or(chart.y.fixed);
-    if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
-        && a.is_finite()
-        && b > a
-    {
-        return resolvable([a, b], scale);
+    if let Some(ends) = chosen_ends(state.zoom_y.or(state.fixed_y).or(chart.y.fixed), scale) {
+        return ends;
     }
     let mut ends = Extremes::default();
     chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));

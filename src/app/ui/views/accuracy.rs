@@ -2,10 +2,7 @@
 
 use crate::{
     labs::{self, corpus::questions},
-    ui::{
-        seed_series::{SeedSeries, Seeds, SeriesStyle},
-        views::prelude::*,
-    },
+    ui::views::prelude::*,
 };
 
 /// View `accuracy`.

@@ -1,9 +1,6 @@
 //! The equilibrium solves of every training step: how close the last one came, and how many stopped short.
 
-use crate::ui::{
-    seed_series::{SeedSeries, Seeds, SeriesStyle},
-    views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// View `equilibrium_solves`.
 #[derive(Default)]

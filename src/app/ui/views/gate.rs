@@ -3,10 +3,7 @@
 
 use crate::{
     telemetry::measurements::{GateEntropy, RankCorrelation},
-    ui::{
-        seed_series::{SeedSeries, Seeds, SeriesStyle},
-        views::prelude::*,
-    },
+    ui::views::prelude::*,
 };
 
 /// The paper's gates stay within this of zero.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::{
     analysis::statistics::mean_sd,
-    ui::{plot::Curve, seed_series::Spread, views::prelude::*},
+    ui::{seed_series::Spread, views::prelude::*},
 };
 
 /// Points of the running mean and deviation when there is one seed.

@@ -1,11 +1,7 @@
 //! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
 //! faintly behind. Seeds of one variant become mean and band.
 
-use crate::ui::{
-    seed_series::{SeedSeries, Seeds, SeriesStyle},
-    views::prelude::*,
-    widgets::smoothing::smoothing_ui,
-};
+use crate::ui::{views::prelude::*, widgets::smoothing::smoothing_ui};
 
 /// The losses that are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,7 @@ pub mod loss_difference;
 pub mod losses;
 pub mod mechanisms;
 pub mod next_tokens;
+mod painting;
 pub mod pair_attention;
 pub mod phase_plane;
 pub mod position_losses;

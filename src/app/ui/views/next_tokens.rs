@@ -3,10 +3,7 @@
 use super::task::task_ui;
 use crate::{
     telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
-    ui::{
-        views::prelude::*,
-        widgets::token_strip::{Mark, drawable_text},
-    },
+    ui::{views::prelude::*, widgets::token_strip::Mark},
 };
 
 /// Width below which variants stand under one another, points.

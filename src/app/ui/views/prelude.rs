@@ -1,28 +1,31 @@
 //! The vocabulary of views: what egui, the charts and the widgets call the parts that most views are made of. A view
 //! takes it whole and names only what is its own: its measurements, its settings and its lab. A stroke and a mark are
-//! those of charts; who paints names egui's stroke or the mark of a token.
+//! those of charts; `painting` has egui's stroke instead, and the mark of a token is named.
 
 pub use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 pub use eframe::egui::{
-    self, Align, Align2, Button, Color32, DragValue, FontId, Label, Layout, Painter, Pos2, Rect, Response, RichText,
-    ScrollArea, Sense, Shape, Slider, StrokeKind, TextEdit, Ui, UiBuilder, Vec2, WidgetInfo, accesskit::Role, pos2,
-    text::LayoutJob, vec2,
+    self, Align, Align2, Button, Color32, ComboBox, DragValue, FontId, Grid, Key, Label, Layout, Mesh, Painter, Pos2,
+    Rect, Response, RichText, ScrollArea, Sense, Shape, Slider, StrokeKind, TextEdit, Ui, UiBuilder, Vec2, WidgetInfo,
+    accesskit::Role, pos2, text::LayoutJob, vec2,
 };
 
 pub use crate::ui::{
-    identity::{KeyedCache, RunNumber},
+    action::{FileAction, PageAction},
+    identity::{KeyedCache, RunNumber, unique},
     mirror::Mirror,
     plot::{
-        self, Axis, Chart, ChartState, ChartsOrWords, Line, Mark, Reference, Scale, Stroke, by_place, clip,
+        self, Axis, Chart, ChartResponse, ChartState, ChartsOrWords, Curve, Line, Mark, Reference, Scale, Stroke,
+        by_place, clip,
         colour_bar::{Colours, colour_bar},
         distance_to, drawing, empty_ui, fits_two,
+        map::{MapFrame, MapState, MapUi, paint_map},
         map_cells::MapCells,
-        over_steps, paint_mark, pairs, reading_order, value_label, zoom_factor,
+        note_table, over_steps, paint_mark, pairs, reading_order, value_label, zoom_factor,
     },
     questions::Freshness,
-    seed_series::{SeedGroup, groups, variant_colour},
-    table::Table,
+    seed_series::{SeedGroup, SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
+    table::{Table, optional_field},
     theme::{self, Theme},
     view::{
         Arrangement, Measured, Panel, PanelView, View, ViewCx, charts_svg, joined, sample_subtitle, shown_drawings,
@@ -30,15 +33,21 @@ pub use crate::ui::{
     widgets::{
         bars::{Bar, bars_ui},
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
+        fold::fold_ui,
+        large_figure::{LargeFigure, large_figures_ui},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
-        number::{self, grouped},
-        token_strip::{position_label, quoted, token_strip_ui, visible_text},
+        number::{self, grouped, share, short},
+        one_axis::one_axis_ui,
+        playhead::Playhead,
+        token_strip::{drawable_text, position_label, quoted, token_strip_ui, visible_text},
         truncated::{paint_truncated, truncated},
-        typed::{text_field, text_line},
+        typed::{settled, text_field, text_line},
     },
 };
 pub use crate::{
-    config::{Choice, Value},
+    config::{Choice, Config, Settings, Value},
     gpu::{self, colour::ColourMap},
-    telemetry::{Measurement, Payload, Sample, channels, measurements},
+    telemetry::{
+        MatrixView, Measurement, Payload, QuestionState, RunInfo, Sample, Synapse, channels, measurements, neuron_name,
+    },
 };

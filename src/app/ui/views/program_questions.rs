@@ -5,24 +5,17 @@ mod weights;
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{self, Button, DragValue, Key, RichText, Ui, WidgetInfo};
-
 use crate::{
-    config::{Arguments, Value},
+    config::Arguments,
     labs::foreign::{
         self,
         asks::{self, ScaleLrArgs},
     },
     telemetry::{
-        Args, Measurement, Payload, Question, QuestionState, RunInfo, Sample,
+        Args, Question,
         measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
     },
-    ui::{
-        action::{PageAction, RunAction},
-        identity::RunNumber,
-        view::{View, ViewCx},
-        widgets::{notes::wrapped_ui, typed::text_line},
-    },
+    ui::{action::RunAction, views::prelude::*},
 };
 
 /// Seconds after which it is said what may keep an answer.

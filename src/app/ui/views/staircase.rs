@@ -2,7 +2,6 @@
 
 use super::task::task_ui;
 use crate::ui::{
-    plot::ChartResponse,
     views::prelude::*,
     widgets::token_strip::{Mark, Pointed},
 };

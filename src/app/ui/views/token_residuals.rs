@@ -3,7 +3,7 @@
 
 use crate::{
     telemetry::measurements::{GateBenefit, TokenResiduals},
-    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
+    ui::views::prelude::*,
 };
 
 const GAP: f32 = 6.0;

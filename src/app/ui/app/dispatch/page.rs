@@ -8,7 +8,7 @@ use super::{
 use crate::ui::{
     app::prelude::*,
     page::{
-        ShownRun, example,
+        ShownRun, example, left_run,
         undo::{self, UndoKind},
     },
     pinned::run_name,
@@ -76,7 +76,7 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     }
     let Some((page, host)) = app.page_and_host() else { return };
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
-    match page.take_wanted_run() {
+    match left_run::take_wanted_run(page) {
         Some(ShownRun::Recorded(folder)) => open_run(app, folder, ctx),
         Some(ShownRun::Example) => example::show_again(page, host, ctx),
         Some(ShownRun::New) => page.launch_again(host, ctx),

@@ -11,7 +11,7 @@ use crate::{
             map_cells::MapCells,
             value_label,
         },
-        table::Table,
+        table::{Table, optional_field},
         theme::Theme,
         views::{
             Selection,
@@ -102,12 +102,12 @@ impl AttentionDifference {
 
     pub(super) fn csv(&self, names: [&str; 2]) -> String {
         let mut table = Table::new(["query", "key", names[0], names[1], "difference"]);
-        let words = |v: f32| if v.is_nan() { String::new() } else { v.to_string() };
         let (rows, cols) = (self.difference.cells().rows, self.difference.cells().cols);
         for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
             let less = self.difference.value(row, col);
             if !less.is_nan() {
-                let values = [&self.maps[0], &self.maps[1], &self.difference].map(|held| words(held.value(row, col)));
+                let values = [&self.maps[0], &self.maps[1], &self.difference].map(|map| map.value(row, col));
+                let values = values.map(|value| optional_field((!value.is_nan()).then_some(value)));
                 table.row([row.to_string(), col.to_string()].into_iter().chain(values));
             }
         }

@@ -12,7 +12,7 @@ use crate::{
     telemetry::measurements::NeuronGraph,
     ui::{
         plot::{Scale, empty_ui, value_label},
-        table::Table,
+        table::{Table, optional_field},
         theme::{SMALL, Theme},
         widgets::{notes::canvas_ui, number::grouped, truncated::paint_truncated},
     },
@@ -179,8 +179,7 @@ impl GraphDifference {
         let id = |n: u32| self.ids.get(n as usize).cloned().unwrap_or_else(|| n.to_string());
         for ((from, to), both) in &self.edges {
             let found_in = ["first", "second", "both"][class(both)];
-            let words = both.map(|w| w.map_or(String::new(), |w| w.to_string()));
-            table.row([id(*from), id(*to), found_in.to_owned()].into_iter().chain(words));
+            table.row([id(*from), id(*to), found_in.to_owned()].into_iter().chain(both.map(optional_field)));
         }
         table.finish()
     }

@@ -7,7 +7,7 @@ use super::{Pair, sides};
 use crate::{
     telemetry::measurements::{LikelyToken, NextTokens},
     ui::{
-        table::Table,
+        table::{Table, optional_field},
         theme::Theme,
         widgets::{number::signed, truncated::truncated},
     },
@@ -127,7 +127,7 @@ impl WordsDifference {
         for word in &self.words {
             let at = |i: usize| {
                 let (rank, p) = word.at[i].unzip();
-                [rank.map_or(String::new(), |r| r.to_string()), p.map_or(String::new(), |p| p.to_string())]
+                [optional_field(rank), optional_field(p)]
             };
             let numbers = at(0).into_iter().chain(at(1)).chain(word.bounds.map(|b| b.to_string()));
             table.row(std::iter::once(word.token.clone()).chain(numbers));

@@ -2,13 +2,7 @@
 //! control, and the list changes only while no button of the pointer is down.
 
 use super::hairline;
-use crate::{
-    config::Value,
-    ui::{
-        page::controls::{LOCKED, changed_keys},
-        panels::prelude::*,
-    },
-};
+use crate::ui::{page::controls::changed_keys, panels::prelude::*};
 
 /// Height of a setting, of what stands above the first, and of the margins, points.
 const ROW: f32 = 22.0;

@@ -13,7 +13,6 @@ use crate::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{Multiples, ReplayedRuns},
         panels::prelude::*,
-        sweep_pictures::steps_label,
         views,
     },
 };

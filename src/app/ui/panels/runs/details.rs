@@ -2,7 +2,6 @@
 
 use super::{Draft, RunsPage, caption, table};
 use crate::{
-    experiments::run_table::{RowState, RunRow},
     telemetry::{RunNote, parse_tags},
     ui::panels::prelude::*,
 };

@@ -2,7 +2,7 @@
 
 use super::RunsPage;
 use crate::{
-    experiments::run_table::{RowState, RunRow, order::Order},
+    experiments::run_table::order::Order,
     labs::headline::split,
     ui::{
         panels::prelude::*,

@@ -1,10 +1,7 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
 use super::SweepPage;
-use crate::{
-    config::counted,
-    ui::{panels::prelude::*, widgets::choice_menu::controls_menu},
-};
+use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();

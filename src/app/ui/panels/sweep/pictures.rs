@@ -1,11 +1,8 @@
 //! The pictures of a sweep on its page, and the slider that moves all of them to one step.
 
-use eframe::egui::Vec2;
-
 use super::{SweepPage, table};
 use crate::ui::{
     panels::prelude::*,
-    plot::Scale,
     sweep_pictures::{
         Curves, PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label,
         parallel_ui, slice_ui, step_label,

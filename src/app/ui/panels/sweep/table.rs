@@ -4,13 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    experiments::sweep::results::{
-        Number, PointValue,
-        order::{Column, PointOrder},
-    },
+    experiments::sweep::results::{Number, PointValue, order::Column},
     ui::{
         panels::prelude::*,
-        sweep_pictures::{SweepView, number_label, steps_label},
+        sweep_pictures::{SweepView, number_label},
         widgets::sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
     },
 };

@@ -9,16 +9,8 @@ mod statistic;
 
 use crate::{
     analysis::distinct::distinct,
-    telemetry::{
-        MatrixView,
-        measurements::{AttentionLayer, AttentionMaps},
-    },
-    ui::{
-        action::PageAction,
-        plot::map::{MapState, MapUi, paint_map},
-        view::Selection,
-        views::prelude::*,
-    },
+    telemetry::measurements::{AttentionLayer, AttentionMaps},
+    ui::{view::Selection, views::prelude::*},
 };
 
 pub use by_layer::AttentionByLayer;

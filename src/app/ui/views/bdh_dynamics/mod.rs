@@ -16,7 +16,6 @@ pub use rules::Rules;
 pub use theory::Theory;
 
 use crate::{
-    config::Settings,
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
     telemetry::measurements::BdhDynamicsArgs,
     ui::views::prelude::*,

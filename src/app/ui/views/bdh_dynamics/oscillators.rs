@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use super::oscillator_ring::{OscillatorRing, VisibleEdges};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
-    config::Config,
     labs::bdh_physics::ToySettings,
     ui::views::prelude::*,
 };

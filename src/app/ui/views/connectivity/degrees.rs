@@ -36,20 +36,18 @@ impl Degrees {
         let lognormal = law.and_then(|l| l.lognormal.as_ref());
         let fit = |label: &str, density: Option<&[f64]>, colour| {
             let points = density.map_or(vec![], |y| points(&found.degree, y));
-            Line::new(format!("{side}: {label}"), colour, points).dashed()
+            Line::new(format!("{side}: {label}"), colour, points).dashed().short(label)
         };
         // room for the signs at both ends
         let max = found.degree.last().copied().unwrap_or(1.0);
         chart.x = chart.x.include(&[0.8, 1.25 * max]);
-        let mut all = vec![
+        let all = vec![
             Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
-                .stroke(Stroke::Marks(Mark::Ring)),
+                .stroke(Stroke::Marks(Mark::Ring))
+                .short("neurons"),
             fit("power law", law.map(|l| l.density.as_slice()), cx.theme.series(0)),
             fit("lognormal", lognormal.map(|l| l.density.as_slice()), cx.theme.series(1)),
         ];
-        for (line, short) in all.iter_mut().zip(["neurons", "power law", "lognormal"]) {
-            line.short = Some(short.to_owned());
-        }
         chart.lines.extend(all.into_iter().filter(|l| !l.data.is_empty()));
         chart.min_left_margin = 48.0;
         chart

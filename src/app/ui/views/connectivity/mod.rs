@@ -12,7 +12,7 @@ pub use neuron::Neuron;
 pub use threshold::Threshold;
 
 use crate::{
-    config::{Arguments, Config},
+    config::Arguments,
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, NeuronGraphArgs},
     ui::{plot::Data, views::prelude::*},

@@ -4,10 +4,7 @@
 use super::args;
 use crate::{
     labs::bdh::BdhSettings,
-    telemetry::{
-        measurements::{GraphNeuron, GraphNeuronArgs, NeuronGraph, Partner, TokenScore},
-        neuron_name,
-    },
+    telemetry::measurements::{GraphNeuron, GraphNeuronArgs, NeuronGraph, Partner, TokenScore},
     ui::{
         view::AnswerState,
         views::{

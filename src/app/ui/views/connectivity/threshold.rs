@@ -7,7 +7,7 @@ use crate::{
     analysis::graph::product::Sign,
     labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
-    ui::{plot::ChartResponse, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 const SIGN_CHOICES: [(&str, &str); 3] = [
@@ -183,11 +183,9 @@ fn settings_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         cx.setting_ui(ui, &[GraphSettings::sign.name], |ui, cx| {
-            let now = Threshold::sign(cx);
-            for (sign, about) in SIGN_CHOICES {
-                if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
-                    cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
-                }
+            let choices = SIGN_CHOICES.map(|(sign, about)| (sign, sign, about));
+            if let Some(sign) = choice_buttons(ui, &Threshold::sign(cx), choices) {
+                cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
             }
             ui.add_space(8.0);
         });

@@ -1,8 +1,6 @@
 //! A painted picture with two axes: coloured cells, labels at its edges, and the mapping from values to positions.
 
-use eframe::egui::{Mesh, Stroke};
-
-use crate::ui::views::prelude::*;
+use crate::ui::views::painting::*;
 
 /// Room around a picture for its axes' words, points.
 pub const LEFT_MARGIN: f32 = 30.0;

@@ -200,8 +200,8 @@ impl View for GeneratorView {
             Table::new(["state", "stationary", "network"].into_iter().chain(columns.iter().map(String::as_str)));
         for (s, rates) in state.matrix.data().chunks(n.max(1)).enumerate() {
             let class = state.classes.iter().find(|c| c.states.contains(&s));
-            let p = class.and_then(|c| c.stationary.get(s)).map_or(String::new(), f64::to_string);
-            let phi = state.predicted.get(s).map_or(String::new(), f64::to_string);
+            let p = optional_field(class.and_then(|c| c.stationary.get(s)));
+            let phi = optional_field(state.predicted.get(s));
             table.row([(s + 1).to_string(), p, phi].into_iter().chain(rates.iter().map(f32::to_string)));
         }
         Some(table.finish())

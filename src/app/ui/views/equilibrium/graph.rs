@@ -1,9 +1,7 @@
 //! Draws the states on a circle and the rates between them as lines, and returns edits of the rates.
 
-use eframe::egui::Stroke;
-
 use super::matrix::{Rate, RateGesture, touch};
-use crate::{telemetry::measurements::GeneratorState, ui::views::prelude::*};
+use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// Most lines that are drawn: the strongest.
 const LINES: usize = 600;

@@ -1,9 +1,7 @@
 //! Draws the rates as a map of cells, and returns edits of the rates.
 
-use eframe::egui::Stroke;
-
 use super::canvas::{BAR, colour_of, frame, inner, paint_cells, sequential};
-use crate::{telemetry::measurements::GeneratorState, ui::views::prelude::*};
+use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// A narrower picture has no colour bar, points.
 const NARROW: f32 = 220.0;

@@ -2,7 +2,6 @@
 //! network that learns it. They share one set of settings, so that one question serves them all.
 
 use crate::{
-    config::Config,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     ui::views::prelude::*,
 };

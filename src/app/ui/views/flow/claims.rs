@@ -1,12 +1,10 @@
 //! The steering as published and corrected, side by side: the training data of each, its score by its own measure, and
 //! its effect on words after nouns that were not steered with.
 
-use eframe::egui::Grid;
-
 use super::answer::SPACE;
 use crate::{
     telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
-    ui::{plot::note_table, views::prelude::*, widgets::column_widths::longest_word},
+    ui::{views::prelude::*, widgets::column_widths::longest_word},
 };
 
 /// View `flow_claims`.

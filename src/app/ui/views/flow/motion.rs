@@ -6,7 +6,7 @@ use super::{
     pad::{MAX_CONTROL, name_of},
     settings::{FlowSettings, U, is_answered},
 };
-use crate::ui::{action::FileAction, views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// The course of the control over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,13 +227,13 @@ impl Recording {
 fn row(cx: &ViewCx<'_>, frame: usize) -> [String; COLUMNS.len()] {
     let [u0, u1, u2, u3] = FlowSettings::u(cx).map(|v| v.to_string());
     let answer = Answer::in_focus(cx);
-    let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
+    let number = |v: Option<f64>| optional_field(v.filter(|v| v.is_finite()));
     let classes = answer.and_then(|a| a.value.classes());
     let [plus, minus] = [classes.map(|c| c.plus.probability), classes.map(|c| c.minus.probability)].map(number);
     let top = answer.and_then(|a| a.value.language()?.next.first());
-    let word = top.map_or(String::new(), |t| t.token.clone());
+    let word = optional_field(top.map(|t| &t.token));
     let trace = answer.map(|a| &a.value.trace);
-    let nfe = trace.map_or(String::new(), |t| t.nfe.to_string());
+    let nfe = optional_field(trace.map(|t| t.nfe));
     let [p_top_word, h_init] = [top.map(|t| t.probability), trace.map(|t| t.h_init)].map(number);
     [frame.to_string(), u0, u1, u2, u3, plus, minus, word, p_top_word, nfe, h_init]
 }

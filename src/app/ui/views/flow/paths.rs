@@ -1,8 +1,6 @@
 //! The paths of the tokens' states over depth, in the plane or space of largest variance, with the field's streaks
 //! behind them and the paths before the last change as ghosts.
 
-use eframe::egui::ComboBox;
-
 use super::{
     EMPTY,
     answer::{Answer, Path, paths},

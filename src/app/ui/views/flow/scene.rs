@@ -1,9 +1,7 @@
 //! Draws paths: lines with their ends and steps, ghosts, names that do not overlap, and the axes.
 
-use eframe::egui::Stroke;
-
 use super::{answer::Path, camera::Frame};
-use crate::ui::views::prelude::*;
+use crate::ui::views::painting::*;
 
 /// The painter of the paths, with its camera and theme.
 pub struct Scene<'a> {

@@ -4,10 +4,7 @@
 use super::answer::Answer;
 use crate::{
     labs::ode_flow::settings::{ControlSettings, FieldSettings, OdeFlowSettings, SolverSettings, SteerSettings},
-    telemetry::{
-        RunInfo,
-        measurements::{FlowAnswer, FlowArgs, FlowField},
-    },
+    telemetry::measurements::{FlowAnswer, FlowArgs, FlowField},
     ui::{selection::Slot, views::prelude::*},
 };
 

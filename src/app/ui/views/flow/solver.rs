@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
-    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
+    ui::views::prelude::*,
 };
 
 /// View `flow_solver`.
@@ -128,7 +128,7 @@ impl View for Solver {
         let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
         let mut table = Table::new(["attempt", "tau", "h", "error_over_tolerance", "accepted", "growth_capped"]);
         for (i, a) in attempts.iter().enumerate() {
-            let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
+            let error = optional_field(a.error.is_finite().then_some(a.error));
             table.cells(&[&(i + 1), &a.t, &a.h, &error, &u8::from(a.accepted), &u8::from(a.growth_capped)]);
         }
         table.finish_if_any()

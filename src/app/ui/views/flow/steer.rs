@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::FlowAnswer,
-    ui::{
-        views::prelude::*,
-        widgets::{token_strip::Mark, typed::settled},
-    },
+    ui::{views::prelude::*, widgets::token_strip::Mark},
 };
 
 /// View `steer`.
@@ -329,8 +326,7 @@ impl View for Steer {
         for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
             for b in bars {
                 let sign = b.sign.replace('\u{2212}', "-");
-                let before = b.before.map_or(String::new(), |v| v.to_string());
-                table.cells(&[&what, &b.name, &sign, &b.value, &before]);
+                table.cells(&[&what, &b.name, &sign, &b.value, &optional_field(b.before)]);
             }
         }
         table.cells(&[&"solver", &"nfe", &"", &answer.trace.nfe, &""]);

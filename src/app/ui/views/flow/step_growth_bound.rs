@@ -1,9 +1,7 @@
 //! The ladder of evaluations: a step is at most ten times as long as the one before, so the first step alone fixes how
 //! few there can be. The account says so in sentences and draws it as a strip.
 
-use eframe::egui::Stroke;
-
-use crate::{telemetry::measurements::FlowAnswer, ui::views::prelude::*};
+use crate::{telemetry::measurements::FlowAnswer, ui::views::painting::*};
 
 /// Length of the depth axis.
 const SPAN: f64 = 1.0;

@@ -1,14 +1,12 @@
 //! A field of the plane as particles behind paths: takes the field, keeps the time of the streaks, and hands both to
 //! the GPU.
 
-use eframe::egui::Stroke;
-
 use super::camera::Frame;
 use crate::{
     analysis::statistics::upper_quantile,
     gpu::particles::{COUNT, LIFE, Particles, Stepping, VectorField},
     telemetry::measurements::FlowField,
-    ui::{identity::unique, views::prelude::*},
+    ui::views::painting::*,
 };
 
 /// Steps a second.

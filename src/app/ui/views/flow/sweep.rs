@@ -5,7 +5,7 @@
 mod charts;
 mod kinds;
 
-use eframe::egui::{ComboBox, ProgressBar, TextStyle};
+use eframe::egui::{ProgressBar, TextStyle};
 
 use self::{
     charts::{LowerChart, lower_chart},
@@ -15,10 +15,10 @@ use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     config::Arguments as _,
     telemetry::{
-        Args, QuestionState,
+        Args,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
-    ui::{views::prelude::*, widgets::one_axis::one_axis_ui},
+    ui::views::prelude::*,
 };
 
 /// View `flow_sweep`.

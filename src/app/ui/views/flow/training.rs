@@ -1,9 +1,6 @@
 //! The training of the flow: gradient norms of whole models and of the field alone, and its scale alpha.
 
-use crate::ui::{
-    plot::Curve,
-    views::{cost::measured, prelude::*},
-};
+use crate::ui::views::{cost::measured, prelude::*};
 
 /// Reported at every step by a model with a flow.
 const FIELD_NORM: &str = "flow/grad_norm";

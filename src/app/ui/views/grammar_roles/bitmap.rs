@@ -1,7 +1,5 @@
 //! The units of a level as a small picture of cells.
 
-use eframe::egui::Mesh;
-
 use crate::ui::views::prelude::*;
 
 /// Columns and rows of the picture of a number of units: about square, and wider than high.

@@ -1,14 +1,11 @@
 //! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its
 //! 95% Wilson interval for what the probe reads, and one for every supervised tagger of the run.
 
-use eframe::egui::Stroke;
-
 use crate::{
     analysis::statistics::wilson,
-    config::Settings,
     labs::grammar_roles::settings::GrammarRolesSettings,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
-    ui::views::prelude::*,
+    ui::views::painting::*,
 };
 
 /// Height of a role's row, and of the axis above, points.

@@ -6,7 +6,7 @@ mod drawing;
 
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
-    ui::{views::prelude::*, widgets::playhead::Playhead},
+    ui::views::prelude::*,
 };
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
@@ -147,8 +147,7 @@ impl View for SettlingView {
                     let on = state.iter().filter(|v| **v > 0.0).count();
                     let is_other = |(a, b): (&f32, &f32)| (*a > 0.0) != (*b > 0.0);
                     let changed = before.map(|b| b.iter().zip(state).filter(|p| is_other(*p)).count());
-                    let changed = changed.map_or(String::new(), |n| n.to_string());
-                    table.cells(&[&place, word, &role, &l, &(sweep + 1), &on, &changed, &error]);
+                    table.cells(&[&place, word, &role, &l, &(sweep + 1), &on, &optional_field(changed), &error]);
                     before = Some(state);
                 }
             }

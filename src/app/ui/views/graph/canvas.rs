@@ -1,8 +1,8 @@
 //! The canvas: the input of the renderer, and the interaction with the pointer.
 
-use eframe::egui::{CursorIcon, Key};
+use eframe::egui::CursorIcon;
 
-use super::{NeuronGraph, camera, motion, network::Network, node_style, unique};
+use super::{NeuronGraph, camera, motion, network::Network, node_style};
 use crate::{
     gpu::{
         graph::{Edge, Graph, GraphShape, GraphStyle},

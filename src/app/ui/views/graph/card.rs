@@ -1,15 +1,13 @@
 //! Text over the canvas: the name of the neuron under the pointer, and a card of the selected one with its strongest
 //! partners.
 
-use eframe::egui::Stroke;
-
 use super::{
     NeuronGraph,
     canvas::swell,
     network::{ColourBy, Network},
 };
 use crate::ui::views::{
-    prelude::*,
+    painting::*,
     trained_bdh::{NeuronSet, take_over_ui},
 };
 

@@ -1,16 +1,13 @@
 //! The row of controls over the canvas.
 
-use eframe::egui::{ComboBox, Key, Popup, PopupCloseBehavior};
+use eframe::egui::{Popup, PopupCloseBehavior};
 
 use super::{
     NeuronGraph, file,
     network::{ColourBy, Network},
     node_style::SizeBy,
 };
-use crate::ui::{
-    action::{FileAction, PageAction},
-    views::{connectivity, prelude::*},
-};
+use crate::ui::views::{connectivity, prelude::*};
 
 /// Graphs of more nodes take long to come to rest, so that their progress is always shown.
 const LARGE: usize = 20_000;

@@ -8,10 +8,7 @@ use self::{
     node_style::{Emphasis, Palette, SizeBy, StyleParams},
 };
 use super::connectivity;
-use crate::{
-    gpu::graph::GraphShape,
-    ui::{identity::unique, views::prelude::*},
-};
+use crate::{gpu::graph::GraphShape, ui::views::prelude::*};
 
 mod camera;
 mod canvas;

@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Mutex};
 
-use super::{network::Network, unique};
+use super::network::Network;
 use crate::{
     analysis::layout::{self, ForceParams, Repulsion, Schedule},
     gpu::{

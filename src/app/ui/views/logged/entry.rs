@@ -1,15 +1,7 @@
 //! The channels of the view, and the numbers and measurements of each.
 
 use super::content;
-use crate::{
-    labs::foreign,
-    telemetry::{Channel, Sample},
-    ui::{
-        plot::{Axis, Chart, Line},
-        seed_series::variant_colour,
-        view::ViewCx,
-    },
-};
+use crate::{labs::foreign, telemetry::Channel, ui::views::prelude::*};
 
 /// A channel with the variants that have it.
 pub(super) struct Entry {

@@ -5,19 +5,11 @@ mod csv;
 mod entry;
 mod panel;
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
 
-use eframe::egui::{self, ComboBox, Frame, Label, Rect, RichText, ScrollArea, TextEdit, Ui, Vec2, WidgetInfo, vec2};
+use eframe::egui::Frame;
 
-use crate::{
-    config::counted,
-    telemetry::Channel,
-    ui::{
-        identity::{KeyedCache, RunNumber},
-        theme,
-        view::{View, ViewCx, charts_svg},
-    },
-};
+use crate::{config::counted, telemetry::Channel, ui::views::prelude::*};
 use content::Content;
 use entry::{Entry, chart, entries, is_number, sample};
 use panel::PanelState;

@@ -1,30 +1,12 @@
 //! The panel of one channel: a chart, a map, a table or a text.
 
-use std::sync::Arc;
-
-use eframe::egui::{self, Grid, Label, RichText, ScrollArea, Ui, Vec2};
-
 use super::{
     content::{Content, Curves, NamedMatrix, Table},
     entry::{Entry, chart, is_number, sample},
 };
-use crate::{
-    gpu::colour::ColourMap,
-    telemetry::Payload,
-    ui::{
-        plot::{
-            Axis, Chart, ChartState, Line, Stroke,
-            colour_bar::Colours,
-            map::{MapFrame, MapState, MapUi},
-            map_cells::MapCells,
-            note_table, value_label,
-        },
-        seed_series::variant_colour,
-        theme::{self, Theme},
-        view::ViewCx,
-        views::attention::colours::{around_zero, rounded_up},
-        widgets::notes::note_ui,
-    },
+use crate::ui::views::{
+    attention::colours::{around_zero, rounded_up},
+    prelude::*,
 };
 
 /// The state of a panel that outlives a frame.

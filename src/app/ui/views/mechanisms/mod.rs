@@ -102,35 +102,15 @@ impl View for Mechanisms {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let steps = self.steps(cx);
-        let columns = [
-            "variant",
-            "parameters",
-            "flop_per_token",
-            "loss",
-            "loss_sd",
-            "recall",
-            "recall_sd",
-            "loss_change",
-            "low",
-            "high",
-        ];
-        let mut table = Table::new(columns);
-        let number = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
+        let columns = "variant,parameters,flop_per_token,loss,loss_sd,recall,recall_sd,loss_change,low,high";
+        let mut table = Table::new(columns.split(','));
         for s in steps.iter() {
-            let (loss, recall) = (s.loss.as_ref(), s.recall.as_ref());
+            let scores = [&s.loss, &s.recall].map(Option::as_ref).map(|r| [r.map(|r| r.mean), r.map(|r| r.sd)]);
             let interval = s.change.and_then(|c| c.interval);
-            table.row([
-                s.label.clone(),
-                s.params.to_string(),
-                number(s.flops),
-                number(loss.map(|r| r.mean)),
-                number(loss.map(|r| r.sd)),
-                number(recall.map(|r| r.mean)),
-                number(recall.map(|r| r.sd)),
-                number(s.change.map(|c| c.mean)),
-                number(interval.map(|i| i.0)),
-                number(interval.map(|i| i.1)),
-            ]);
+            let change = [s.change.map(|c| c.mean), interval.map(|i| i.0), interval.map(|i| i.1)];
+            let numbers = std::iter::once(s.flops).chain(scores.into_iter().flatten()).chain(change);
+            let words = [s.label.clone(), s.params.to_string()];
+            table.row(words.into_iter().chain(numbers.map(optional_field)));
         }
         steps.iter().any(|s| s.loss.is_some()).then(|| table.finish())
     }

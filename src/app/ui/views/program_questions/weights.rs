@@ -1,20 +1,13 @@
 //! Any two matrices among the weights that a program keeps of its model, asked as a graph of neurons.
 
-use eframe::egui::{self, Button, RichText, Ui, WidgetInfo};
-
 use super::{FIELD, LastPut, outcome_ui, withdraw_ui};
 use crate::{
-    config::Value,
     labs::foreign::{self, asks},
     telemetry::{
-        Args, Measurement,
+        Args,
         measurements::{EntryHistogram, GraphModularity, NeuronGraph},
     },
-    ui::{
-        action::PageAction,
-        view::ViewCx,
-        widgets::{notes::wrapped_ui, typed::text_line},
-    },
+    ui::views::prelude::*,
 };
 
 /// The names of two matrices, and the question that was put last.

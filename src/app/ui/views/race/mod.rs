@@ -3,9 +3,7 @@
 
 pub(in crate::ui::views) mod results;
 
-use eframe::egui::Grid;
-
-use crate::ui::{plot::note_table, views::prelude::*, widgets::number::abbreviated};
+use crate::ui::{views::prelude::*, widgets::number::abbreviated};
 use results::{Mark, RaceAxis, Racer, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are

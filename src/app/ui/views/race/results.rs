@@ -1,12 +1,7 @@
 //! The results of a race: held-out loss over tokens, seconds and operations, the cost of reaching a loss, and whether
 //! seeds distinguish a variant from the first.
 
-use crate::{
-    analysis::statistics::mean_sd,
-    experiments::seeds::SeedSummary,
-    labs,
-    ui::{plot::Curve, views::prelude::*},
-};
+use crate::{analysis::statistics::mean_sd, experiments::seeds::SeedSummary, labs, ui::views::prelude::*};
 
 /// The horizontal axis of the race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,10 +4,7 @@ use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, MultiscaleErrors, SPLITTING_STEPS, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
-    ui::{
-        views::prelude::*,
-        widgets::number::{rounded, short},
-    },
+    ui::{views::prelude::*, widgets::number::rounded},
 };
 
 /// A canard stays on the repelling branch for at least this share of the time.

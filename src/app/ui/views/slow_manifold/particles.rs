@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::{fast_slow_plane::Bounds, statistics::upper_quantile},
     gpu::particles::{LIFE, Particles, Stepping, VectorField},
-    ui::{identity::unique, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// Steps a second.

@@ -1,13 +1,11 @@
 //! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its
 //! pace.
 
-use eframe::egui::Stroke;
-
 use super::{
     field::{Field, Run},
     sheet::Sheet,
 };
-use crate::{analysis::fast_slow_plane::Point, ui::views::prelude::*};
+use crate::{analysis::fast_slow_plane::Point, ui::views::painting::*};
 
 /// Fast parts of a trajectory that carry a double arrow; later rounds lie on the first.
 const ARROWS: usize = 4;

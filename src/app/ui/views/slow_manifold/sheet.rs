@@ -1,10 +1,8 @@
 //! Maps the plane to a rectangle of the screen and back, and draws the ticks and names of its axes.
 
-use eframe::egui::Stroke;
-
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
-    ui::views::prelude::*,
+    ui::views::painting::*,
 };
 
 /// A part of the plane on the screen.

@@ -1,8 +1,6 @@
 //! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
 //! export into files.
 
-use eframe::egui::{Key, Stroke};
-
 use super::{
     CachedField, SideChart, SlowManifold, charts,
     field::Run,
@@ -15,10 +13,7 @@ use crate::{
     analysis::fast_slow_plane::{MultiscaleError, Point, SPLITTING_STEPS, canard_value},
     config::Setting,
     labs::equilibrium::slow_manifold::{ManifoldMeaning, PlanarSystem, SlowManifoldSettings},
-    ui::{
-        views::{flow::streaks::Background, prelude::*},
-        widgets::number::short,
-    },
+    ui::views::{flow::streaks::Background, painting::*},
 };
 
 const MEANINGS: [(ManifoldMeaning, &str); 3] = [

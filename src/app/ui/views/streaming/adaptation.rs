@@ -69,17 +69,8 @@ impl PanelView for AdaptationView {
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         shown::<Adaptation>(cx)?;
-        let mut table = Table::new([
-            "variant",
-            "method",
-            "rate",
-            "adaptation",
-            "low",
-            "high",
-            "forgetting",
-            "forgetting_low",
-            "forgetting_high",
-        ]);
+        let columns = "variant,method,rate,adaptation,low,high,forgetting,forgetting_low,forgetting_high";
+        let mut table = Table::new(columns.split(','));
         for (info, _, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
             for s in &found.settings {
                 let numbers = [s.adaptation, s.forgetting].into_iter().flat_map(|s| [s.mean, s.low, s.high]);

@@ -1,9 +1,6 @@
 //! Changes of a perplexity as words and colours.
 
-use crate::ui::{
-    views::prelude::*,
-    widgets::number::{difference, short},
-};
+use crate::ui::{views::prelude::*, widgets::number::difference};
 
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;

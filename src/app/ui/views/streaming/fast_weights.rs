@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
-    ui::{theme::contrast, views::prelude::*, widgets::number::short},
+    ui::{theme::contrast, views::prelude::*},
 };
 
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
@@ -197,10 +197,8 @@ impl View for FastWeightsView {
         let columns = ["text", "base", "rate", "max_precision", "perplexity", "change", "low", "high"];
         let mut table = Table::new(columns);
         for (text, name) in found.texts.iter().enumerate() {
-            let cell = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
-            let plain =
-                [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), cell(&found.baseline)];
-            table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));
+            let cell = |list: &[f64]| optional_field(list.get(text));
+            table.cells(&[name, &"no fast weights", &"", &"", &cell(&found.baseline), &0, &"", &""]);
             let all = found.sweep.iter().map(|s| ("W_pred", s)).chain(found.without_base.iter().map(|s| ("0", s)));
             for (base, s) in all {
                 let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.max_precision.to_string()];

@@ -15,7 +15,7 @@ pub use warm_up::WarmUpView;
 
 use eframe::egui::ProgressBar;
 
-use crate::{telemetry::QuestionState, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// Height of the row of controls, points.
 const CONTROLS: f32 = 26.0;

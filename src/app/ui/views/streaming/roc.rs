@@ -1,8 +1,6 @@
 //! Areas under ROC curves as marks with their intervals, one row per text, and the level of chance.
 
-use eframe::egui::Stroke;
-
-use crate::{telemetry::measurements::Auroc, ui::views::prelude::*};
+use crate::{telemetry::measurements::Auroc, ui::views::painting::*};
 
 /// Height of a row, and of what stands above the rows.
 pub const ROW: f32 = 24.0;

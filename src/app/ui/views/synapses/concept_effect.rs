@@ -1,14 +1,9 @@
 //! Tests whether the model uses the synapse that a search found: the effect of silencing it after sentences with the
 //! concept and after others, beside random synapses that are as active.
 
-use eframe::egui::Stroke;
-
 use crate::{
-    telemetry::{
-        Synapse,
-        measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
-    },
-    ui::views::prelude::*,
+    telemetry::measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
+    ui::views::painting::*,
 };
 
 /// View `concept_effect`.

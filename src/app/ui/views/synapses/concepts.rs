@@ -6,11 +6,7 @@ mod drawing;
 use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
 use crate::{
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
-    telemetry::{
-        Synapse,
-        measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
-        neuron_name,
-    },
+    telemetry::measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
     ui::views::prelude::*,
 };
 

@@ -1,9 +1,7 @@
 //! The followed synapses as a small graph: neurons of y on the left, of x on the right, as full as they fire at this
 //! token; a line as wide as its synapse is strong now.
 
-use eframe::egui::Stroke;
-
-use crate::ui::{views::prelude::*, widgets::number::share};
+use crate::ui::views::painting::*;
 
 /// A neuron at one side: its name, and its value as a share of its largest value in this text.
 pub struct Node {

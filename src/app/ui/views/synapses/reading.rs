@@ -3,7 +3,7 @@
 use super::pulse::{Edge, Node, pulse_ui};
 use crate::{
     labs::synapses::settings::ReadingSettings,
-    telemetry::{QuestionState, RunState, Synapse, measurements::NeuronTrace, neuron_name},
+    telemetry::{RunState, measurements::NeuronTrace},
     ui::{
         plot::Mark as Sign,
         theme::GRID,
@@ -11,11 +11,7 @@ use crate::{
             prelude::*,
             trained_bdh::{reading_settings, text_ui},
         },
-        widgets::{
-            playhead::Playhead,
-            token_strip::{Mark, written_strip_ui},
-            typed::settled,
-        },
+        widgets::token_strip::{Mark, written_strip_ui},
     },
 };
 
@@ -334,7 +330,7 @@ impl View for ReadingView {
             ["position", "token", "written"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())),
         );
         for (t, token) in shown.tokens().iter().enumerate() {
-            let values = columns.iter().map(|(_, values)| values.get(t).map_or(String::new(), f64::to_string));
+            let values = columns.iter().map(|(_, values)| optional_field(values.get(t)));
             let written = u8::from(t >= shown.first_written()).to_string();
             table.row([t.to_string(), token.clone(), written].into_iter().chain(values));
         }

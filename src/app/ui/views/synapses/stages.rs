@@ -1,10 +1,9 @@
 //! The stages of a merging run: which model is trained now and on what, how far it is, and the losses and samples of
 //! base, children and merged model on every text.
 
-use eframe::egui::{Grid, Stroke, TextStyle};
+use eframe::egui::{Stroke, TextStyle};
 
 use crate::{
-    config::Config,
     labs::{
         TrainSettings,
         corpus::CorpusSettings,

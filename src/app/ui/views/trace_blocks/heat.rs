@@ -1,12 +1,7 @@
 //! Three traces of a block as maps over the same tokens: one row per channel, one column per token.
 
-use eframe::egui::Stroke;
-
 use super::TRACES;
-use crate::{
-    telemetry::{Array, MatrixView},
-    ui::{plot::map::paint_map, views::prelude::*},
-};
+use crate::{telemetry::Array, ui::views::painting::*};
 
 /// Room for the names on the left, and for the colour bars on the right.
 pub const LEFT_MARGIN: f32 = 60.0;

@@ -4,11 +4,7 @@
 use eframe::egui::{Stroke, epaint::TextShape};
 
 use super::sentence::{NAMES, Sentence};
-use crate::{
-    analysis::ema,
-    labs::traces::TraceSettings,
-    ui::{views::prelude::*, widgets::playhead::Playhead},
-};
+use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// Seconds a word takes while playing.
 const WORD_TIME: f64 = 0.35;

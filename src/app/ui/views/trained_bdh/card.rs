@@ -7,13 +7,7 @@ use crate::{
         trained_bdh::settings::FileSettings,
     },
     telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
-    ui::{
-        views::prelude::*,
-        widgets::{
-            fold::fold_ui,
-            large_figure::{LargeFigure, large_figures_ui},
-        },
-    },
+    ui::views::prelude::*,
 };
 
 /// Width of the rows' names and height of a row, points.

@@ -3,23 +3,13 @@
 
 use super::text_ui;
 use crate::{
-    config::Settings,
+    config::SettingKey,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
     },
-    telemetry::{
-        Synapse,
-        measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
-    },
-    ui::{
-        views::prelude::*,
-        widgets::{
-            number::share,
-            token_strip::{Mark, drawable_text},
-            typed::settled,
-        },
-    },
+    telemetry::measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
+    ui::{views::prelude::*, widgets::token_strip::Mark},
 };
 
 /// View `intervention`.
@@ -87,36 +77,46 @@ fn mean_loss(loss: &[f64]) -> Option<f64> {
     (!finite.is_empty()).then(|| finite.iter().sum::<f64>() / finite.len() as f64)
 }
 
+/// The settings of the change, in a lab that has them.
+fn settings(cx: &ViewCx<'_>) -> Option<TrainedBdhSettings> {
+    cx.setting(ChangeSettings::neurons.name)?;
+    Some(TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default())
+}
+
 impl Intervention {
     /// The controls of the intervention, laid out as one sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         text_ui(ui, cx, &mut self.typed);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
+        let names = match target {
+            TargetKind::Neurons => ChangeSettings::neurons,
+            TargetKind::Synapses => ChangeSettings::synapses,
+        };
         ui.horizontal_wrapped(|ui| {
-            if let Some(kind) = choice_buttons(ui, &target, TargetKind::ALL.map(|kind| (kind, kind.id(), ""))) {
-                self.names = None;
-                cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
-            }
-            self.names_ui(ui, cx, target);
-            let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
-            if let Some(kind) = choice_buttons(ui, &action, ActionKind::ALL.map(|kind| (kind, kind.id(), ""))) {
-                cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
-            }
-            self.focus_ui(ui, cx, target);
+            cx.setting_ui(ui, &[ChangeSettings::target.name], |ui, cx| {
+                if let Some(kind) = choice_buttons(ui, &target, TargetKind::ALL.map(|kind| (kind, kind.id(), ""))) {
+                    self.names = None;
+                    cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
+                }
+            });
+            cx.setting_ui(ui, &[names.name], |ui, cx| self.names_ui(ui, cx, target, names));
+            cx.setting_ui(ui, &[ChangeSettings::action.name], |ui, cx| {
+                let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
+                if let Some(kind) = choice_buttons(ui, &action, ActionKind::ALL.map(|kind| (kind, kind.id(), ""))) {
+                    cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
+                }
+            });
+            cx.setting_ui(ui, &[names.name], |ui, cx| self.focus_ui(ui, cx, target, names));
         });
     }
 
     /// The line in which neurons or synapses are named.
-    fn names_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind) {
-        let (setting, hint, tip, name) = match target {
-            TargetKind::Neurons => (
-                ChangeSettings::neurons,
-                "0:12, 2:517",
-                "head:index, both counted from 0, parted by commas.",
-                "neurons to change",
-            ),
+    fn names_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind, setting: &SettingKey<String>) {
+        let (hint, tip, name) = match target {
+            TargetKind::Neurons => {
+                ("0:12, 2:517", "head:index, both counted from 0, parted by commas.", "neurons to change")
+            }
             TargetKind::Synapses => (
-                ChangeSettings::synapses,
                 "2 0:517>3:33",
                 "layer y>x, parted by commas: from a neuron of y in the layer before to one of x in this layer.",
                 "synapses to change",
@@ -132,17 +132,15 @@ impl Intervention {
     }
 
     /// Takes over what other views have in focus.
-    fn focus_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind) {
-        let (taken, setting, words, hint) = match target {
+    fn focus_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind, setting: &SettingKey<String>) {
+        let (taken, words, hint) = match target {
             TargetKind::Neurons => (
                 cx.selection.neuron.map(|neuron| neuron.to_string()),
-                ChangeSettings::neurons,
                 "the neuron in focus",
                 "Takes the neuron that is selected in the graph.",
             ),
             TargetKind::Synapses => (
                 cx.selection.get::<Synapse>().map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
-                ChangeSettings::synapses,
                 "the synapse in focus",
                 "Takes the synapse that is selected under Reading or Concepts.",
             ),
@@ -203,17 +201,18 @@ impl View for Intervention {
         CONTROLS
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing.y = 4.0;
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-        let settings = cx.setting(ChangeSettings::neurons.name).is_some();
-        let settings = settings.then(|| TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default());
-        if let Some(settings) = settings.as_ref().filter(|s| !s.change.named().is_empty()) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        if let Some(settings) = settings(cx).filter(|s| !s.change.named().is_empty()) {
             let args = settings.intervention_args();
             cx.ask::<InterventionEffect>(Some(cx.selection.variant), &args, Freshness::SELDOM);
         }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
         // a lab without the setting shows the recorded measurement
-        let is_named = settings.is_none_or(|s| !s.change.named().is_empty());
+        let is_named = settings(cx).is_none_or(|s| !s.change.named().is_empty());
         let Some(m) = cx.answered::<InterventionEffect>().filter(|_| is_named) else {
             let words = match is_named {
                 true => cx.why_nothing::<InterventionEffect>("Not measured yet."),

@@ -15,11 +15,7 @@ pub use query_key_maps::QueryKeyMapsView;
 pub(super) use take_over::{NeuronSet, take_over_ui};
 pub use top_contexts::TopContextsView;
 
-use crate::{
-    labs::synapses::settings::ReadingSettings,
-    telemetry::{neuron_name, read_neurons},
-    ui::views::prelude::*,
-};
+use crate::{labs::synapses::settings::ReadingSettings, telemetry::read_neurons, ui::views::prelude::*};
 
 /// The settings of the text, in a lab that has them.
 pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {

@@ -3,15 +3,14 @@
 
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
-    telemetry::{MatrixView, measurements::QueryKeyMaps},
+    telemetry::measurements::QueryKeyMaps,
     ui::{
-        plot::map::{MapState, MapUi, paint_map},
         view::Selection,
         views::{
             attention::{Grid, colours},
             prelude::*,
         },
-        widgets::{number::share, token_strip::Mark},
+        widgets::token_strip::Mark,
     },
 };
 

@@ -5,7 +5,7 @@ use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
 use crate::ui::{
     comparison::{ComparedLine, Comparison},
     panels::prelude::*,
-    plot::{Axis, Band, Chart, Line, Scale, Smoothed},
+    plot::{Axis, Band, Chart, Line, Smoothed},
     widgets::smoothing::smoothing_ui,
 };
 

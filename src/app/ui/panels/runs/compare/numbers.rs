@@ -3,19 +3,14 @@
 
 use super::{ComparePage, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{
-        Number,
-        brush::Brush,
-        order::{Column, PointOrder},
-    },
+    experiments::sweep::results::{Number, brush::Brush, order::Column},
     ui::{
         panels::{
             prelude::*,
             sweep::{pictures::slices_ui, table},
         },
-        plot::Scale,
         sweep_pictures::{PictureChoices, Prepared, heat_ui},
-        table::Table,
+        table::{Table, optional_field},
     },
 };
 
@@ -120,8 +115,8 @@ fn csv(results: &SweepResults, step: u64) -> String {
         line.extend(results.points.get(point).map(|p| p.values.clone()).unwrap_or_default());
         for number in &as_of {
             let value = number.values.get(point).and_then(Option::as_ref);
-            line.push(value.map_or(String::new(), |v| v.mean.to_string()));
-            line.push(value.filter(|v| v.each.len() > 1).map_or(String::new(), |v| v.sd.to_string()));
+            line.push(optional_field(value.map(|v| v.mean)));
+            line.push(optional_field(value.filter(|v| v.each.len() > 1).map(|v| v.sd)));
             line.push(value.map_or(String::new(), |v| match v.steps {
                 [first, last] if first == last => first.to_string(),
                 [first, last] => format!("{first} to {last}"),

@@ -5,8 +5,8 @@ use crate::{
     experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
     ui::{
         panels::prelude::*,
-        plot::{Axis, Chart, Line, Mark, Stroke, value_label},
-        sweep_pictures::{OWN_COLOURS, point_colours, steps_label},
+        plot::{Axis, Chart, Line, Mark, Stroke},
+        sweep_pictures::{OWN_COLOURS, point_colours},
     },
 };
 

@@ -6,7 +6,7 @@ use super::charts::Quantity;
 use crate::{
     labs::headline::Digits,
     telemetry::measurements::{AttentionChain, ChainProperties},
-    ui::{theme::numbers, views::prelude::*, widgets::large_figure::LargeFigure},
+    ui::{theme::numbers, views::prelude::*},
 };
 
 const MIXING: &str = "Steps until every start is within 1/4 of the stationary distribution, in total variation, and what \

@@ -6,13 +6,7 @@ mod facts;
 
 use crate::{
     telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
-    ui::{
-        action::FileAction,
-        figure::file_stem,
-        selection::Slot,
-        views::prelude::*,
-        widgets::{fold::fold_ui, large_figure::large_figures_ui},
-    },
+    ui::{figure::file_stem, selection::Slot, views::prelude::*},
 };
 use charts::Quantity;
 
@@ -203,8 +197,7 @@ impl View for AttentionChainView {
         let mut table = Table::new(columns.into_iter().chain(["steps_to_absorption", "block", "best_block"]));
         let is_fine = m.tokens_per_position == 1;
         for t in 0..m.weights.rows() {
-            let number =
-                |numbers: Option<&Vec<f64>>| numbers.and_then(|n| n.get(t)).map_or(String::new(), f64::to_string);
+            let number = |numbers: Option<&Vec<f64>>| optional_field(numbers.and_then(|n| n.get(t)));
             let token = m.sample.tokens.get(t).filter(|_| is_fine).cloned().unwrap_or_default();
             table.row([
                 t.to_string(),
@@ -215,7 +208,7 @@ impl View for AttentionChainView {
                 number(chain.quasi_stationary.as_deref()),
                 number(Some(&chain.steps_to_absorption)),
                 (t / chain.lumping.width.max(1)).to_string(),
-                chain.lumping.best.get(t).map_or(String::new(), usize::to_string),
+                optional_field(chain.lumping.best.get(t)),
             ]);
         }
         Some(table.finish())

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     telemetry::measurements::AttentionLayer,
     ui::{
-        plot::map::{MapFrame, MapPointed, MapUi, Title},
+        plot::map::{MapPointed, Title},
         views::{
             attention::colours::{around_zero, rounded_up},
             prelude::*,

@@ -9,10 +9,7 @@ mod places;
 mod source;
 
 use super::colours;
-use crate::{
-    telemetry::{MatrixView, measurements::AttentionLayer},
-    ui::{plot::map::MapState, views::prelude::*},
-};
+use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
 use cache::Cache;
 use places::Places;
 use source::{Column, PromptChoice, members};
@@ -173,8 +170,7 @@ impl View for SideBySide {
             let weights: Vec<Option<f32>> = maps.iter().map(|(_, m)| weight(m)).collect();
             if weights.iter().any(|w| w.is_some_and(|w| w != 0.0)) {
                 let place = [chosen.layer.clone(), chosen.head.to_string(), query.to_string(), key.to_string()];
-                let weights = weights.into_iter().map(|w| w.map_or(String::new(), |w| w.to_string()));
-                table.row(place.into_iter().chain(weights));
+                table.row(place.into_iter().chain(weights.into_iter().map(optional_field)));
             }
         }
         Some(table.finish())

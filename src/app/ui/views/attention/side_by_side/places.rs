@@ -1,7 +1,7 @@
 //! Lays out the small maps, the large maps and their scales in a tile of any shape.
 
 use crate::ui::{
-    plot::map::{MapFrame, NARROW, Title},
+    plot::map::{NARROW, Title},
     views::prelude::*,
 };
 

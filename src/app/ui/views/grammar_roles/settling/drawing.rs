@@ -1,11 +1,9 @@
 //! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
 
-use eframe::egui::Stroke;
-
 use super::super::{bitmap, role_colour};
 use crate::{
     telemetry::measurements::{Settling, SettlingLevel},
-    ui::views::prelude::*,
+    ui::views::painting::*,
 };
 
 /// Sweeps that have a column; of more the last ones do.

@@ -1,9 +1,7 @@
 //! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
 //! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
-use eframe::egui::Stroke;
-
-use crate::{analysis::distinct::distinct, telemetry::measurements::ConceptNoun, ui::views::prelude::*};
+use crate::{analysis::distinct::distinct, telemetry::measurements::ConceptNoun, ui::views::painting::*};
 
 /// One synapse.
 pub struct SynapseRow {

@@ -6,17 +6,15 @@ mod passages;
 use self::passages::{height, passages_ui};
 use super::neuron_field_ui;
 use crate::{
-    config::Settings,
     labs::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ContextSettings, TrainedBdhSettings},
     },
     telemetry::{
-        Synapse,
         measurements::{FollowedKind, TopContext, TopContexts, TopContextsArgs, TrainedBdh},
-        neuron_name, read_neurons,
+        read_neurons,
     },
-    ui::{action::PageAction, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// View `top_contexts`.
@@ -103,16 +101,14 @@ impl TopContextsView {
     }
 
     fn followed_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let now = Self::followed(cx);
-        for kind in FollowedKind::ALL {
-            let tip = match kind {
-                FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
-                FollowedKind::X => "The neuron as a key and a query.",
-                FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
-            };
-            if ui.selectable_label(kind == now, kind.id()).on_hover_text(tip).clicked() {
-                cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
-            }
+        let tip = |kind| match kind {
+            FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
+            FollowedKind::X => "The neuron as a key and a query.",
+            FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
+        };
+        let choices = FollowedKind::ALL.map(|kind| (kind, kind.id(), tip(kind)));
+        if let Some(kind) = choice_buttons(ui, &Self::followed(cx), choices) {
+            cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
         }
     }
 

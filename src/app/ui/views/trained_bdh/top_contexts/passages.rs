@@ -1,16 +1,11 @@
 //! Passages one under another, the token that counts in the same place of each line (a concordance), each token as
 //! bright as its value.
 
-use eframe::egui::Stroke;
-
 use crate::{
     telemetry::measurements::TopContext,
     ui::{
-        views::prelude::*,
-        widgets::{
-            number::share,
-            token_strip::{are_words, narrow_token},
-        },
+        views::painting::*,
+        widgets::token_strip::{are_words, narrow_token},
     },
 };
 
