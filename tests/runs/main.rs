@@ -21,6 +21,8 @@ mod examples;
 mod faults;
 mod finetuning;
 mod folders;
+#[cfg(target_os = "linux")]
+mod following_sshd;
 mod foreign_files;
 mod foreign_folders;
 mod foreign_python;
