@@ -2,6 +2,7 @@
 //! real binary where a person would use it.
 
 mod asking;
+mod asking_training;
 mod bdh_dynamics;
 mod carried_state;
 mod checkpoint_series;
