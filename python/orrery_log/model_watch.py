@@ -131,6 +131,8 @@ class Watch:
         try:
             if not torch().is_grad_enabled() or os.getpid() != self._pid:
                 return
+            if self.run.answering_thread == threading.get_ident():
+                return
             if not module.training:
                 self._passed_in_eval_mode()
                 return

@@ -215,6 +215,13 @@ class Questions:
         return question
 
     def _do(self, question: dict[str, Any], step: int) -> Answer:
+        self.run.answering_thread = threading.get_ident()
+        try:
+            return self._answered(question, step)
+        finally:
+            self.run.answering_thread = None
+
+    def _answered(self, question: dict[str, Any], step: int) -> Answer:
         ask, args = question["ask"], question["args"]
         allowed = self.run.allow
         if ask not in allowed and not (ask == "resume" and "pause" in allowed):
