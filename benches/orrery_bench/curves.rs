@@ -47,8 +47,10 @@ const CURVES: [Curve; 3] = [
     },
 ];
 
+type Quantity = fn(&CaseTiming) -> f64;
+
 /// The two quantities of a step that are drawn, by the labels of their axes.
-const QUANTITIES: [(&str, fn(&CaseTiming) -> f64); 2] = [
+const QUANTITIES: [(&str, Quantity); 2] = [
     ("milliseconds a step", |found| found.ms_median),
     ("peak memory, MiB", |found| found.peak_mib.unwrap_or(f64::NAN)),
 ];

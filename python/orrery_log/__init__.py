@@ -22,7 +22,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from .folder import PROTOCOL, VERSION
@@ -49,6 +49,7 @@ __all__ = [
     "matrix",
     "ode",
     "run",
+    "table",
     "text",
     "update",
     "watch",
@@ -115,6 +116,13 @@ def matrix(name: str, values: Any, step: int | None = None, **options: Any) -> N
 def text(name: str, text: str, step: int | None = None, **options: Any) -> None:
     """A text; see `Run.text`."""
     _call("text", name, text, step, **options)
+
+
+def table(
+    name: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]], step: int | None = None, **options: Any
+) -> None:
+    """Rows of numbers and texts under named columns; see `Run.table`."""
+    _call("table", name, columns, rows, step, **options)
 
 
 def histogram(name: str, values: Any, step: int | None = None, **options: Any) -> None:

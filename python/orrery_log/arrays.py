@@ -232,7 +232,7 @@ Scalar = Union[int, float, Pending]
 def scalar(value: Any, name: str) -> Scalar:
     """A number of whatever library. One on a GPU is copied there and read later, so that training does not wait.
 
-    Refused: arrays of more than one value, texts, complex numbers.
+    A list of one number is that number. Refused: arrays of more than one value, texts, complex numbers.
     """
     if isinstance(value, (bool, int, float)):
         return as_float(int(value) if isinstance(value, bool) else value, name)
@@ -245,6 +245,9 @@ def scalar(value: Any, name: str) -> Scalar:
     size = getattr(value, "size", 1)
     if hasattr(value, "item") and (size() if callable(size) else size) == 1:
         return as_float(value.item(), name)
+    if isinstance(value, (list, tuple)) and len(value) == 1 and not isinstance(value[0], LISTS):
+        # such as the learning rates that a scheduler of PyTorch gives, of one group
+        return scalar(value[0], name)
     if hasattr(value, "__array__") or isinstance(value, (list, tuple)):
         raise Refused(name, f"`{name}` is an array: log one number, or use matrix()")
     if hasattr(value, "__float__"):

@@ -32,7 +32,9 @@ class Capture:
         self.length = 0
         self.activity: list[dict[str, arrays.Scalar]] = []
         self._on_error = on_error
+        #: The modules that are entered, the innermost last; the model itself is not among them.
         self._stack: list[tuple[str, Any]] = []
+        self._model_name = type(model).__name__
         self._thread = threading.get_ident()
         self._quiet = False
         self._handles: list[Any] = []
@@ -103,14 +105,14 @@ class Capture:
         name = getattr(function, "__name__", "")
         if name == "scaled_dot_product_attention":
             self._guarded(lambda: self._dot_product(args, kwargs))()
-        elif name in ("softmax", "_softmax"):
+        elif name in ("softmax", "_softmax", "special_softmax"):
             self._guarded(lambda: self._softmax(args, kwargs, out))()
 
     def _path(self) -> str | None:
         names = [(name, module) for name, module in self._stack if type(module).__name__ != "Softmax"]
-        if not names or any(is_multihead(module) for _, module in names):
+        if any(is_multihead(module) for _, module in names):
             return None
-        return names[-1][0]
+        return names[-1][0] if names else self._model_name
 
     def _keep(self, path: str, weights: Any, differential: bool = False) -> None:
         """Takes weights (heads, T, T) or more queries and keys than are kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,8 @@ class Field:
         return counted
 
     def evaluated(self, t: Any) -> None:
+        if self.run.answering_thread == threading.get_ident():
+            return
         self.evaluations += 1
         if self._is_due and len(self._times) < MAX_TIMES:
             self._times.append(t.detach() if arrays.is_tensor(t) else t)

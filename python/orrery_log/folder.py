@@ -198,9 +198,14 @@ def fields(value: Any, depth: int) -> dict[Any, Any] | None:
     if type(value).__name__ in ("Namespace", "SimpleNamespace"):
         return dict(vars(value))
     if depth == 0 and hasattr(value, "__dict__"):
-        # methods and properties are descriptors, and no settings
-        return {k: v for k, v in vars(value).items() if not k.startswith("_") and not hasattr(v, "__get__")}
+        # `class Options: lr = 0.1`, of which an object has nothing of its own
+        return attributes(value) or (attributes(type(value)) if not isinstance(value, type) else {})
     return None
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object or class itself that may be settings: methods and properties are descriptors."""
+    return {k: v for k, v in vars(value).items() if not k.startswith("_") and not hasattr(v, "__get__")}
 
 
 def facts(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Measurements: attention maps, matrices, graphs, texts, histograms, curves."""
+"""Measurements: attention maps, matrices, graphs, texts, histograms, curves, tables."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
@@ -20,6 +21,17 @@ MAX_TEXT = 100_000
 #: Different names of measurements of one run. With its scalars they stay below the 16,384 channels that a reader takes.
 MAX_CHANNELS = 6000
 MAX_EDGES = 400_000
+#: Rows of a table, and characters of a text in it.
+MAX_ROWS = 10_000
+MAX_CELL = 1000
+
+
+def cell(value: Any) -> arrays.Scalar | str:
+    """A value of a table: a number of whatever library, else its text."""
+    if not isinstance(value, (str, bool)):
+        with contextlib.suppress(TypeError, ValueError):  # what is no number
+            return arrays.scalar(value, "cell")
+    return str(value)[:MAX_CELL]
 
 
 class Measurements:
@@ -239,6 +251,49 @@ class Measurements:
             arrays.byte_size(copied),
             about=about,
         )
+
+    @never_raises
+    def histogram_counts(self, name: str, counts: Any, edges: Any, step: int | None = None, *, about: str = "") -> None:
+        """A distribution that is counted already: n counts, and the n + 1 edges of their bins."""
+        if self.active is None:
+            return
+        numbers, ends = (list(arrays.flatten(arrays.copy(v, name)).data) for v in (counts, edges))
+        if not numbers or len(ends) != len(numbers) + 1:
+            text = f"histogram `{name}` has {len(numbers)} counts and {len(ends)} edges: one more edge is needed"
+            raise Refused(f"counts {name}", text)
+        self._check_precision(f"the edges of histogram `{name}`", ends)
+        payload = {"kind": "histogram", "edges": [number(v) for v in ends], "counts": [number(v) for v in numbers]}
+        self.sample(f"histogram/{name}", lambda: payload, self._step(step), 32 * len(ends), about=about)
+
+    @never_raises
+    def table(
+        self,
+        name: str,
+        columns: Iterable[Any],
+        rows: Iterable[Iterable[Any]],
+        step: int | None = None,
+        *,
+        about: str = "",
+    ) -> None:
+        """Rows of values under named columns. A value is a number or a text; anything else is written as text."""
+        if self.active is None:
+            return
+        names = [str(c) for c in columns]
+        listed = list(rows)
+        if len(listed) > MAX_ROWS:
+            self.notices.once(f"table {name}", f"table `{name}` is cut to {MAX_ROWS:,} rows")
+            listed = listed[:MAX_ROWS]
+        cells = [[cell(value) for value in row] for row in listed]
+        if any(len(row) != len(names) for row in cells):
+            text = f"table `{name}` has {len(names)} columns and rows of other lengths: it is left out"
+            raise Refused(f"table {name}", text)
+
+        def payload() -> Any:
+            settled = [[v if isinstance(v, str) else arrays.settled(v) for v in row] for row in cells]
+            return {"kind": "table", "columns": names, "rows": settled}
+
+        size = sum(len(v) + 8 if isinstance(v, str) else 16 for row in cells for v in row)
+        self.sample(f"table/{name}", payload, self._step(step), size, about=about)
 
     @never_raises
     def curves(

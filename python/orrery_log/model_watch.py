@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Passes that were looked at and wait until logs tell their step; their maps lie on the model's device.
 MAX_WAITING = 8
+#: More passes than this before the first update and log are no longer taken for those of one step.
+MANY_IN_ONE_STEP = 10_000
 #: So many passes with gradients in eval mode, and none in training mode, are worth a sentence.
 MANY_PASSES = 10
 
@@ -129,6 +131,8 @@ class Watch:
         try:
             if not torch().is_grad_enabled() or os.getpid() != self._pid:
                 return
+            if self.run.answering_thread == threading.get_ident():
+                return
             if not module.training:
                 self._passed_in_eval_mode()
                 return
@@ -144,6 +148,8 @@ class Watch:
             with self._lock:
                 if expected < self._due or self._current is not None or self.run.active is None:
                     return
+                if len(self._waiting) >= MAX_WAITING and not self.run.updates.calls and seen.passes < MANY_IN_ONE_STEP:
+                    return  # a field that a solver evaluates, perhaps all within the first step
                 if len(self._waiting) >= MAX_WAITING:
                     text = f"{MAX_WAITING} passes that were looked at wait for the next log, which tells their steps"
                     self.run.notices.once("waiting", f"{text}; no other is looked at until then", level="info")
@@ -273,7 +279,7 @@ class Watch:
             if seen is not None and seen.step is None:
                 seen.step = interval.step_of(self._number(seen))
         self._send([seen for seen in self._waiting if seen.step is not None])
-        if self._due > step + 2 * self.every:
+        if self._due > step + self.every:
             self._due = (step // self.every + 1) * self.every  # steps came otherwise than expected
         if passes.first < passes.last and passes.events == 0:
             self._steps_without_pass += 1

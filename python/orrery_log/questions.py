@@ -29,6 +29,8 @@ from .weights import Tensor
 if TYPE_CHECKING:
     from .runs import Run
 
+#: Questions that need no function of the script.
+OWN_ANSWERS = ("pause", "resume", "save", "scale_lr")
 MAX_QUESTION = 64 << 10
 #: Names in `ask/` that are looked at, and questions that are answered in one step.
 MAX_NAMES = 1000
@@ -65,6 +67,11 @@ class Questions:
         self._done: set[str] = set()
         self._paused = False
         self._lock = threading.Lock()
+        missing = [ask for ask in run.allow if ask not in answers and ask not in OWN_ANSWERS]
+        if missing:
+            names = ", ".join(f"`{ask[:80]}`" for ask in missing)
+            text = f"{names}: allowed, but init(answers=..) has no function for it, so it is refused"
+            run.notices.once("allow", text)
         make_inside(self.ask)
         make_inside(self.answer)
 
@@ -208,6 +215,13 @@ class Questions:
         return question
 
     def _do(self, question: dict[str, Any], step: int) -> Answer:
+        self.run.answering_thread = threading.get_ident()
+        try:
+            return self._answered(question, step)
+        finally:
+            self.run.answering_thread = None
+
+    def _answered(self, question: dict[str, Any], step: int) -> Answer:
         ask, args = question["ask"], question["args"]
         allowed = self.run.allow
         if ask not in allowed and not (ask == "resume" and "pause" in allowed):

@@ -70,6 +70,8 @@ class Run(Measurements):
         #: Objects whose `logged(step)` is called after each `log`, and `finish()` at the end.
         self.listeners: list[Any] = []
         self.last_step: int | None = None
+        #: The thread in which a question is being answered: what it computes is no step of the training.
+        self.answering_thread: int | None = None
         self.updates = Updates(self._updated, lambda e: self.notices.error("updates", "updates are not counted", e))
         #: What `save` and `scale_lr` act on: set by `watch`, or by the script.
         self.model: Any = None

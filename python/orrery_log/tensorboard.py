@@ -65,6 +65,27 @@ class SummaryWriter:
         """The distribution of values, in bins of one width."""
         self._run.histogram(tag, values, self._step(tag, global_step), bins=bins if isinstance(bins, int) else 64)
 
+    def add_histogram_raw(
+        self,
+        tag: str,
+        min: Any,
+        max: Any,
+        num: Any,
+        sum: Any,
+        sum_squares: Any,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: int | None = None,
+        *_: Any,
+        **__: Any,
+    ) -> None:
+        """A distribution that is counted already, by the upper ends of its bins."""
+        self._run.histogram_counts(tag, bucket_counts, [min, *bucket_limits], self._step(tag, global_step))
+
+    def add_tensor(self, tag: str, tensor: Any, global_step: int | None = None, *_: Any, **__: Any) -> None:
+        """An array of one to three axes."""
+        self._run.matrix(tag, tensor, self._step(tag, global_step))
+
     def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any], *_: Any, **__: Any) -> None:
         """Settings, and numbers at the last step."""
         self._run.update(hparam_dict)

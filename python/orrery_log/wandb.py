@@ -27,6 +27,40 @@ class Histogram:
         self.num_bins = num_bins
 
 
+class Table:
+    """Rows of values under named columns."""
+
+    def __init__(
+        self, columns: Any = None, data: Any = None, rows: Any = None, dataframe: Any = None, **_: Any
+    ) -> None:
+        if dataframe is not None and columns is None:
+            columns, data = list(dataframe.columns), dataframe.values.tolist()
+        given = data if data is not None else rows
+        self.data: list[list[Any]] = [list(row) for row in (() if given is None else given)]
+        width = len(self.data[0]) if self.data else 0
+        self.columns = [str(c) for c in columns] if columns is not None else [str(i + 1) for i in range(width)]
+
+    def add_data(self, *data: Any) -> None:
+        self.data.append(list(data))
+
+    def add_row(self, *row: Any) -> None:
+        self.add_data(*row)
+
+    def add_column(self, name: str, data: Any, **_: Any) -> None:
+        values = list(data)
+        self.data.extend([] for _ in range(len(values) - len(self.data)))
+        self.columns.append(str(name))
+        for row, value in zip(self.data, values):
+            row.append(value)
+
+    def get_column(self, name: str, **_: Any) -> list[Any]:
+        index = self.columns.index(name)
+        return [row[index] for row in self.data]
+
+    def iterrows(self) -> Iterator[tuple[int, list[Any]]]:
+        return iter(list(enumerate(self.data)))
+
+
 class Html:
     """A text; its markup is shown as it is."""
 
@@ -211,22 +245,31 @@ def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = 
         if isinstance(value, Histogram):
             if value.np_histogram is not None:
                 counts, edges = value.np_histogram
-                middles = [(float(a) + float(b)) / 2 for a, b in zip(edges, list(edges)[1:])]
-                current.curves(key, {"count": (middles, list(counts))}, at)
+                current.histogram_counts(key, counts, edges, at)
             else:
                 current.histogram(key, value.sequence, at, bins=value.num_bins)
         elif isinstance(value, Html):
             current.text(key, value.text, at)
         elif isinstance(value, str):
             current.text(key, value, at)
-        elif isinstance(value, _Nothing):
+        elif isinstance(value, Table):
+            current.table(key, value.columns, value.data, at)
+        elif isinstance(value, _Nothing) or is_list_of(value, _Nothing):
             continue
+        elif is_list_of(value, Table):
+            for number, one in enumerate(value):
+                current.table(f"{key}/{number}", one.columns, one.data, at)
         else:
             scalars[key] = value
     # a loss that is kept would keep the graph of its step, and with it every activation
     dict.update(summary, {k: v.detach() if hasattr(v, "detach") else v for k, v in scalars.items()})
     summary.of_script -= scalars.keys()
     current.log(scalars, at)
+
+
+def is_list_of(value: Any, kind: type) -> bool:
+    """True for a list that is not empty and holds objects of this class alone, such as pictures."""
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(one, kind) for one in value)
 
 
 def joined(values: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
@@ -241,7 +284,9 @@ def joined(values: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[
 
 
 def watch(models: Any, criterion: Any = None, log: Any = "gradients", log_freq: int = 50, **_: Any) -> None:
-    """Watches a model by `orrery_log.watch`: attention maps, not histograms of gradients."""
+    """Watches a model by `orrery_log.watch`: attention maps, not histograms of gradients, which is said once."""
+    if log is not None:
+        _notices.once("watch", f"wandb.watch looks for attention; histograms of log={log!r} are not written")
     for model in models if isinstance(models, (list, tuple)) else [models]:
         orrery_log.watch(model, every=log_freq)
 
@@ -367,10 +412,6 @@ CommError = UsageError = Error
 # classes, for `isinstance`
 class Image(_Nothing):
     """A picture."""
-
-
-class Table(_Nothing):
-    """A table."""
 
 
 class Artifact(_Nothing):

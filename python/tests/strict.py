@@ -12,7 +12,7 @@ from typing import Any
 
 METRICS, SAMPLES, EVENTS = "metrics.jsonl", "samples.jsonl", "events.jsonl"
 TYPED = {"attention.maps", "graph.neurons", "text.next_tokens", "synapses.activity"}
-OWN = {"matrix", "text", "histogram", "curves"}
+OWN = {"matrix", "text", "histogram", "curves", "table"}
 #: Rule 8 of the protocol.
 MAX_BYTES = {"run.json": 4 << 20, "config.toml": 256 << 10, METRICS: 4 << 20, SAMPLES: 512 << 20, EVENTS: 4 << 20}
 WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1}
@@ -101,6 +101,13 @@ class Folder:
         elif channel not in TYPED:
             kind, _, name = channel.partition("/")
             assert kind in OWN and name and payload["kind"] == kind
+            if kind == "histogram":
+                assert len(payload["edges"]) == len(payload["counts"]) + 1
+            if kind == "table":
+                assert all(isinstance(c, str) for c in payload["columns"])
+                for row in payload["rows"]:
+                    assert len(row) == len(payload["columns"])
+                    assert all(isinstance(v, str) or not isinstance(value(v), str) for v in row)
             if kind == "matrix":
                 sides, _ = array(payload["values"])
                 assert len(sides) in (2, 3) and 0 not in sides, sides

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,15 @@ def test_fields_of_other_names_and_runs_are_counted_apart(begin):
 def test_what_is_no_field_is_said_and_given_back(begin, capfd):
     run = begin()
     assert run.ode(Module, every="often") is Module and "the field is not watched" in run.read().notices()
+
+
+def test_evaluations_that_answer_a_question_are_not_of_a_step(begin):
+    run = begin(allow=["path"], answers={"path": lambda: field(0.0, 1.0)})
+    field = run.ode(lambda t, y: -y)
+    field(0.0, 1.0)
+    Path(run.folder, "ask", "q.json").write_text('{"ask": "path"}')
+    run.log({"a": 1}, step=1)
+    assert Path(run.folder, "answer", "q.json").exists()
+    field(0.0, 1.0)
+    run.log({"a": 1}, step=2)
+    assert run.read().scalar("ode/nfe") == [(1, 1), (2, 1)]

@@ -173,6 +173,9 @@ def test_settings_that_clash_are_said(begin, capfd):
 
 
 def test_settings_of_any_object(begin, capfd):
+    class Shared:
+        rate = 0.1
+
     class Options:
         shared = "of the class"
 
@@ -186,6 +189,7 @@ def test_settings_of_any_object(begin, capfd):
 
     assert begin(config=Options()).read().run["run"]["config"]["values"] == {"config.rate": 0.1, "model.layers": 2}
     assert begin(config=Options).read().run["run"]["config"]["values"] == {"config.shared": "of the class"}
+    assert begin(config=Shared()).read().run["run"]["config"]["values"] == {"config.rate": 0.1}
     assert begin(config="options.yaml").read().run["run"]["config"]["values"] == {}
     assert capfd.readouterr().err.count("the settings are str: a dict is needed") == 1
 

@@ -404,3 +404,9 @@ def test_silencing_a_module_of_torch(begin):
     hidden = model[1](model[0](x)).detach()
     hidden[:, 2] = 0
     assert rows[1][2] == pytest.approx(model[2](hidden).square().mean().item(), rel=1e-5) and len(rows) == 5
+
+
+def test_a_question_without_its_function_is_said_at_once(begin, capfd):
+    begin(allow=["pause", "attention", "lesson"], answers={"lesson": lambda: "done"})
+    said = capfd.readouterr().err
+    assert said.count("`attention`: allowed, but init(answers=..) has no function") == 1 and "lesson" not in said

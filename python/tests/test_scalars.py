@@ -43,3 +43,13 @@ def test_a_column_is_never_a_scalar(begin):
     (line,) = run.read().metrics
     assert (line["step"], line["variant"], line["scalar/step"]) == (0, "model", 1)
     assert line["scalar/wall_secs"] == 2 and line["wall_secs"] != 3
+
+
+def test_a_list_of_one_number_is_that_number(begin, capfd):
+    run = begin()
+    run.log({"lr": [0.5], "one": (2,), "many": [1, 2], "nested": [[1]], "words": ["a"]})
+    folder = run.read()
+    assert folder.scalar("train/lr") == [(0, 0.5)] and folder.scalar("one") == [(0, 2)]
+    assert not {"many", "nested", "words"} & set(folder.metrics[0])
+    said = capfd.readouterr().err
+    assert said.count("is an array") == 2 and "`words` is no number" in said

@@ -176,3 +176,44 @@ def test_other_ways_to_make_a_summary_writer(tmp_path, capfd):
     assert capfd.readouterr().err.count("export_scalars_to_json") == 1
     with SummaryWriter(logdir=tmp_path / "of tensorboardX") as writer:
         assert os.path.dirname(writer.logdir) == str(tmp_path)
+
+
+def test_tables_and_counted_histograms_of_wandb(tmp_path, capfd):
+    with wandb.init(dir=tmp_path) as run:
+        table = wandb.Table(columns=["word", "count"])
+        table.add_data("ferry", 3)
+        table.add_data("oven", float("nan"))
+        table.add_column("kept", [True, None])
+        other = wandb.Table(data=[[1, 2]])
+        histogram = wandb.Histogram(np_histogram=([4, 6], [0.0, 1.0, 2.0]))
+        wandb.log({"t": table, "many": [other], "pictures": [wandb.Image("a.png")] * 2, "h": histogram}, step=3)
+        wandb.log({"wrong": wandb.Histogram(np_histogram=([4, 6], [0.0, 1.0]))}, step=4)
+        assert table.get_column("word") == ["ferry", "oven"] and isinstance(table, wandb.Table)
+        folder = run.dir
+    read = Folder(folder)
+    (written,) = read.channel("table/t")
+    rows = [["ferry", 3, "True"], ["oven", "NaN", "None"]]
+    assert written["payload"] == {"kind": "table", "columns": ["word", "count", "kept"], "rows": rows}
+    assert read.channel("table/many/0")[0]["payload"]["rows"] == [[1, 2]]
+    assert read.channel("histogram/h")[0]["payload"] == {"kind": "histogram", "edges": [0, 1, 2], "counts": [4, 6]}
+    assert not read.channel("histogram/wrong")
+    said = capfd.readouterr().err
+    assert "is an array" not in said and "2 counts and 2 edges" in said
+
+
+def test_watch_of_wandb_says_what_it_does_not_write(tmp_path, capfd):
+    torch = pytest.importorskip("torch")
+    with wandb.init(dir=tmp_path):
+        wandb.watch(torch.nn.Linear(2, 2), log="all", log_freq=2)
+        wandb.watch(torch.nn.Linear(2, 2), log=None)
+    assert capfd.readouterr().err.count("log='all' are not written") == 1
+
+
+def test_counted_histograms_and_tensors_of_a_summary_writer(tmp_path, capfd):
+    with SummaryWriter(tmp_path / "exp") as writer:
+        limits = {"bucket_limits": [0.5, 1.0], "bucket_counts": [1, 2]}
+        writer.add_histogram_raw("raw", min=0, max=1, num=3, sum=2, sum_squares=2, global_step=4, **limits)
+        writer.add_tensor("tensor", [[1.0, 2.0]], 4)
+    read = Folder(writer.logdir)
+    assert read.channel("histogram/raw")[0]["payload"] == {"kind": "histogram", "edges": [0, 0.5, 1], "counts": [1, 2]}
+    assert read.channel("matrix/tensor")[0]["step"] == 4 and not capfd.readouterr().err

@@ -119,6 +119,32 @@ def test_maps_of_attention_written_by_hand(begin):
     assert folder.run["run"]["variants"][0]["params"] == sum(p.numel() for p in model.parameters())
 
 
+class OneClass(nn.Module):
+    """Attention in the watched model's own `forward`."""
+
+    def __init__(self, softmax):
+        super().__init__()
+        self.linear, self.softmax = nn.Linear(4, 4), softmax
+
+    def forward(self, x):
+        return self.softmax(self.linear(x) @ x.transpose(1, 2)) @ x
+
+
+@pytest.mark.parametrize(
+    "softmax", [lambda s: s.softmax(-1), lambda s: torch.special.softmax(s, -1), nn.Softmax(dim=-1)]
+)
+def test_attention_of_a_model_that_is_one_class(begin, softmax):
+    run = begin()
+    model = OneClass(softmax)
+    run.watch(model)
+    x = torch.randn(2, 5, 4)
+    model(x)
+    run.log({"loss": 1.0}, step=1)
+    seen = maps(run.read())
+    expected = (model.linear(x) @ x.transpose(1, 2)).softmax(-1)[0]
+    torch.testing.assert_close(seen["OneClass"][0], expected, atol=1e-3, rtol=1e-3)
+
+
 @pytest.mark.parametrize("layer", ["hand", "multihead"])
 def test_watching_changes_no_bit_of_the_training(begin, layer):
     class Encoder(nn.TransformerEncoderLayer):

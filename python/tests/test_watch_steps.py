@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -205,3 +207,28 @@ def test_an_evaluation_between_updates_is_no_training_in_eval_mode(begin, capfd)
         training.passes(20)
         run.log({"a": 1}, step=step)
     assert not run.read().notices()
+
+
+def test_a_first_step_of_many_passes_says_nothing_and_the_next_is_looked_at(begin, capfd):
+    run, training = begin(), Training()
+    run.watch(training.model, every=2)
+    for step in range(1, 5):
+        training.passes(40)
+        training.update()
+        run.log({"a": 1}, step=step)
+    assert steps_and_updates(run) == [(1, 0), (2, 1), (4, 3)]
+    assert "wait for the next log" not in capfd.readouterr().err
+
+
+def test_a_pass_that_answers_a_question_is_no_step(begin):
+    training = Training()
+    run = begin(allow=["loss"], answers={"loss": lambda: training.model(torch.ones(1, 3, 2)).sum().item()})
+    run.watch(training.model, every=2)
+    for step in range(1, 5):
+        training.passes()
+        if step == 1:
+            Path(run.folder, "ask", "q.json").write_text('{"ask": "loss"}')
+        training.update()
+        run.log({"a": 1}, step=step)
+    assert Path(run.folder, "answer", "q.json").exists()
+    assert steps_and_updates(run) == [(1, 0), (2, 1), (4, 3)]

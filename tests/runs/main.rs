@@ -2,6 +2,7 @@
 //! real binary where a person would use it.
 
 mod asking;
+mod asking_training;
 mod bdh_dynamics;
 mod carried_state;
 mod checkpoint_series;
@@ -21,6 +22,8 @@ mod examples;
 mod faults;
 mod finetuning;
 mod folders;
+#[cfg(target_os = "linux")]
+mod following_sshd;
 mod foreign_files;
 mod foreign_folders;
 mod foreign_python;

@@ -1,7 +1,9 @@
 //! `orrery run` and `orrery resume`: a lab without a window, into a run folder with figures.
 
 use super::{
-    Settings, checkpoint_series,
+    Settings,
+    asked_run::{AllowedAsk, AskedRun},
+    checkpoint_series,
     continuation::{self, Continuation},
     figures, interrupt,
     lab_config::with_text,
@@ -19,6 +21,9 @@ use crate::{
 };
 use crossbeam::channel::{Sender, bounded};
 
+/// Commands that may wait: a request to end finds a place beside those of others.
+const QUEUE: usize = 16;
+
 #[derive(Args)]
 pub struct RunArgs {
     /// A lab, a preset, a config file, a text file, a trained BDH (.safetensors, .pt, .pth), or a folder of checkpoints
@@ -32,6 +37,9 @@ pub struct RunArgs {
     /// Begin although the estimate is that memory does not suffice
     #[arg(long)]
     insist_memory: bool,
+    /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    allow: Vec<AllowedAsk>,
 }
 
 #[derive(Args)]
@@ -47,12 +55,15 @@ pub struct ResumeArgs {
     /// Go on although the estimate is that memory does not suffice
     #[arg(long)]
     insist_memory: bool,
+    /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    allow: Vec<AllowedAsk>,
 }
 
 impl ResumeArgs {
     /// Arguments that resume a run to its planned last step, without figures.
     pub fn without_figures(run: PathBuf) -> Self {
-        Self { run, steps: None, no_figures: true, insist_memory: false }
+        Self { run, steps: None, no_figures: true, insist_memory: false, allow: vec![] }
     }
 }
 
@@ -86,7 +97,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    let wanted = RunOptions { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
+    let wanted = RunOptions {
+        with_figures: !args.no_figures,
+        insist_memory: args.insist_memory,
+        until,
+        allow: args.allow.clone(),
+    };
     train(lab, &config, &args.set.out, wanted).map(|_| ())
 }
 
@@ -99,13 +115,15 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
 }
 
 /// Wishes for a run besides its settings.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     pub with_figures: bool,
     /// Begin although the estimate is that memory does not suffice.
     pub insist_memory: bool,
     /// End at this step, as a link wants it, and not at the last one of the settings.
     pub until: Option<u64>,
+    /// What others may do to it while it trains.
+    pub allow: Vec<AllowedAsk>,
 }
 
 /// Ends a run at a step, as Ctrl-C would.
@@ -146,7 +164,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
         ..DriveOptions::default()
     };
     let until = wanted.until.filter(|step| *step < plan.steps);
-    let mut outcome = drive(plan, options, until);
+    let mut outcome = drive(plan, options, until, &wanted.allow);
     if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
         notice!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
         outcome.state = RunState::Finished;
@@ -183,14 +201,22 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         insist_memory: args.insist_memory,
         ..DriveOptions::default()
     };
-    let outcome = drive(plan, options, None);
+    let outcome = drive(plan, options, None, &args.allow);
     finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
 }
 
-/// `until`: the step to end at, if it is not the last one.
-fn drive(plan: Plan, options: DriveOptions, until: Option<u64>) -> Outcome {
+/// `until`: the step to end at, if it is not the last one; `allow`: what others may do to the run meanwhile.
+fn drive(plan: Plan, mut options: DriveOptions, until: Option<u64>, allow: &[AllowedAsk]) -> Outcome {
     let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(RunProgress::new())];
-    let (keep, commands) = bounded(1);
+    let (keep, commands) = bounded(QUEUE);
+    let asked = AskedRun::begin(&plan, &options, &keep, allow).unwrap_or_else(|why| {
+        notice!("warning: the run cannot be asked: {why}");
+        None
+    });
+    if let Some(asked) = &asked {
+        sinks.push(asked.sink());
+        options.asks = allow.iter().map(|ask| ask.name().to_owned()).collect();
+    }
     if let Some(step) = until {
         sinks.push(Box::new(EndAt { step, commands: keep.clone() }));
     }
@@ -201,10 +227,15 @@ fn drive(plan: Plan, options: DriveOptions, until: Option<u64>) -> Outcome {
     let run = move || trainer::drive(plan, options, &commands, sinks);
     let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run);
     let failed = |message: String| Outcome { state: RunState::Failed { message }, step: 0, is_refused: false };
-    match thread {
+    let outcome = match thread {
         Ok(handle) => handle.join().unwrap_or_else(|_| failed("the run's thread ended unexpectedly".to_owned())),
         Err(e) => failed(format!("no thread for the run: {e}")),
+    };
+    // it holds the folder of the run, which is read next
+    if let Some(asked) = asked {
+        asked.end();
     }
+    outcome
 }
 
 fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Result<PathBuf, Failure> {

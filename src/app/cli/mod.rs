@@ -3,6 +3,7 @@
 
 mod activations;
 mod ask;
+mod asked_run;
 mod checkpoint_names;
 mod checkpoint_series;
 mod choice;

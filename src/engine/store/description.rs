@@ -53,7 +53,7 @@ impl From<RunRecord> for Description {
             ));
         }
         let mut info = named(run.run);
-        info.asks = if info.lab == FOREIGN { asks(run.asks) } else { vec![] };
+        info.asks = asks(run.asks);
         Self { info, started_at: Some(run.started_at), format: run.format, notices }
     }
 }

@@ -58,7 +58,7 @@ pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{Interruption, RunSummary, has_ended, interruption, last_change, list, local_text, summary};
 pub use names::{LOCK, MAX_CONFIG, check_folder, is_record, is_run};
-pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, Reply};
+pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, QuestionInbox, ReceivedQuestion, Reply};
 pub use reader::{Damage, Look, Reader};
 pub use record::{FORMAT, PROTOCOL, RunRecord};
 pub use snapshots::VariantWeights;

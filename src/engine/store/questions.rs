@@ -2,6 +2,7 @@
 //! (docs/protocol.md). A question is removed by whoever put it, once it is answered or nobody waits for its answer.
 
 mod answer;
+mod inbox;
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use self::answer::{AnswerIn, Outcome, json_memory, shortened};
+pub use self::inbox::{QuestionInbox, ReceivedQuestion};
 use super::{
     error::{At, StoreError},
     names::{ANSWER, ASK},

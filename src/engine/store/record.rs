@@ -20,7 +20,7 @@ pub struct RunRecord {
     /// Version of the protocol by which another program has written it, [`PROTOCOL`] at most; 0 in runs of Orrery's own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub protocol: u32,
-    /// The questions that the program which writes the folder answers; none in runs of Orrery's own.
+    /// The questions that the program which writes the folder answers while it trains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
@@ -40,19 +40,25 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The record of a run that starts now, here. The folder is left out because it can be moved.
+    /// The record of a run that starts now, here.
     pub(super) fn new(info: &RunInfo) -> Self {
         Self {
             format: FORMAT,
             protocol: 0,
-            asks: vec![],
+            asks: info.asks.clone(),
             started_at: now(),
             seed: info.config.seed,
             environment: Environment::here(),
-            run: RunInfo { folder: None, ..info.clone() },
+            run: stored(info),
             resumed: vec![],
         }
     }
+}
+
+/// The description of a run as `run.json` has it: without its folder, which can be moved, and the questions, which stand beside
+/// it.
+pub(super) fn stored(info: &RunInfo) -> RunInfo {
+    RunInfo { folder: None, asks: vec![], ..info.clone() }
 }
 
 /// The start of a resumed part of a run.

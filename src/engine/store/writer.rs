@@ -313,7 +313,7 @@ impl OpenFolder {
             Err(e) => return Err(e).at("read", &file),
         };
         let mut run = old.unwrap_or_else(|| RunRecord::new(info));
-        run.run = RunInfo { folder: None, ..info.clone() };
+        (run.asks, run.run) = (info.asks.clone(), record::stored(info));
         run.resumed.push(Resumed { at: record::now(), from_step, environment: Environment::here() });
         self.events.check_place()?;
         files::replace(&file, &json(&run)?).at("write", &file)?;

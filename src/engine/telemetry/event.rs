@@ -58,8 +58,8 @@ pub struct RunInfo {
     /// The first steps of the stages after the first, in a run of several. Absent in records of version 0.2.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageStart>,
-    /// The questions that another program, which trains the run, answers over its folder. Orrery's own runs have none:
-    /// every probe that applies can be asked of their models.
+    /// The questions that the program which trains the run answers over its folder meanwhile. In a run of Orrery's own they
+    /// are commands; every probe that applies can be asked of its models besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
 }

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     store::{Checkpoint, Writer},
-    telemetry::{Command, Event, Inbox, Level, RunHandle, RunState, Sink},
+    telemetry::{Command, Event, Inbox, Level, RunHandle, RunInfo, RunState, Sink},
 };
 
 /// The options of driving a run.
@@ -45,6 +45,8 @@ pub struct DriveOptions {
     pub process: Option<Process>,
     /// Begin although the estimate is that memory does not suffice.
     pub insist_memory: bool,
+    /// The questions that whoever sends the commands takes from the run's folder, for its description.
+    pub asks: Vec<String>,
     /// The sinks already have the run's past (a replay), so it is not sent again. Its folder is reopened only if the
     /// run continues.
     pub replayed: Option<PathBuf>,
@@ -175,7 +177,7 @@ impl Worker {
         if self.options.replayed.is_none() {
             let folder = self.options.writer.as_ref().and_then(Writer::folder);
             let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
-            self.listeners.emit(Event::Started(Arc::new(info)));
+            self.listeners.emit(Event::Started(Arc::new(RunInfo { asks: self.options.asks.clone(), ..info })));
         }
         let of_models = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
         let notes: Vec<String> = self.run.chosen_tokens.iter().cloned().chain(of_models).collect();

@@ -31,7 +31,7 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
             return Err(Failure::usage(format!("the weights of {address} are not copied: ask on that machine")));
         }
         let run = remote::begin(&address, remote::copy_folder(&address, Path::new(RUNS), "")?, Some(args.patience()))?;
-        let Some(info) = foreign_info(&run.folder)? else {
+        let Some(info) = asked_info(&run.folder, name, args)? else {
             let words = "is a run of Orrery's own: ask there, by `orrery ask` on that machine";
             return Err(Failure::usage(format!("{what} {words}")));
         };
@@ -43,15 +43,18 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
         return Ok(false);
     }
     let Named::Run(folder) = settings::resolve(what)? else { return Ok(false) };
-    let Some(info) = foreign_info(&folder)? else { return Ok(false) };
+    let Some(info) = asked_info(&folder, name, args)? else { return Ok(false) };
     let program = AskedProgram { folder: &folder, info: &info, remote: None };
     TypedQuestion::new(name, args)?.answer(&program, begun)?;
     Ok(true)
 }
 
-/// The description of a run that another program trains; `None` of one of Orrery's own.
-fn foreign_info(folder: &Path) -> Result<Option<Arc<RunInfo>>, Failure> {
-    Ok(Reader::open(folder).map_err(Failure::wrong)?.info().filter(|info| info.lab == FOREIGN))
+/// The description of the run of a folder, if the question is for the program that trains it: any of another program, and
+/// of Orrery's own the commands to a training. Probes are asked of their checkpoints.
+fn asked_info(folder: &Path, name: &str, args: &AskArgs) -> Result<Option<Arc<RunInfo>>, Failure> {
+    let is_command = asks::is_command(name) && args.matrices.is_empty();
+    let info = Reader::open(folder).map_err(Failure::wrong)?.info();
+    Ok(info.filter(|info| info.lab == FOREIGN || is_command))
 }
 
 /// A question as it was typed, right as far as that is known without the run.
@@ -79,7 +82,7 @@ impl<'a> TypedQuestion<'a> {
         ];
         if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
             let words = "is asked as it is now, about whatever the question itself names";
-            return Err(Failure::usage(format!("a program that trains a run elsewhere {words}: leave out {option}")));
+            return Err(Failure::usage(format!("a program that trains a run {words}: leave out {option}")));
         }
         let name = asks::ask_of(name);
         let question = match asks::knobs_of(name) {
@@ -204,6 +207,11 @@ impl AskedProgram<'_> {
         }
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
+        if is_known && info.asks.is_empty() && info.lab != FOREIGN {
+            let words = "this run answers no questions while it trains: `orrery run` and `orrery resume` take \
+                         --allow pause,save,scale_lr";
+            return Err(Failure::usage(words));
+        }
         if is_known && info.asks.is_empty() {
             let words = "the program that trains this run answers no questions: its script allows none, as by \
                          `orrery_log.init(.., allow=[..])`";
@@ -211,7 +219,8 @@ impl AskedProgram<'_> {
         }
         if is_known && !asks::is_allowed(&info.asks, ask) {
             let allowed = info.asks.join(", ");
-            let words = format!("`{ask}` is not allowed by the script of this run, which allows {allowed}");
+            let who = if info.lab == FOREIGN { "the script of this run" } else { "this run" };
+            let words = format!("`{ask}` is not allowed by {who}, which allows {allowed}");
             return Err(Failure::usage(words));
         }
         let args = asks::without_defaults(ask, args);

@@ -10,7 +10,7 @@ use std::{collections::HashMap, path::PathBuf};
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, preset_of};
+use super::{Page, left_run, preset_of};
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,

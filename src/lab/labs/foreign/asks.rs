@@ -56,6 +56,11 @@ pub fn knobs_of(ask: &str) -> Option<Vec<Knob>> {
     }
 }
 
+/// True for a command to a training, which a run of Orrery's own takes too where it is allowed.
+pub fn is_command(ask: &str) -> bool {
+    matches!(ask, PAUSE | RESUME | SAVE | SCALE_LR)
+}
+
 /// True if a program that allows these questions answers this one.
 pub fn is_allowed(allowed: &[String], ask: &str) -> bool {
     allowed.iter().any(|name| name == ask || ask == RESUME && name == PAUSE)
@@ -81,7 +86,8 @@ mod tests {
         }
         assert_eq!(ask_of("lesson"), "lesson");
         assert!(knobs_of("lesson").is_none() && knobs_of(SAVE).is_some_and(|knobs| knobs.is_empty()));
-        assert!([PAUSE, RESUME, SAVE, SCALE_LR].iter().all(|ask| probe_of(ask).is_none()));
+        assert!([PAUSE, RESUME, SAVE, SCALE_LR].iter().all(|ask| probe_of(ask).is_none() && is_command(ask)));
+        assert!(!is_command(ATTENTION) && !is_command("lesson"));
     }
 
     #[test]

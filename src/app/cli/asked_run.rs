@@ -1,0 +1,283 @@
+//! Questions to a run without a window, over the files of its folder (docs/protocol.md): a thread looks for them, hands the
+//! run commands, and answers once the run has done them. The run records each as it records every command, so that a
+//! replay and a continuation know of it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{JoinHandle, sleep},
+    time::{Duration, Instant},
+};
+
+use clap::ValueEnum;
+use crossbeam::channel::{Sender, TrySendError};
+
+use super::{process::spawn, terminal::notice};
+use crate::{
+    config::{Config, Knob, Value},
+    labs::{
+        self,
+        foreign::asks::{self, PAUSE, RESUME, SAVE, SCALE_LR},
+    },
+    store::{QuestionInbox, ReceivedQuestion, StoreError, Writer},
+    telemetry::{Args, Command, Event, RunState, Sink},
+    trainer::{DriveOptions, Plan, TrainSettings},
+};
+
+/// How often questions are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often the state of the training is looked at.
+const POLL: Duration = Duration::from_millis(10);
+/// Characters of a name that a refusal repeats.
+const MAX_SHOWN: usize = 80;
+
+/// What others may do to a run while it trains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum AllowedAsk {
+    /// Wait between two steps, and go on
+    Pause,
+    /// Write a checkpoint
+    Save,
+    /// Multiply the learning rate
+    ScaleLr,
+}
+
+impl AllowedAsk {
+    /// The protocol's name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pause => PAUSE,
+            Self::Save => SAVE,
+            Self::ScaleLr => SCALE_LR,
+        }
+    }
+}
+
+/// A run that is asked while it trains.
+pub struct AskedRun {
+    training: SharedTrainingState,
+    answering: JoinHandle<()>,
+}
+
+impl AskedRun {
+    /// Begins to look for questions in the folder that the run writes; `None` where nothing is allowed or recorded.
+    ///
+    /// # Errors
+    /// If no thread can be started, in words.
+    pub fn begin(
+        plan: &Plan,
+        options: &DriveOptions,
+        commands: &Sender<Command>,
+        allow: &[AllowedAsk],
+    ) -> Result<Option<Self>, String> {
+        let Some(writer) = options.writer.clone().filter(|_| !allow.is_empty()) else { return Ok(None) };
+        let from = options.from.as_ref();
+        let changed_lr = from.and_then(|from| from.dials.get(TrainSettings::lr.name)?.as_f64());
+        let training = SharedTrainingState(Arc::new(Mutex::new(TrainingState {
+            step: from.map_or(0, |from| from.step),
+            lr: changed_lr.unwrap_or(plan.optimisation.schedule.lr),
+            checkpoint: from.map(|from| from.step),
+            ..TrainingState::default()
+        })));
+        let answerer = Answerer {
+            training: training.clone(),
+            writer,
+            commands: commands.clone(),
+            allowed: allow.iter().map(|ask| ask.name().to_owned()).collect(),
+            config: plan.config.clone(),
+            knobs: labs::find(&plan.config.lab).map(|lab| (lab.knobs)()).unwrap_or_default(),
+        };
+        let answering = spawn("questions", move || answerer.work())?;
+        Ok(Some(Self { training, answering }))
+    }
+
+    /// Hears what the run does.
+    pub fn sink(&self) -> Box<dyn Sink> {
+        Box::new(self.training.clone())
+    }
+
+    /// Ends the looking, once the run has ended.
+    pub fn end(self) {
+        self.training.lock().is_over = true;
+        // a thread that has panicked has said so
+        let _ = self.answering.join();
+    }
+}
+
+/// How far a training is, by its events.
+#[derive(Debug, Clone, Copy, Default)]
+struct TrainingState {
+    step: u64,
+    is_paused: bool,
+    is_over: bool,
+    lr: f64,
+    /// How often the learning rate was changed.
+    lr_changes: u64,
+    /// The step of the newest checkpoint.
+    checkpoint: Option<u64>,
+    /// How many checkpoints were written.
+    checkpoints: u64,
+}
+
+#[derive(Clone)]
+struct SharedTrainingState(Arc<Mutex<TrainingState>>);
+
+impl SharedTrainingState {
+    fn lock(&self) -> MutexGuard<'_, TrainingState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> TrainingState {
+        *self.lock()
+    }
+}
+
+impl Sink for SharedTrainingState {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        let mut training = self.lock();
+        match event {
+            Event::Step(stats) => training.step = stats.step,
+            Event::State(state) => {
+                training.is_paused = matches!(state, RunState::Paused);
+                training.is_over = !matches!(state, RunState::Paused | RunState::Running);
+            }
+            Event::Changed { key, value, .. } if key == TrainSettings::lr.name => {
+                if let Some(lr) = value.as_f64() {
+                    training.lr = lr;
+                    training.lr_changes += 1;
+                }
+            }
+            Event::Checkpoint { step } => {
+                training.checkpoint = Some(*step);
+                training.checkpoints += 1;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Looks for questions and answers them.
+struct Answerer {
+    training: SharedTrainingState,
+    writer: Writer,
+    commands: Sender<Command>,
+    /// The names of what is allowed.
+    allowed: Vec<String>,
+    /// The settings of the run and their ranges.
+    config: Config,
+    knobs: Vec<Knob>,
+}
+
+impl Answerer {
+    fn work(self) {
+        let mut inbox = None;
+        while !self.training.now().is_over {
+            if let Err(e) = self.look(&mut inbox) {
+                notice!("warning: questions to the run are not answered any more: {e}");
+                return;
+            }
+            // the folder of questions is made as soon as the run has one
+            let pause = if inbox.is_some() { LOOK_EVERY } else { POLL };
+            let looked = Instant::now();
+            while looked.elapsed() < pause && !self.training.now().is_over {
+                sleep(POLL);
+            }
+        }
+    }
+
+    fn look(&self, inbox: &mut Option<QuestionInbox>) -> Result<(), StoreError> {
+        let Some(folder) = self.writer.folder() else { return Ok(()) };
+        if inbox.is_none() {
+            *inbox = Some(QuestionInbox::open(&folder)?);
+        }
+        let Some(inbox) = inbox else { return Ok(()) };
+        for question in inbox.take(self.training.now().step)? {
+            let outcome = self.perform(&question);
+            inbox.answer(&question.id, self.training.now().step, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// What was done, in words; the error is the reason for a refusal.
+    fn perform(&self, question: &ReceivedQuestion) -> Result<String, String> {
+        let ReceivedQuestion { ask, args, .. } = question;
+        if !asks::is_allowed(&self.allowed, ask) {
+            let ask: String = ask.chars().take(MAX_SHOWN).collect();
+            return Err(format!("`{ask}` is not allowed: this run allows {}", self.allowed.join(", ")));
+        }
+        match ask.as_str() {
+            PAUSE => self.pause(),
+            RESUME => self.resume(),
+            SAVE => self.save(),
+            SCALE_LR => self.scale_lr(args),
+            _ => Err(format!("a run of Orrery's own does not answer `{ask}` while it trains")),
+        }
+    }
+
+    fn pause(&self) -> Result<String, String> {
+        if self.training.now().is_paused {
+            return Ok("paused already".to_owned());
+        }
+        let after = self.command(Command::Pause, |now| now.is_paused)?;
+        Ok(format!("paused after step {}", after.step))
+    }
+
+    fn resume(&self) -> Result<String, String> {
+        if !self.training.now().is_paused {
+            return Ok("was not paused".to_owned());
+        }
+        let after = self.command(Command::Run, |now| !now.is_paused)?;
+        Ok(format!("goes on after step {}", after.step))
+    }
+
+    fn save(&self) -> Result<String, String> {
+        let before = self.training.now();
+        if before.step == 0 {
+            return Err("no step is finished yet, so there is nothing to save".to_owned());
+        }
+        // of a step that has a checkpoint already none is written
+        let is_saved = |now: &TrainingState| {
+            now.checkpoints > before.checkpoints || now.checkpoint.is_some_and(|at| at == now.step)
+        };
+        let after = self.command(Command::Checkpoint, is_saved)?;
+        Ok(format!("a checkpoint of step {}", after.checkpoint.unwrap_or(after.step)))
+    }
+
+    fn scale_lr(&self, args: &Args) -> Result<String, String> {
+        let factor = args.get("factor").and_then(Value::as_f64).ok_or("`factor` is no number")?;
+        if !(factor > 0.0 && factor <= 100.0) {
+            return Err(format!("`factor` is {factor}: it must be above 0 and at most 100"));
+        }
+        let before = self.training.now();
+        let (key, value) = (TrainSettings::lr.name, Value::Float(before.lr * factor));
+        // in the range of the setting, so that the run does not refuse it
+        self.config.clone().set(&self.knobs, key, value.clone()).map_err(|e| e.to_string())?;
+        let set = Command::Set { key: key.to_owned(), value };
+        let after = self.command(set, |now| now.lr_changes > before.lr_changes)?;
+        Ok(format!("learning rate {} -> {}", before.lr, after.lr))
+    }
+
+    /// Hands the run a command and waits until it has done it; how far the run is then.
+    ///
+    /// # Errors
+    /// If the run ends before.
+    fn command(&self, command: Command, is_done: impl Fn(&TrainingState) -> bool) -> Result<TrainingState, String> {
+        let mut unsent = Some(command);
+        loop {
+            let now = self.training.now();
+            if unsent.is_none() && is_done(&now) {
+                return Ok(now);
+            }
+            if now.is_over {
+                return Err("the run has ended".to_owned());
+            }
+            if let Some(command) = unsent.take()
+                && let Err(TrySendError::Full(command)) = self.commands.try_send(command)
+            {
+                unsent = Some(command);
+            }
+            sleep(POLL);
+        }
+    }
+}

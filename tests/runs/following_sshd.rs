@@ -1,0 +1,180 @@
+//! A run that is followed over a real `sshd` on loopback, whose connection is cut.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{BufRead, BufReader},
+    net::{TcpListener, TcpStream},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::foreign_run::ForeignRun;
+
+const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"];
+const LIMIT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(20);
+
+/// An `sshd` of this user on a free port of 127.0.0.1, with keys and settings of its own, and an `ssh` that knows it as
+/// `loopback`.
+struct LoopbackSshd {
+    process: Child,
+    here: PathBuf,
+}
+
+impl LoopbackSshd {
+    /// # Errors
+    /// The reason why there is none here.
+    fn begin(here: &Path) -> Result<Self, String> {
+        let program = SSHD.iter().find(|path| Path::new(path).exists()).ok_or("there is no sshd here")?;
+        let ssh = env::split_paths(&env::var_os("PATH").unwrap_or_default())
+            .map(|folder| folder.join("ssh"))
+            .find(|path| path.is_file())
+            .ok_or("there is no ssh here")?;
+        for name in ["host_key", "user_key"] {
+            let mut keygen = Command::new("ssh-keygen");
+            keygen.args(["-q", "-t", "ed25519", "-N", "", "-f", name]).current_dir(here).stdin(Stdio::null());
+            let is_made = keygen.status().is_ok_and(|status| status.success());
+            is_made.then_some(()).ok_or("ssh-keygen makes no keys here")?;
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let shown = here.display();
+        // the other side's commands find the program of this build
+        fs::create_dir(here.join("there_bin")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_orrery"), here.join("there_bin/orrery")).unwrap();
+        let settings = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {shown}/host_key\nAuthorizedKeysFile {shown}/user_key.pub\n\
+             StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPidFile none\n\
+             SetEnv PATH={shown}/there_bin:/usr/bin:/bin\n"
+        );
+        fs::write(here.join("sshd_config"), settings).unwrap();
+        let configuration = format!(
+            "Host loopback\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {shown}/user_key\n  IdentitiesOnly yes\n  \
+             IdentityAgent none\n  UserKnownHostsFile {shown}/known_hosts\n  GlobalKnownHostsFile /dev/null\n  \
+             StrictHostKeyChecking accept-new\n"
+        );
+        fs::write(here.join("ssh_config"), configuration).unwrap();
+        // `ssh` reads the home of the account, not $HOME: another configuration needs the option
+        let script = format!(
+            "#!/bin/sh\necho \"$*\" >>'{shown}/commands'\nexec '{}' -F '{shown}/ssh_config' \"$@\"\n",
+            ssh.display()
+        );
+        fs::create_dir(here.join("bin")).unwrap();
+        fs::write(here.join("bin/ssh"), script).unwrap();
+        fs::set_permissions(here.join("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+        // of root it asks for this folder, which only a service manager makes
+        if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
+            let _ = fs::create_dir("/run/sshd");
+        }
+        let log = here.join("sshd.log");
+        let mut command = Command::new(program);
+        command.args(["-D", "-e", "-f"]).arg(here.join("sshd_config"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap());
+        let process = command.spawn().map_err(|e| format!("sshd cannot be run: {e}"))?;
+        let mut sshd = Self { process, here: here.to_owned() };
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if sshd.process.try_wait().is_ok_and(|ended| ended.is_some()) || begun.elapsed() > LIMIT {
+                return Err(format!("sshd does not begin: {}", fs::read_to_string(&log).unwrap_or_default()));
+            }
+            sleep(POLL);
+        }
+        Ok(sshd)
+    }
+
+    /// Kills the processes of every session, so that their connections end; the listener stays.
+    fn cut(&self) {
+        let processes = sshd_processes();
+        let listener = self.process.id();
+        let is_session = |pid: &u32| {
+            let parent = |pid: u32| processes.get(&pid).copied();
+            std::iter::successors(parent(*pid), |pid| parent(*pid)).any(|pid| pid == listener)
+        };
+        let sessions: Vec<String> = processes.keys().filter(|pid| is_session(pid)).map(u32::to_string).collect();
+        assert!(!sessions.is_empty(), "no session stands");
+        let status = Command::new("sh").args(["-c", "kill -9 \"$@\"", "sh"]).args(&sessions).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// The commands that were given to `ssh` for the other side.
+    fn commands(&self) -> Vec<String> {
+        let said = fs::read_to_string(self.here.join("commands")).unwrap_or_default();
+        said.lines().filter(|line| line.contains(" exec sh -s ")).map(str::to_owned).collect()
+    }
+}
+
+impl Drop for LoopbackSshd {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The parent of each process of `sshd`, which newer versions part into several programs.
+fn sshd_processes() -> BTreeMap<u32, u32> {
+    let read = |entry: fs::DirEntry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        // `12 (sshd-session) S 1 ..`
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
+        name.starts_with("sshd").then_some((pid, parent))
+    };
+    fs::read_dir("/proc").unwrap().filter_map(|entry| read(entry.ok()?)).collect()
+}
+
+/// Skipped where there is no `sshd` that this user can begin, unless ORRERY_REQUIRE_SSHD is set.
+#[test]
+fn a_run_behind_a_real_sshd_goes_on_by_bytes_after_a_cut() {
+    let here = tempfile::tempdir().unwrap();
+    let sshd = match LoopbackSshd::begin(here.path()) {
+        Ok(sshd) => sshd,
+        Err(why) => {
+            assert!(env::var_os("ORRERY_REQUIRE_SSHD").is_none(), "ORRERY_REQUIRE_SSHD is set: {why}");
+            eprintln!("no run is followed over a real sshd: {why}");
+            return;
+        }
+    };
+    let run = ForeignRun::begin(&here.path().join("there"), "it's a run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    let address = format!("ssh://loopback{}", run.folder.display());
+    let path = format!("{}/bin:{}", here.path().display(), env::var("PATH").unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(["follow", &address, "--headless"]).current_dir(here.path()).env("PATH", path);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
+    let mut newest = next();
+    while !newest.starts_with("step 3 ") {
+        assert!(newest.starts_with("step "), "{newest:?}: {:?}", fs::read_to_string(here.path().join("sshd.log")));
+        newest = next();
+    }
+
+    sshd.cut();
+    let begun = Instant::now();
+    while sshd.commands().len() < 2 {
+        assert!(begun.elapsed() < LIMIT, "the cut is not noticed");
+        sleep(POLL);
+    }
+    let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
+    let again = sshd.commands().remove(1);
+    assert!(again.contains(&format!(" {length}:")), "it goes on by bytes: {again}");
+    run.step(4);
+    assert!(next().starts_with("step 4 "));
+    run.samples(4);
+    run.state(4, &json!("finished"));
+    let end = process.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    assert_eq!(end.status.code(), Some(0), "{said}");
+    assert!(said.contains("it is tried again"), "{said}");
+    let copy = here.path().join("runs/it_s_a_run-at-loopback");
+    for log in ["metrics.jsonl", "samples.jsonl"] {
+        assert_eq!(fs::read(copy.join(log)).unwrap(), fs::read(run.folder.join(log)).unwrap(), "{log}");
+    }
+}
