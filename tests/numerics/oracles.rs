@@ -322,6 +322,11 @@ fn qk_diff_euler() -> Outcome {
 }
 
 #[test]
+fn qk_diff_euler_rope() -> Outcome {
+    coupled_qk("qk_diff_euler_rope.safetensors")
+}
+
+#[test]
 fn qk_diff_hamiltonian() -> Outcome {
     coupled_qk("qk_diff_hamiltonian.safetensors")
 }

@@ -108,8 +108,12 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     if chosen(&s.variants).any(QkVariant::is_differential) {
         width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"))?;
     }
-    if positions == Positions::Rotary || s.ablation.positions {
+    let is_rotary = positions == Positions::Rotary || s.ablation.positions;
+    if is_rotary {
         width(2 * heads, "because rotary embedding turns pairs of a head's channels")?;
+    }
+    if is_rotary && chosen(&s.variants).any(QkVariant::is_differential) {
+        width(4 * heads, "because rotary embedding turns pairs of each half of a differential head's channels")?;
     }
     if s.variants.gqa && !heads.is_multiple_of(4) {
         let why = format!(

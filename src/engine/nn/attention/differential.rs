@@ -53,6 +53,11 @@ impl DifferentialAttention {
         if h == 0 || !d.is_multiple_of(2 * h) {
             bail!("d_model {d} must be a multiple of twice the heads {h}: queries and keys are halved");
         }
+        if s.rotary && !d.is_multiple_of(4 * h) {
+            bail!(
+                "d_model {d} must be a multiple of four times the heads {h}: rotary embedding turns pairs of each half"
+            );
+        }
         let lambda_init = 0.8 - 0.6 * (-0.3 * s.layer as f64).exp();
         Ok(Self {
             projections: Projections::new(params, path, d, [h, h])?,
@@ -90,7 +95,8 @@ impl DifferentialAttention {
         of(0)? - of(1)?.broadcast_mul(&self.lam.reshape((1, h / 2, 1, 1))?)?
     }
 
-    /// qkv `(B, T, 3 D)` with its queries and keys turned, those of the positions from `first` on, where they are.
+    /// qkv `(B, T, 3 D)` with its queries and keys turned, those of the positions from `first` on, where they are. Each half
+    /// of a head is turned by itself: a product of halves then depends on the distance of its positions alone.
     fn rotated(&self, qkv: Tensor, first: usize) -> Result<Tensor> {
         if !self.rotary {
             return Ok(qkv);
@@ -98,8 +104,8 @@ impl DifferentialAttention {
         let (b, t, wide) = qkv.dims3()?;
         let of = |which: usize| qkv.narrow(D::Minus1, which * wide / 3, wide / 3);
         let turned = |x: Tensor| -> Result<Tensor> {
-            let by_head = x.reshape((b, t, self.heads, self.head_dim))?.transpose(1, 2)?.contiguous()?; // (B,H,T,d)
-            rotate_from(&by_head, first, THETA)?.transpose(1, 2)?.reshape((b, t, wide / 3))
+            let halves = x.reshape((b, t, 2 * self.heads, self.head_dim / 2))?.transpose(1, 2)?.contiguous()?; // (B,2H,T,d/2)
+            rotate_from(&halves, first, THETA)?.transpose(1, 2)?.reshape((b, t, wide / 3))
         };
         Tensor::cat(&[&turned(of(0)?)?, &turned(of(1)?)?, &of(2)?], D::Minus1)
     }
@@ -132,5 +138,28 @@ impl Attention for DifferentialAttention {
 
     fn evolution(&self) -> Option<&Evolution> {
         self.projections.evolution()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+
+    #[test]
+    fn rotary_weights_depend_on_distances_alone() {
+        let spec = DifferentialSpec { d_model: 16, heads: 2, layer: 0, rotary: true, writers: 2 };
+        let attention = DifferentialAttention::new(&mut Params::new(3, &Device::Cpu, DType::F32), "a", &spec).unwrap();
+        let values: Vec<f32> = (0..6 * 48).map(|i| ((i * 7919) % 101) as f32 / 50.0 - 1.0).collect();
+        let qkv = Tensor::from_vec(values, (1, 6, 48), &Device::Cpu).unwrap();
+        let weights = |first: usize| -> Vec<f32> {
+            let qkv = halve_queries(&attention.rotated(qkv.clone(), first).unwrap(), 2).unwrap();
+            let (_, weights) = attention::reference_without_norms(&qkv, attention.spec()).unwrap();
+            weights.flatten_all().unwrap().to_vec1().unwrap()
+        };
+        let (here, later) = (weights(0), weights(41));
+        let largest = here.iter().zip(&later).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(largest < 1e-5, "weights differ by {largest} when all positions are 41 later");
     }
 }

@@ -23,8 +23,6 @@ class CoupledAttention(nn.Module):
         if kind not in (*KINDS, *DIFFERENTIAL):
             raise ValueError(f"{kind} is none of {', '.join((*KINDS, *DIFFERENTIAL))}")
         self.is_differential = kind in DIFFERENTIAL
-        if use_rope and self.is_differential:
-            raise ValueError("the halves of a rotated head are not stated here")
         kind = DIFFERENTIAL.get(kind) or kind
         self.heads, self.kind, self.steps, self.use_rope = heads, kind, steps, use_rope
         self.kv_heads = heads // 4 if kind == "gqa" else heads
@@ -92,7 +90,9 @@ class CoupledAttention(nn.Module):
         q, k, v = self.project(x)
         q, k = self.evolve(q, k)
         if self.use_rope:
-            q, k = rotate(q), rotate(k)
+            # each half of a differential head by itself
+            parts = 2 if self.is_differential else 1
+            q, k = (torch.cat([rotate(part) for part in x.chunk(parts, dim=-1)], dim=-1) for x in (q, k))
         if self.is_differential:
             return self.wo(merge_heads(self.differential(q, k, v)))
         return self.wo(merge_heads(F.scaled_dot_product_attention(q, k, v, is_causal=True)))

@@ -242,6 +242,7 @@ ORACLES = {
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},
     "qk_diff_euler": coupled_differential("diff_euler", d=24, heads=3, ff=40, ctx=28, steps=2),
     "qk_diff_hamiltonian": coupled_differential("diff_hamiltonian", d=32, heads=2, ff=48, ctx=24, steps=4),
+    "qk_diff_euler_rope": coupled_differential("diff_euler", d=24, heads=3, ff=40, ctx=28, steps=1, use_rope=True),
     "qk_euler_rope": coupled_with_rope(),
     "qk_classifier": classifier(),
 }
