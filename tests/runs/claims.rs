@@ -273,6 +273,15 @@ fn more_seeds_are_added_to_the_runs_that_are_there() {
     assert_eq!(fs::read_dir(here.path().join("sweeps")).unwrap().count(), 1, "all in one folder");
     let runs = fs::read_dir(only_sweep(here.path()).join("runs")).unwrap();
     assert_eq!(runs.filter(|run| run.as_ref().unwrap().path().is_dir()).count(), 4);
+    // a folder from the time when its name depended on the seeds too is found
+    let (sweep, former) = (only_sweep(here.path()), here.path().join("sweeps/fast_slow-00000000"));
+    let spec = fs::read_to_string(sweep.join("sweep.toml")).unwrap();
+    fs::rename(&sweep, &former).unwrap();
+    let name = sweep.file_name().unwrap().to_str().unwrap();
+    fs::write(former.join("sweep.toml"), spec.replace(name, "fast_slow-00000000")).unwrap();
+    let found = done(here.path(), "claims run X1 --from ledger --jobs 2");
+    assert!(found.contains("2 runs, 0 to make"), "{found}");
+    assert_eq!(only_sweep(here.path()), former);
 }
 
 /// A number is not read from a record that lost a part: it may be that of another step.

@@ -10,6 +10,7 @@ use super::{
             folder::{LOGS, SPEC, SweepFolder},
             lock::lock_sweep,
         },
+        sweep_names::is_sweep,
         terminal::notice,
     },
     RunArgs,
@@ -19,7 +20,7 @@ use super::{
 use crate::{
     experiments::{
         claims::{claim::Claim, ledger::Ledger, result::ClaimResult, rule::Rule},
-        sweep::{Seeds, SweepFile},
+        sweep::{Seeds, Sweep, SweepFile},
     },
     files, store,
 };
@@ -113,27 +114,59 @@ pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Ve
 /// after those that it has, so that no run is made again.
 ///
 /// # Errors
-/// If another process is making runs of this sweep while seeds are to be added, or the folder is not what it should be.
+/// If another process is making runs of this sweep while seeds are to be added, the runs would be too many, or the folder is not
+/// what it should be.
 pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Result<SweepFile, Failure> {
-    let path = out.join(file.name.as_deref().unwrap_or_default());
-    let Ok(text) = files::read_text_inside(&path, SPEC, store::MAX_CONFIG) else { return Ok(file) };
-    let Ok(known) = SweepFile::parse(&text) else { return Ok(file) };
-    let file = SweepFile { seeds: known.seeds.clone(), ..file };
-    if file != known {
-        return Ok(file);
-    }
-    let sweep = SweepFolder::from_text(&text, &out.join("claim.toml"), out)?;
-    let added: Vec<u64> = seeds.iter().copied().filter(|seed| !sweep.sweep.seeds.contains(seed)).collect();
-    if added.is_empty() {
-        return Ok(file);
+    let file = in_known_folder(file, out);
+    let name = file.name.clone().unwrap_or_default();
+    let lacking =
+        |sweep: &Sweep| -> Vec<u64> { seeds.iter().copied().filter(|seed| !sweep.seeds.contains(seed)).collect() };
+    let Some((known, sweep)) = known_sweep(&file, &name, out) else { return Ok(file) };
+    if lacking(&sweep.sweep).is_empty() {
+        return Ok(known);
     }
     // the numbers of runs that are under way are those of the seeds that are there
     let _lock = lock_sweep(&sweep.path)?;
-    let all = sweep.sweep.seeds.iter().copied().chain(added).collect();
-    let file = SweepFile { seeds: Some(Seeds::Each(all)), ..file };
+    // another process may have added seeds before it let go of the lock
+    let Some((known, sweep)) = known_sweep(&file, &name, out) else { return Ok(file) };
+    let all = sweep.sweep.seeds.iter().copied().chain(lacking(&sweep.sweep)).collect();
+    let file = SweepFile { seeds: Some(Seeds::Each(all)), ..known };
+    if let Some(base) = sweep.sweep.points.first() {
+        Sweep::new(&file, sweep.sweep.lab, base).map_err(|e| Failure::usage(e.to_string()))?;
+    }
     let text = file.to_toml().map_err(Failure::usage)?;
     output::write(&sweep.path.join(SPEC), text.as_bytes(), &[])?;
     Ok(file)
+}
+
+/// The sweep with the name of the folder under `out` that has its runs: its own name, or that of a folder from the time when
+/// a name depended on the seeds too. Of several such folders the one with most seeds is taken.
+pub(super) fn in_known_folder(file: SweepFile, out: &Path) -> SweepFile {
+    if file.name.as_ref().is_some_and(|name| is_sweep(&out.join(name))) {
+        return file;
+    }
+    let prefix = format!("{}-", file.base);
+    let entries = files::entries(out).into_iter().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let known = names.filter(|name| name.starts_with(&prefix)).filter_map(|name| known_sweep(&file, &name, out));
+    let most = known.max_by_key(|(known, sweep)| (sweep.sweep.seeds.len(), known.name.clone()));
+    match most {
+        Some((known, _)) => SweepFile { name: known.name, ..file },
+        None => file,
+    }
+}
+
+/// The specification of the folder `name` under `out`, and its sweep, if they are those of this sweep but for the seeds.
+fn known_sweep(file: &SweepFile, name: &str, out: &Path) -> Option<(SweepFile, SweepFolder)> {
+    let text = files::read_text_inside(&out.join(name), SPEC, store::MAX_CONFIG).ok()?;
+    let known = SweepFile::parse(&text).ok()?;
+    if known != (SweepFile { name: Some(name.to_owned()), seeds: known.seeds.clone(), ..file.clone() }) {
+        return None;
+    }
+    // the settings of its base may be those of another version
+    let sweep = SweepFolder::from_text(&text, &out.join("claim.toml"), out).ok()?;
+    Some((known, sweep))
 }
 
 /// The commit of the repository that a folder is in, where git tells it.

@@ -17,7 +17,7 @@ use super::{
     },
     files::Source,
     numbers::{EndedRuns, NumbersCache},
-    runs::{seeds_of, with_known_seeds},
+    runs::{in_known_folder, seeds_of, with_known_seeds},
 };
 use crate::experiments::{
     claims::{
@@ -76,7 +76,8 @@ impl WindowClaims {
     /// If there is no such rule, or the folder cannot be read.
     pub fn runs(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<Option<ClaimRuns>, Failure> {
         let RuleRuns { rule, file, seeds } = self.rule(id)?;
-        let folder = make::sweeps_beside(runs).map_err(Failure::run)?.join(file.name.clone().unwrap_or_default());
+        let out = make::sweeps_beside(runs).map_err(Failure::run)?;
+        let folder = out.join(in_known_folder(file, &out).name.unwrap_or_default());
         if !is_sweep(&folder) {
             return Ok(None);
         }
