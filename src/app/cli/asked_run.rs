@@ -23,9 +23,9 @@ use crate::{
     trainer::{DriveOptions, Plan, TrainSettings},
 };
 
-/// How often questions are looked for.
+/// Time between two looks for questions.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often the state of the training is looked at.
+/// Time between two looks at the state of the training.
 const POLL: Duration = Duration::from_millis(10);
 /// Characters of a name that a refusal repeats.
 const MAX_SHOWN: usize = 80;
@@ -113,10 +113,18 @@ struct TrainingState {
     lr: f64,
     /// How often the learning rate was changed.
     lr_changes: u64,
-    /// The step of the newest checkpoint.
+    /// The step of the newest checkpoint; `None` where a setting was changed since.
     checkpoint: Option<u64>,
     /// How many checkpoints were written.
     checkpoints: u64,
+}
+
+impl TrainingState {
+    /// Returns true if a checkpoint was written after `before`, or the newest one holds the present step and settings: then no
+    /// other is written.
+    fn is_saved_since(&self, before: &Self) -> bool {
+        self.checkpoints > before.checkpoints || self.checkpoint == Some(self.step)
+    }
 }
 
 #[derive(Clone)]
@@ -141,8 +149,9 @@ impl Sink for SharedTrainingState {
                 training.is_paused = matches!(state, RunState::Paused);
                 training.is_over = !matches!(state, RunState::Paused | RunState::Running);
             }
-            Event::Changed { key, value, .. } if key == TrainSettings::lr.name => {
-                if let Some(lr) = value.as_f64() {
+            Event::Changed { key, value, .. } => {
+                training.checkpoint = None;
+                if let Some(lr) = value.as_f64().filter(|_| key == TrainSettings::lr.name) {
                     training.lr = lr;
                     training.lr_changes += 1;
                 }
@@ -236,11 +245,7 @@ impl Answerer {
         if before.step == 0 {
             return Err("no step is finished yet, so there is nothing to save".to_owned());
         }
-        // of a step that has a checkpoint already none is written
-        let is_saved = |now: &TrainingState| {
-            now.checkpoints > before.checkpoints || now.checkpoint.is_some_and(|at| at == now.step)
-        };
-        let after = self.command(Command::Checkpoint, is_saved)?;
+        let after = self.command(Command::Checkpoint, |now| now.is_saved_since(&before))?;
         Ok(format!("a checkpoint of step {}", after.checkpoint.unwrap_or(after.step)))
     }
 
@@ -279,5 +284,27 @@ impl Answerer {
             }
             sleep(POLL);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_from_before_a_change_is_no_save() {
+        let mut training = SharedTrainingState(Arc::default());
+        training.lock().step = 5;
+        let before = training.now();
+        training.event(&Event::Checkpoint { step: 5 }).unwrap();
+        assert!(training.now().is_saved_since(&before));
+        let before = training.now();
+        assert!(before.is_saved_since(&before), "no other checkpoint of this step is written");
+        let (key, value) = (TrainSettings::lr.name.to_owned(), Value::Float(0.5));
+        training.event(&Event::Changed { step: 5, key, value }).unwrap();
+        let before = training.now();
+        assert!(!before.is_saved_since(&before) && before.lr == 0.5);
+        training.event(&Event::Checkpoint { step: 5 }).unwrap();
+        assert!(training.now().is_saved_since(&before));
     }
 }
