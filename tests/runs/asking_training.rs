@@ -149,3 +149,18 @@ fn a_training_that_allows_nothing_says_what_would() {
     assert!(said.contains("--allow pause,save,scale_lr"), "{said}");
     assert!(!training.folder.join("ask").exists());
 }
+
+/// Nobody would see that it waits for a command which cannot be done, and the thread that takes questions would wait with it.
+#[test]
+fn a_paused_training_that_cannot_save_ends() {
+    let here = tempfile::tempdir().unwrap();
+    let mut training = Training::begin(here.path(), &["--allow", "pause,save"]);
+    training.told("pause");
+    let checkpoints = training.folder.join("checkpoints");
+    fs::remove_dir_all(&checkpoints).unwrap();
+    fs::write(&checkpoints, "no folder").unwrap();
+    let (code, said) = training.ask("save");
+    assert!(code != Some(0) && said.contains("ended"), "{code:?}: {said}");
+    let status = wait("it does not end", || training.process.try_wait().unwrap());
+    assert_eq!(status.code(), Some(1));
+}

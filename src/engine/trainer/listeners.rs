@@ -58,6 +58,11 @@ impl Listeners {
         self.failure.get_or_insert(why);
     }
 
+    /// True if the record has ended and nobody was told yet.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// Checks that everything so far has been recorded; gives the error that ended the record once.
     pub fn check(&mut self) -> Result<(), RunError> {
         self.failure.take().map_or(Ok(()), Err)

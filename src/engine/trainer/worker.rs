@@ -243,6 +243,10 @@ impl Worker {
                     if matches!(self.handle_command(c), LoopControl::Stop) {
                         return LoopControl::Stop;
                     }
+                    // a paused run that nobody watches ends here; it would wait for a command for ever
+                    if !self.options.stay && self.listeners.has_failed() {
+                        return LoopControl::Continue;
+                    }
                 }
                 Err(WaitOutcome::Timeout) => return LoopControl::Continue,
                 Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),

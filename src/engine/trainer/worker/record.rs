@@ -12,10 +12,11 @@ use crate::{
 };
 
 impl Worker {
-    /// A record that has failed ends a run that trains. One that stands can still be asked.
+    /// A record that has failed ends a run that trains, and one without a window. One that stands in a window can still be
+    /// asked.
     pub(super) fn check_record(&mut self) -> Result<(), RunError> {
         let Err(why) = self.listeners.check() else { return Ok(()) };
-        if self.running {
+        if self.running || !self.options.stay {
             return Err(why);
         }
         self.options.writer = None;
