@@ -1,8 +1,8 @@
 //! Fixed points x = G(x) of a map on `(B, T, D)`: Anderson's acceleration, a solve to a tolerance, and gradients by the
 //! implicit function theorem.
 //!
-//! A solve of a causal map is causal to the last bit, whatever its tolerance: what a position is and when it stops follow from
-//! its row up to it. See [`solve`].
+//! A solve of a causal map is causal to the last bit, whatever its tolerance: the state of a position and the iteration at which
+//! it stops depend on its row up to it alone. See [`solve`].
 
 use std::sync::{
     Arc,
@@ -74,21 +74,24 @@ pub struct Solution {
 /// The residual of a position is |x - G(x)| / |x| over its row up to it. A position settles once this residual is within
 /// the tolerance there and at every position before, and then moves no more; one that does not settle gets the state of
 /// its smallest residual. Neither a later position nor another row can change it, if they cannot change G there. The solve
-/// ends when all positions have settled: it takes as long as the slowest of them.
+/// ends when all positions have settled, so it takes as long as the slowest of them, or when all others are not numbers.
 pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: StopCriterion) -> Result<Solution> {
     let mut anderson = Anderson::default();
     let mut x = start.detach();
     let mut closest = ClosestState::new(&x)?;
-    for iteration in 1..=goal.max_iters.max(1) {
+    let mut iterations = 0;
+    let mut may_improve = true;
+    while may_improve && iterations < goal.max_iters.max(1) {
+        iterations += 1;
         let image = map(&x)?.detach();
-        closest.update(&x, &image, goal.tolerance)?;
+        may_improve = closest.update(&x, &image, goal.tolerance)?;
         if closest.is_settled.iter().all(|settled| *settled) {
-            return Ok(Solution { residual: relative_distance(&x, &image)?, x, iterations: iteration });
+            return Ok(Solution { residual: relative_distance(&x, &image)?, x, iterations });
         }
         x = select(&closest.is_settled, &closest.x, &anderson.next(&x, &image)?)?;
     }
     let residual = relative_distance(&closest.x, &map(&closest.x)?.detach())?;
-    Ok(Solution { x: closest.x, iterations: goal.max_iters.max(1), residual })
+    Ok(Solution { x: closest.x, iterations, residual })
 }
 
 /// The closest state of each position so far. Lists are row after row, position after position.
@@ -107,13 +110,14 @@ impl ClosestState {
         Ok(Self { x: start.clone(), positions, residuals: vec![f64::INFINITY; all], is_settled: vec![false; all] })
     }
 
-    /// Takes the positions of an iterate `(B, T, D)` that settle, and those that are closer than before. A residual that
-    /// is not a number is neither.
-    fn update(&mut self, x: &Tensor, image: &Tensor, tolerance: f64) -> Result<()> {
+    /// Takes the positions of an iterate `(B, T, D)` that settle, and those that are closer than before. A position whose
+    /// residual is not a number does neither. Returns true if a further iterate may settle a position or be closer: one that
+    /// is not a number up to there stays so.
+    fn update(&mut self, x: &Tensor, image: &Tensor, tolerance: f64) -> Result<bool> {
         let squares = |t: &Tensor| host::to_f64(&t.sqr()?.sum(D::Minus1)?); // (B T)
         let (misses, sizes) = (squares(&(image - x)?)?, squares(x)?);
         let mut is_closer = vec![false; misses.len()];
-        let (mut miss, mut size, mut settles) = (0.0, 0.0, true);
+        let (mut miss, mut size, mut settles, mut may_improve) = (0.0, 0.0, true, false);
         for (i, (at_miss, at_size)) in misses.iter().zip(&sizes).enumerate() {
             if i % self.positions == 0 {
                 (miss, size, settles) = (0.0, 0.0, true);
@@ -126,9 +130,10 @@ impl ClosestState {
                 (self.residuals[i], is_closer[i]) = (residual, true);
             }
             self.is_settled[i] |= settles;
+            may_improve |= !self.is_settled[i] && !f64::is_nan(size);
         }
         self.x = select(&is_closer, x, &self.x)?;
-        Ok(())
+        Ok(may_improve)
     }
 }
 
@@ -359,6 +364,19 @@ mod tests {
         assert!((off - solution.residual).abs() < 1e-12, "{off} is not {}", solution.residual);
         let solved = |x: &Tensor| x.narrow(1, 0, 2);
         assert!(relative_distance(&solved(&solution.x)?, &solved(&map(&solution.x)?)?)? <= GOAL.tolerance);
+        Ok(())
+    }
+
+    #[test]
+    fn a_state_that_is_not_a_number_ends_a_solve() -> Result<()> {
+        let b = example()?.1.detach();
+        let factors = Tensor::new(&[[[0.5], [f64::NAN], [0.5]]], &Device::Cpu)?;
+        let solution = solve(&|x: &Tensor| x.broadcast_mul(&factors)?.broadcast_add(&b), &b, GOAL)?;
+        assert!(solution.iterations < 10 && solution.residual.is_nan(), "{solution:?}");
+        let at = |x: &Tensor, position: usize| host::to_f64(&x.narrow(1, position, 1)?);
+        assert_eq!(at(&solution.x, 1)?, at(&b, 1)?, "the closest state is the start");
+        let first = |x: &Tensor| x.narrow(1, 0, 1);
+        assert!(relative_distance(&first(&solution.x)?, &(first(&b)? * 2.0)?)? <= 1e-6);
         Ok(())
     }
 
