@@ -97,8 +97,8 @@ impl LoopbackSshd {
         };
         let sessions: Vec<String> = processes.keys().filter(|pid| is_session(pid)).map(u32::to_string).collect();
         assert!(!sessions.is_empty(), "no session stands");
-        let status = Command::new("sh").args(["-c", "kill -9 \"$@\"", "sh"]).args(&sessions).status().unwrap();
-        assert!(status.success());
+        // one of them may end by itself as soon as the one before is gone
+        let _ = Command::new("sh").args(["-c", "kill -9 \"$@\" 2>/dev/null", "sh"]).args(&sessions).status().unwrap();
     }
 
     /// The commands that were given to `ssh` for the other side.

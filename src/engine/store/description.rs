@@ -154,8 +154,8 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
     })
 }
 
-/// Fills in what a program may leave out of its description, and cuts names that nobody could read: a run of no lab is one of another program, which has a model,
-/// and labels and groups of variants are their ids.
+/// Fills in what a program may leave out of its description: a run of no lab is one of another program, which has a model,
+/// and labels and groups of variants are their ids. Names that nobody could read are cut.
 fn named(info: RunInfo) -> RunInfo {
     let mut info = info;
     for text in [&mut info.lab, &mut info.config.lab, &mut info.config.preset, &mut info.device, &mut info.corpus] {

@@ -167,8 +167,10 @@ macro_rules! schedules {
 }
 pub(crate) use schedules;
 
+/// Checks that a setting is a multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4".
+///
 /// # Errors
-/// Of a setting that is no multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4".
+/// If it is none; the message suggests the multiple below.
 pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<(), ConfigError> {
     if value.is_multiple_of(of) {
         return Ok(());
