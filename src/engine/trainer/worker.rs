@@ -237,15 +237,15 @@ impl Worker {
     /// All waiting commands; blocks only when there is nothing else to do.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> LoopControl {
         loop {
+            // a run without a window would wait for ever, if it is paused, and nobody would see that it cannot go on
+            if !self.options.stay && self.listeners.has_failed() {
+                return LoopControl::Continue;
+            }
             let deadline = if self.running { Some(Instant::now()) } else { None };
             match self.next_command(commands, deadline) {
                 Ok(c) => {
                     if matches!(self.handle_command(c), LoopControl::Stop) {
                         return LoopControl::Stop;
-                    }
-                    // a paused run that nobody watches ends here; it would wait for a command for ever
-                    if !self.options.stay && self.listeners.has_failed() {
-                        return LoopControl::Continue;
                     }
                 }
                 Err(WaitOutcome::Timeout) => return LoopControl::Continue,
