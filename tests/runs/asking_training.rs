@@ -40,14 +40,14 @@ impl Training {
         training
     }
 
-    /// Asks in words parted by blanks; the exit code and what is said.
+    /// Asks in words parted by blanks; the exit code and the output.
     fn ask(&self, words: &str) -> (Option<i32>, String) {
         let (runs, name) = (self.folder.parent().unwrap(), self.folder.file_name().unwrap().to_str().unwrap());
         orrery(runs, &format!("ask {name} {words} --wait 60"))
     }
 
-    /// What is said of a command that is done.
-    fn told(&self, words: &str) -> String {
+    /// The answer to a command that is done.
+    fn answer(&self, words: &str) -> String {
         let (code, said) = self.ask(words);
         assert_eq!(code, Some(0), "{words}: {said}");
         said
@@ -93,24 +93,24 @@ fn a_training_pauses_saves_and_changes_its_rate_when_asked() {
     let training = Training::begin(here.path(), &["--allow", "pause,save,scale_lr"]);
     assert_eq!(training.described()["asks"], json!(["pause", "save", "scale_lr"]));
 
-    let said = training.told("pause");
+    let said = training.answer("pause");
     assert!(said.contains("paused after step"), "{said}");
     let length = training.length();
     let rate = training.described()["run"]["config"]["values"]["train.lr"].as_f64().unwrap();
-    let said = training.told("scale_lr --set factor=0.5");
+    let said = training.answer("scale_lr --set factor=0.5");
     assert!(said.contains("learning rate"), "{said}");
     let changes = training.events("changed");
     let [changed] = &changes[..] else { panic!("one change is recorded: {changes:?}") };
     assert_eq!((&changed["key"], &changed["value"]), (&json!("train.lr"), &json!(rate * 0.5)));
-    let said = training.told("save");
+    let said = training.answer("save");
     assert!(said.contains("a checkpoint of step"), "{said}");
     let kept = fs::read_dir(training.folder.join("checkpoints")).unwrap().next().unwrap().unwrap().path();
     let state = fs::read_to_string(kept.join("state.json")).unwrap();
     assert!(state.contains("train.lr"), "the checkpoint has the changed rate: {state}");
-    assert!(training.told("pause").contains("paused already"));
+    assert!(training.answer("pause").contains("paused already"));
     assert_eq!(training.length(), length, "it trains although it is paused");
 
-    assert!(training.told("resume").contains("goes on after step"));
+    assert!(training.answer("resume").contains("goes on after step"));
     wait("it does not go on", || (training.length() > length).then_some(()));
     assert_eq!(training.events("state"), ["running", "paused", "running"].map(Value::from));
     // in the range of the setting, and of the protocol
@@ -155,7 +155,7 @@ fn a_training_that_allows_nothing_says_what_would() {
 fn a_paused_training_that_cannot_save_ends() {
     let here = tempfile::tempdir().unwrap();
     let mut training = Training::begin(here.path(), &["--allow", "pause,save"]);
-    training.told("pause");
+    training.answer("pause");
     let checkpoints = training.folder.join("checkpoints");
     fs::remove_dir_all(&checkpoints).unwrap();
     fs::write(&checkpoints, "no folder").unwrap();

@@ -91,12 +91,12 @@ impl AskedRun {
         Ok(Some(Self { training, answering }))
     }
 
-    /// Hears what the run does.
+    /// The sink by which it follows the events of the run.
     pub fn sink(&self) -> Box<dyn Sink> {
         Box::new(self.training.clone())
     }
 
-    /// Ends the looking, once the run has ended.
+    /// Answers no more questions, once the run has ended.
     pub fn end(self) {
         self.training.lock().is_over = true;
         // a thread that has panicked has said so

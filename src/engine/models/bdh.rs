@@ -168,7 +168,7 @@ impl Bdh {
     }
 
     fn dropout(&self) -> ForwardChange {
-        let dropout = Dropout::of_update(self.spec.dropout, self.seed, self.update);
+        let dropout = Dropout::for_update(self.spec.dropout, self.seed, self.update);
         dropout.map_or(ForwardChange::Nothing, ForwardChange::Drop)
     }
 

@@ -134,7 +134,7 @@ impl BiGru {
     }
 
     fn dropout(&self) -> Option<Dropout> {
-        Dropout::of_update(self.spec.dropout, self.seed, self.update)
+        Dropout::for_update(self.spec.dropout, self.seed, self.update)
     }
 }
 

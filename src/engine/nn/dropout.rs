@@ -16,7 +16,7 @@ pub struct Dropout {
 impl Dropout {
     /// The masks of an update of a model with this seed: other ones in each update, and the same whenever one is computed
     /// again. `None` where nothing is dropped.
-    pub fn of_update(share: f64, seed: u64, update: u64) -> Option<Self> {
+    pub fn for_update(share: f64, seed: u64, update: u64) -> Option<Self> {
         let seed = hash("dropout") ^ seed.rotate_left(32) ^ update;
         (share > 0.0).then_some(Self { share, seed })
     }

@@ -58,7 +58,7 @@ impl Listeners {
         self.failure.get_or_insert(why);
     }
 
-    /// True if the record has ended and nobody was told yet.
+    /// True if the record has ended and [`Listeners::check`] has not given the error yet.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

@@ -59,7 +59,7 @@ pub struct ReceivedQuestion {
 #[derive(Debug)]
 pub struct QuestionInbox {
     run: PathBuf,
-    /// The ids of those that were taken.
+    /// The ids of the questions that were taken.
     taken: BTreeSet<String>,
 }
 
@@ -73,8 +73,8 @@ impl QuestionInbox {
         Ok(Self { run: run.to_owned(), taken: BTreeSet::new() })
     }
 
-    /// The questions that have come, the oldest first, some at a time; each is given once. One that is none, or too old, is
-    /// answered by a refusal, as of this step.
+    /// The new questions, the oldest first and some at a time; each is given once. A file that holds no question, or one for
+    /// which nobody waits any more, is answered by a refusal at this step.
     ///
     /// # Errors
     /// If the folder of questions cannot be listed, or a refusal cannot be written.
