@@ -36,6 +36,7 @@ mod left_runs;
 mod legend;
 mod lessons;
 mod measured_effects;
+mod menus;
 mod multiples;
 mod panel_states;
 mod particles;
