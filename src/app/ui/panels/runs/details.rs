@@ -31,7 +31,7 @@ fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row
     let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
     let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
     let label = note_ui(ui, theme, "tags");
-    let tags = TextEdit::singleline(&mut page.draft.tags).hint_text("apart by commas").desired_width(f32::INFINITY);
+    let tags = TextEdit::singleline(&mut page.draft.tags).hint_text("separated by commas").desired_width(f32::INFINITY);
     let tags = ui.add(tags).labelled_by(label.id);
     let draft = &mut page.draft.note;
     if tags.lost_focus() {
