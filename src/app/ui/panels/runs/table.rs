@@ -146,7 +146,7 @@ fn with_tags(row: &RunRow, words: &str) -> String {
 fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     let pin = if row.note.pinned { "★ " } else { "" };
     let second = match (row.problems.first(), row.note.note.lines().next(), row.note.name.is_empty()) {
-        // what is wrong is not cut for the tags
+        // a problem stands without the tags, so that it is not cut
         (Some(problem), ..) => problem.clone(),
         (_, Some(note), _) if !note.is_empty() => with_tags(row, note),
         (.., false) => with_tags(row, &row.folder),
