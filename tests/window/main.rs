@@ -45,6 +45,7 @@ mod permalink;
 mod phase_plane;
 mod pictures;
 mod planted_graph;
+mod real_host;
 #[path = "../shared/record.rs"]
 mod record;
 mod recorded;
