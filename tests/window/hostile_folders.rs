@@ -145,7 +145,7 @@ fn the_page_of_runs_writes_nothing_outside() {
         desk.until(words, |d| d.shows(words));
     }
     hostile.check_outside("rows were looked at");
-    // of the run with the link in the place of its note
+    // the selected run has a link in the place of its note
     desk.click("Pin");
     let note = hostile.runs().join(NAMED).join("note.toml");
     desk.until("the note is written", |_| !note.is_symlink());

@@ -1,4 +1,4 @@
-//! Controls of which a menu is full: a menu and a list that stand in it open, and it stays open meanwhile.
+//! A menu and a list that stand in a menu: they open, and the menu around them stays open.
 
 use eframe::egui::{accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};

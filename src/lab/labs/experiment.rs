@@ -167,8 +167,10 @@ macro_rules! schedules {
 }
 pub(crate) use schedules;
 
+/// Checks that the value of a setting is a multiple of `of`.
+///
 /// # Errors
-/// Of a setting that is no multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4".
+/// If it is not. `what` says what it must be: "a multiple of `model.heads` = 4".
 pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<(), ConfigError> {
     if value.is_multiple_of(of) {
         return Ok(());
