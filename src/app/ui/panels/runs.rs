@@ -14,7 +14,7 @@ use crate::{
     analysis::distinct::distinct,
     experiments::run_table::{filter::Filter, order::Order},
     labs::{LABS, headline::split},
-    telemetry::RunNote,
+    telemetry::{RunNote, parse_tags},
     ui::{comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*},
 };
 
@@ -27,9 +27,28 @@ const MAX_COMPARED: usize = 30;
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Draft {
     folder: String,
+    /// The note on the disk from which the draft began, or which it became.
+    saved: RunNote,
     /// The tags as they are typed, separated by commas.
     tags: String,
     note: RunNote,
+}
+
+impl Draft {
+    fn new(row: &RunRow) -> Self {
+        let (saved, note) = (row.note.clone(), row.note.clone());
+        Self { folder: row.folder.clone(), saved, tags: note.tags.join(", "), note }
+    }
+
+    /// Follows the note on the disk. One that somebody else wrote takes the place of a draft that was not edited.
+    fn follow(&mut self, row: &RunRow) {
+        let is_edited = || self.note != self.saved || parse_tags(&self.tags) != self.saved.tags;
+        if self.folder != row.folder || self.saved != row.note && !is_edited() {
+            *self = Self::new(row);
+        } else if self.note == row.note {
+            self.saved.clone_from(&row.note);
+        }
+    }
 }
 
 /// The page: rows as the host found them, and what is asked of them.

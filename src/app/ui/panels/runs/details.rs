@@ -1,6 +1,6 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
-use super::{Draft, RunsPage, caption, table};
+use super::{RunsPage, caption, table};
 use crate::{
     telemetry::{RunNote, parse_tags},
     ui::panels::prelude::*,
@@ -8,9 +8,7 @@ use crate::{
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let Some(row) = page.selected().cloned() else { return };
-    if page.draft.folder != row.folder {
-        page.draft = Draft { folder: row.folder.clone(), tags: row.note.tags.join(", "), note: row.note.clone() };
-    }
+    page.draft.follow(&row);
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         name_and_note_ui(ui, shell, page, &row);
         buttons_ui(ui, shell, page, &row);
