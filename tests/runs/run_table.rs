@@ -268,6 +268,9 @@ fn filters_ask_words_settings_and_results() {
         ("tag:tal", ""),
         ("tag:\"gate of two\"", "a"),
         ("!tag:talk", "b"),
+        ("tag=talk", "a"),
+        ("tag!=talk", "b"),
+        ("!tag!=talk", "a"),
         ("\"of two\"", "a"),
     ] {
         assert_eq!(found(line), folders, "{line}");

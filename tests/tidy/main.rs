@@ -1,5 +1,5 @@
 //! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
-//! sees, valid shaders, labs that lack nothing, pages that say what is so.
+//! sees, valid shaders, labs that lack nothing, pages that agree with the sources.
 
 mod boundaries;
 mod claims;

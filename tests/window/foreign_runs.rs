@@ -2,15 +2,13 @@
 //! appended, and draws what no view was made for. The real host, and folders written by hand.
 
 use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
+    path::Path,
     time::{Duration, Instant},
 };
 
 use eframe::egui::{self, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     config::Arguments,
     labs::foreign,
     store::Reader,
@@ -18,70 +16,19 @@ use orrery::{
         Event, Measurement, Payload, QuestionState, RunState, Sample,
         measurements::{AttentionMaps, AttentionMapsArgs},
     },
-    ui::{
-        app::{App, Start},
-        mirror::Mirror,
-        page::Page,
-        questions::QuestionTime,
-    },
+    ui::{mirror::Mirror, questions::QuestionTime},
 };
 use serde_json::{Value, json};
 
 use crate::{
     foreign_run::ForeignRun,
+    real_host::Desk,
     tiles::{Tile, painted},
 };
 
 mod views;
 
-#[derive(Debug)]
-struct Dropped(PathBuf);
-
-impl egui::DroppedFile for Dropped {
-    fn path(&self) -> &Path {
-        &self.0
-    }
-
-    fn bytes(&self) -> Result<Vec<u8>, String> {
-        Err("the window never reads files".into())
-    }
-}
-
-struct Desk {
-    harness: Harness<'static, App>,
-}
-
 impl Desk {
-    fn new(out: &Path) -> Self {
-        let host = Box::new(DesktopHost::new(out.to_owned(), Runs::new()));
-        let builder = Harness::builder().with_size([1280.0, 800.0]);
-        let mut harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
-        harness.step();
-        Self { harness }
-    }
-
-    fn drop_folder(&mut self, folder: &Path) {
-        self.harness.input_mut().dropped_files.push(Arc::new(Dropped(folder.to_owned())));
-        self.harness.step();
-    }
-
-    fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let begun = Instant::now();
-        while !holds(self) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(3));
-            self.harness.step();
-        }
-    }
-
-    fn page(&self) -> Option<&Page> {
-        self.harness.state().page()
-    }
-
-    fn newest(&self) -> u64 {
-        self.page().map_or(0, Page::newest)
-    }
-
     fn views(&self) -> Vec<String> {
         let mut views: Vec<String> =
             self.page().map_or(vec![], |page| page.tiling.in_order().into_iter().map(|(_, view)| view).collect());
@@ -93,10 +40,6 @@ impl Desk {
     fn scrub(&mut self, step: u64) {
         self.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(step as f64);
         self.until("the step is shown", |d| d.page().is_some_and(|page| page.shown_step() == step));
-    }
-
-    fn shows(&self, words: &str) -> bool {
-        self.harness.query_all_by_label_contains(words).next().is_some()
     }
 }
 

@@ -7,26 +7,15 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant},
 };
 
 use eframe::egui::accesskit::Role;
-use egui_kittest::{
-    Harness,
-    kittest::{NodeT, Queryable},
-};
-use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
-    ui::{
-        app::{App, Start},
-        page::Page,
-    },
-};
+use egui_kittest::kittest::{NodeT, Queryable};
+use orrery::ui::page::Page;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{foreign_run::ForeignRun, ui::Dropped};
+use crate::{foreign_run::ForeignRun, real_host::Desk};
 
 /// A folder name that a terminal would act on, and that turns the direction of what follows.
 const NAMED: &str = "named \u{1b}]0;mine\u{7}\u{9b}31m\u{202e}";
@@ -120,32 +109,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-struct Desk {
-    harness: Harness<'static, App>,
-}
-
 impl Desk {
-    fn new(runs: &Path) -> Self {
-        let host = Box::new(DesktopHost::new(runs.to_owned(), Runs::new()));
-        let builder = Harness::builder().with_size([1280.0, 800.0]);
-        let mut harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
-        (0..3).for_each(|_| harness.step());
-        Self { harness }
-    }
-
-    fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let begun = Instant::now();
-        while !holds(self) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(3));
-            self.harness.step();
-        }
-    }
-
-    fn shows(&self, words: &str) -> bool {
-        self.harness.query_all_by_label_contains(words).next().is_some()
-    }
-
     fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();
         (0..3).for_each(|_| self.harness.step());
@@ -162,10 +126,6 @@ impl Desk {
         let row = self.rows().into_iter().find(|row| row.starts_with(name));
         self.harness.get_by_role_and_label(Role::ListItem, &row.unwrap_or_else(|| panic!("no row {name}"))).click();
         (0..3).for_each(|_| self.harness.step());
-    }
-
-    fn newest(&self) -> u64 {
-        self.harness.state().page().map_or(0, Page::newest)
     }
 }
 
@@ -185,7 +145,7 @@ fn the_page_of_runs_writes_nothing_outside() {
         desk.until(words, |d| d.shows(words));
     }
     hostile.check_outside("rows were looked at");
-    // of the run with the link in the place of its note
+    // the selected run has a link in the place of its note
     desk.click("Pin");
     let note = hostile.runs().join(NAMED).join("note.toml");
     desk.until("the note is written", |_| !note.is_symlink());
@@ -207,8 +167,7 @@ fn dropped_hostile_folders_write_nothing_outside() {
     let hostile = HostileRuns::new();
     let dropped = |name: &str| {
         let mut desk = Desk::new(&hostile.runs());
-        desk.harness.input_mut().dropped_files.push(Arc::new(Dropped(hostile.runs().join(name))));
-        desk.harness.step();
+        desk.drop_folder(&hostile.runs().join(name));
         desk
     };
     for (name, words) in [("piped", "it is a pipe, not a file"), ("folder", "it is a folder, not a file")] {

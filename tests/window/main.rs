@@ -36,6 +36,7 @@ mod left_runs;
 mod legend;
 mod lessons;
 mod measured_effects;
+mod menus;
 mod multiples;
 mod panel_states;
 mod particles;
@@ -44,6 +45,7 @@ mod permalink;
 mod phase_plane;
 mod pictures;
 mod planted_graph;
+mod real_host;
 #[path = "../shared/record.rs"]
 mod record;
 mod recorded;

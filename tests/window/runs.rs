@@ -382,6 +382,26 @@ fn a_run_is_tagged_and_found_by_a_chip() {
 }
 
 #[test]
+fn a_note_that_another_program_wrote_is_not_written_over() {
+    let mut d = desk(rows(), false);
+    let leave_tags = |d: &mut Desk, text: &str| {
+        d.harness.get_by_role_and_label(Role::TextInput, "tags").focus();
+        d.steps(2);
+        d.harness.get_by_role_and_label(Role::TextInput, "tags").type_text(text);
+        d.steps(2);
+        d.harness.get_by_role_and_label(Role::TextInput, "name").focus();
+        d.steps(3);
+        d.asked.lock().unwrap().notes.len()
+    };
+    d.select("Wide gate, fast_slow, finished");
+    assert_eq!(leave_tags(&mut d, "talk"), 1);
+    // the host reads the note of before, as if somebody had put it back
+    d.click("Look again");
+    assert!(d.harness.query_by_label("talk 1").is_none());
+    assert_eq!(leave_tags(&mut d, ""), 1, "nothing was edited, so that nothing is written");
+}
+
+#[test]
 fn ticked_runs_are_set_beside_each_other() {
     let mut d = desk(rows(), false);
     d.click("Tick all runs shown");

@@ -28,8 +28,11 @@ impl RunNote {
     }
 }
 
-/// Tags from a text in which commas part them, each once.
+/// Tags from a text in which commas part them, each once. Control characters and `"` are left out: the first cannot be drawn,
+/// and a filter could not name a tag with the second.
 pub fn parse_tags(text: &str) -> Vec<String> {
+    let is_of_tag = |c: &char| c.is_whitespace() || !c.is_control() && *c != '"';
+    let text: String = text.chars().filter(is_of_tag).collect();
     let tags = text.split([',', '\n']).map(|tag| tag.split_whitespace().collect::<Vec<_>>().join(" "));
     distinct(tags.filter(|tag| !tag.is_empty()))
 }
@@ -54,6 +57,7 @@ mod tests {
         let tags = |text: &str| toml::from_str::<RunNote>(text).unwrap().tags;
         assert_eq!(tags("tags = [\"talk\", \" wide  gate\", \"talk\", 3, \"\"]"), ["talk", "wide gate"]);
         assert_eq!(tags("tags = \"talk, wide\""), ["talk", "wide"]);
+        assert_eq!(tags("tags = [\"6\\\" gate\", \"\\u001b[2J\", \"\\u0007\", \"a\\tb\"]"), ["6 gate", "[2J", "a b"]);
         assert!(tags("name = \"a\"").is_empty() && tags("tags = 3").is_empty());
         assert_eq!(toml::from_str::<RunNote>("name = \"a\"\ntags = 3").unwrap().name, "a");
     }

@@ -17,7 +17,7 @@
 //! chart = "gate"                  # the chart to draw the guess on, with the axes' least ends
 //! x = [0, 200]
 //! y = [-0.3, 0.3]
-//! by_eye = "compare the two bars" # what decides the guess where no number of the run does: such a step has no check
+//! by_eye = "compare the two bars" # what to look at where no check judges the guess: a step has one or the other
 //!
 //! [[check]]
 //! says = "the gate opened"
@@ -84,7 +84,7 @@ pub struct Predict {
     pub x: Option<[f64; 2]>,
     #[serde(default)]
     pub y: Option<[f64; 2]>,
-    /// What decides the guess where no number of the run does: "compare the two bars".
+    /// What to look at where no check judges the guess, as the end of a sentence: "compare the two bars".
     #[serde(default)]
     pub by_eye: Option<String>,
 }

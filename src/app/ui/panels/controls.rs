@@ -81,8 +81,12 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
             let about = "The program that wrote the run wrote these down; nothing here changes them.";
             heading(ui, theme, "Settings of the run").on_hover_text(about);
             let found = page.config.iter().filter(|(key, _)| key.to_lowercase().contains(&filter));
+            let shown_value = |value: &Value| match value {
+                Value::Text(text) => cut(text),
+                value => value.to_string(),
+            };
             let shown: Vec<(String, String)> =
-                found.take(MAX_RECORDED + 1).map(|(key, value)| (cut(key), cut(&value.to_string()))).collect();
+                found.take(MAX_RECORDED + 1).map(|(key, value)| (cut(key), shown_value(value))).collect();
             if shown.is_empty() {
                 let words = if filter.is_empty() { "None were written down." } else { "No setting matches." };
                 ui.label(RichText::new(words).color(theme.secondary));

@@ -82,7 +82,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     markdown_ui(ui, shell.theme, &step.text);
     outcomes_ui(ui, shell, outcomes, may_show);
     if let Some(how) = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref()) {
-        wrapped_ui(ui, format!("No number of the run decides this: {how}."), shell.theme.secondary);
+        wrapped_ui(ui, format!("Judge this one yourself: {how}."), shell.theme.secondary);
     }
     if is_answered {
         ui.push_id("answer", |ui| markdown_ui(ui, shell.theme, &step.answer));

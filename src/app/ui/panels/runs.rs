@@ -4,18 +4,17 @@
 mod compare;
 mod details;
 mod table;
+mod tag_chips;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeSet, path::Path};
 
+use self::tag_chips::TagChips;
 use super::{filter_ui, ground, top_bar};
 use crate::{
     analysis::distinct::distinct,
     experiments::run_table::{filter::Filter, order::Order},
     labs::{LABS, headline::split},
-    telemetry::RunNote,
+    telemetry::{RunNote, parse_tags},
     ui::{comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*},
 };
 
@@ -28,9 +27,28 @@ const MAX_COMPARED: usize = 30;
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Draft {
     folder: String,
-    /// The tags as they are typed, apart by commas.
+    /// The note on the disk from which the draft began, or which it became.
+    saved: RunNote,
+    /// The tags as they are typed, separated by commas.
     tags: String,
     note: RunNote,
+}
+
+impl Draft {
+    fn new(row: &RunRow) -> Self {
+        let (saved, note) = (row.note.clone(), row.note.clone());
+        Self { folder: row.folder.clone(), saved, tags: note.tags.join(", "), note }
+    }
+
+    /// Follows the note on the disk. One that somebody else wrote takes the place of a draft that was not edited.
+    fn follow(&mut self, row: &RunRow) {
+        let is_edited = || self.note != self.saved || parse_tags(&self.tags) != self.saved.tags;
+        if self.folder != row.folder || self.saved != row.note && !is_edited() {
+            *self = Self::new(row);
+        } else if self.note == row.note {
+            self.saved.clone_from(&row.note);
+        }
+    }
 }
 
 /// The page: rows as the host found them, and what is asked of them.
@@ -44,8 +62,7 @@ pub struct RunsPage {
     /// The list of runs has arrived at least once.
     has_arrived: bool,
     filter: String,
-    /// Only runs with one of these tags are shown; all, where there is none.
-    tags: BTreeSet<String>,
+    tags: TagChips,
     /// Why the filter finds nothing, in words.
     complaint: Option<String>,
     order: Order,
@@ -151,14 +168,11 @@ impl RunsPage {
         };
         self.complaint = filter.unknown(self.rows.iter()).filter(|_| !self.rows.is_empty());
         let places: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, r)| (r.folder.as_str(), i)).collect();
-        let mut wanted: Vec<&RunRow> = self.rows.iter().filter(|row| filter.wants(row) && self.has_tag(row)).collect();
+        let mut wanted: Vec<&RunRow> =
+            self.rows.iter().filter(|row| filter.wants(row) && self.tags.wants(row)).collect();
         self.order.sort(&mut wanted);
         self.shown = wanted.iter().filter_map(|row| places.get(row.folder.as_str()).copied()).collect();
-    }
-
-    /// True if the run has one of the chosen tags, or none is chosen.
-    fn has_tag(&self, row: &RunRow) -> bool {
-        self.tags.is_empty() || row.note.tags.iter().any(|tag| self.tags.contains(tag))
+        self.tags.count(self.rows.iter().filter(|row| filter.archived || !row.note.archived));
     }
 
     /// Columns, settings and headline numbers that rows can be sorted by: those that some shown run has.
@@ -234,12 +248,12 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         None => (count_message(page), shell.theme.secondary),
     };
     ui.label(small_text(words, colour));
-    tags_ui(ui, shell.theme, page);
+    page.is_stale |= page.tags.ui(ui, shell.theme);
     sweeps_ui(ui, shell, page);
 }
 
 fn find_ui(ui: &mut Ui, theme: &Theme, page: &mut RunsPage) {
-    let tip = "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, tag:, is:pinned, is:archived; a setting or a \
+    let tip = "Words in a name, a note, a tag or a folder; lab:, preset:, state:, sweep:, tag:, is:pinned, is:archived; a setting or a \
                headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.";
     page.is_stale |= filter_ui(ui, theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
 }
@@ -262,31 +276,6 @@ fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     if ui.button("Look again").on_hover_text("Reads what has changed on the disk.").clicked() {
         shell.act(OpenAction::Runs);
     }
-}
-
-/// Chips that choose runs by their tags, each with the number of its runs.
-fn tags_ui(ui: &mut Ui, theme: &Theme, page: &mut RunsPage) {
-    let mut counts: BTreeMap<String, usize> = page.tags.iter().map(|tag| (tag.clone(), 0)).collect();
-    let listed = page.rows.iter().filter(|row| !row.note.archived);
-    for tag in listed.flat_map(|row| &row.note.tags) {
-        *counts.entry(tag.clone()).or_default() += 1;
-    }
-    if counts.is_empty() {
-        return;
-    }
-    ui.horizontal_wrapped(|ui| {
-        note_ui(ui, theme, "tags");
-        for (tag, count) in counts {
-            let mut is_on = page.tags.contains(&tag);
-            let chip = ui.toggle_value(&mut is_on, format!("{tag} {count}"));
-            if chip.on_hover_text("Only runs with this tag. Several chips show the runs of all of them.").changed() {
-                page.is_stale = true;
-                if !page.tags.remove(&tag) {
-                    page.tags.insert(tag);
-                }
-            }
-        }
-    });
 }
 
 /// The sweeps beside the runs; a click opens one's page.
@@ -355,6 +344,9 @@ fn empty_message(page: &RunsPage) -> Option<String> {
         (false, _) => "Looking for runs…".to_owned(),
         (true, true) if page.is_reading => "Reading runs…".to_owned(),
         (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.".to_owned(),
+        (true, false) if page.tags.has_choice() => {
+            "No run matches: change the filter above, or switch a tag off.".to_owned()
+        }
         (true, false) => "No run matches: change the filter above, or clear it.".to_owned(),
     })
 }

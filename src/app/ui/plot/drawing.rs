@@ -58,16 +58,17 @@ fn write_mesh(svg: &mut Svg, mesh: &Mesh) {
         if places.len() != indices.len() || !bounds.is_finite() {
             continue;
         }
-        let paint = Paint::from_shape(mean(&colours), Stroke::NONE);
+        let paint = |colours: &[Color32]| Paint::from_shape(mean(colours), Stroke::NONE);
         let is_corner = |p: &Pos2| {
             (p.x == bounds.left() || p.x == bounds.right()) && (p.y == bounds.top() || p.y == bounds.bottom())
         };
         if places.len() == 6 && places.iter().all(is_corner) {
             // Edges that neighbours share are rounded to the same tenth.
             let tenths = |p: Pos2| Pos2::new((10.0 * p.x).round() / 10.0, (10.0 * p.y).round() / 10.0);
-            svg.rect(Rect::from_min_max(tenths(bounds.min), tenths(bounds.max)), 0, paint);
+            svg.rect(Rect::from_min_max(tenths(bounds.min), tenths(bounds.max)), 0, paint(&colours));
         } else {
-            places.chunks(3).for_each(|triangle| svg.path(triangle, true, paint));
+            let triangles = places.chunks(3).zip(colours.chunks(3));
+            triangles.for_each(|(corners, colours)| svg.path(corners, true, paint(colours)));
         }
     }
     svg.raw("</g>\n");
@@ -144,10 +145,16 @@ mod tests {
             mesh.colored_vertex(Pos2::new(50.0, 40.0), Color32::GREEN);
             mesh.colored_vertex(Pos2::new(45.0, 50.0), Color32::GREEN);
             mesh.add_triangle(4, 5, 6);
+            for x in [60.0, 70.0, 65.0] {
+                mesh.colored_vertex(Pos2::new(x, if x == 65.0 { 50.0 } else { 40.0 }), Color32::BLUE);
+            }
+            mesh.add_triangle(7, 8, 9);
             ui.painter().add(mesh);
         });
         assert!(svg.contains("<rect x=\"10.0\" y=\"10.0\" width=\"10.0\" height=\"20.0\" fill=\"#ff0000\"/>"), "{svg}");
-        assert!(svg.contains("M40.0 40.0L50.0 40.0L45.0 50.0Z"), "{svg}");
+        let fill = |points: &str| svg.lines().find(|line| line.contains(points)).unwrap_or_else(|| panic!("{svg}"));
+        assert!(fill("M40.0 40.0L50.0 40.0L45.0 50.0Z").contains("#00ff00"), "{svg}");
+        assert!(fill("M60.0 40.0L70.0 40.0L65.0 50.0Z").contains("#0000ff"), "each triangle in its own colour: {svg}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use eframe::egui::{Color32, Pos2, Rangef, Rect, Vec2};
 
 pub use super::curve::{Curve, Smoothed};
 
+mod claim_link;
 pub mod clip;
 pub mod colour_bar;
 mod drawing;
@@ -31,6 +32,7 @@ pub mod svg;
 mod tile;
 mod weave;
 
+pub use claim_link::claim_link_ui;
 pub use drawing::drawing;
 pub use empty::{empty_ui, nothing_shown};
 pub use events::{StepEvent, StepEvents, near, set_step_events};

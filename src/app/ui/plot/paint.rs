@@ -7,7 +7,9 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Mark, Scale, clip,
+    Chart, ChartState, Mark, Scale,
+    claim_link::claim_link_ui,
+    clip,
     empty::empty_ui,
     events::{StepEvents, step_events},
     geometry::{Label, Layout, ROW, TEXT},
@@ -117,12 +119,8 @@ impl Chart<'_> {
     fn claims_ui(&self, ui: &Ui, canvas: &Canvas<'_>, state: &mut ChartState) {
         for label in &canvas.layout.labels {
             let Some(claim) = label.claim else { continue };
-            let id = ui.scope_id().with((&self.name, "claim", claim, &label.rows));
-            let response = ui.interact(label.rect.translate(canvas.corner), id, Sense::click());
-            let words = format!("Opens the claim {claim}: its rule, and what runs have said of it.");
-            let name = format!("claim {claim}: {}", label.rows.join(" "));
-            response.widget_info(|| WidgetInfo::labeled(Role::Link, true, &name));
-            if response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(words).clicked() {
+            let rect = label.rect.translate(canvas.corner);
+            if claim_link_ui(ui, canvas.theme, rect, claim, &label.rows.join(" "), &self.name) {
                 state.asked_claim = Some(claim);
             }
         }

@@ -180,11 +180,9 @@ fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) -> Option<&'sta
         let name = painter.text(at, Align2::LEFT_CENTER, &bar.name, FontId::proportional(14.0), theme.text);
         if let Some(claim) = bar.claim {
             painter.hline(name.x_range(), name.bottom() - 1.0, egui::Stroke::new(1.0, theme.text));
-            let response = ui.interact(name, ui.scope_id().with(("claim", claim)), Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::Link, true, format!("claim {claim}: {}", bar.name)));
-            let words = format!("Opens the claim {claim}: its rule, and what runs have said of it.");
-            let response = response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(words);
-            asked = asked.or(response.clicked().then_some(claim));
+            if plot::claim_link_ui(ui, theme, name, claim, &bar.name, head) {
+                asked = Some(claim);
+            }
         }
         let mut x = rect.left() + name_width;
         for (length, colour) in &bar.parts {

@@ -3,7 +3,7 @@
 use eframe::egui::{
     ComboBox, Id, PopupCloseBehavior, Response, Ui, WidgetInfo,
     accesskit::Role,
-    containers::menu::{MenuButton, MenuConfig},
+    containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu},
 };
 
 /// A button for each of a few choices, with its label and its tooltip, which may be empty. Gives
@@ -26,10 +26,15 @@ pub fn choice_buttons<T: PartialEq>(
     clicked
 }
 
-/// A button that opens a place for several controls, which stays open until a click outside.
+/// A button that opens a place for several controls, which stays open until a click outside. In a menu it opens a menu of
+/// that menu: egui has one popup open at a time, so that any other would close the menu in which its button stands.
 pub fn controls_menu(ui: &mut Ui, words: impl Into<String>, add: impl FnOnce(&mut Ui)) -> Response {
+    let words: String = words.into();
     let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-    MenuButton::new(words.into()).config(config).ui(ui, add).0
+    match is_in_menu(ui) {
+        true => SubMenuButton::new(words).config(config).ui(ui, add).0,
+        false => MenuButton::new(words).config(config).ui(ui, add).0,
+    }
 }
 
 /// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` stand on the button.
@@ -74,8 +79,8 @@ pub fn list_box<T>(
     (clicked, combo.response.labelled_by(label))
 }
 
-/// Chooses one of `choices`, each with its label, from a box this many points wide, in which `shown` stands. `name` is its
-/// accessible name.
+/// Chooses one of `choices`, each with its label, from a box this many points wide, in which `shown` stands; in a menu, from a
+/// menu of it. `name` is its accessible name.
 pub fn choice_box<T: PartialEq>(
     ui: &mut Ui,
     name: &str,
@@ -90,7 +95,10 @@ pub fn choice_box<T: PartialEq>(
             is_clicked |= ui.selectable_value(chosen, choice, label.into()).clicked();
         }
     };
-    let mut response = ComboBox::from_id_salt(name).selected_text(shown).width(width).show_ui(ui, choices_ui).response;
+    let mut response = match is_in_menu(ui) {
+        true => SubMenuButton::new(shown).ui(ui, choices_ui).0,
+        false => ComboBox::from_id_salt(name).selected_text(shown).width(width).show_ui(ui, choices_ui).response,
+    };
     response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, name));
     if is_clicked {
         response.mark_changed();

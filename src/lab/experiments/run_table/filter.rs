@@ -2,7 +2,7 @@
 
 use super::{
     RunRow,
-    query::{self, FilteredRow, Term, Test},
+    query::{self, Comparison, FilteredRow, Term, Test},
 };
 use crate::config::{Value, did_you_mean};
 
@@ -26,7 +26,7 @@ impl Filter {
     /// # Errors
     /// If a comparison has no number, or a term no value; in words that name the term.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let terms = query::parse(line)?;
+        let terms: Vec<Term> = query::parse(line)?.into_iter().map(with_one_tag).collect();
         for term in &terms {
             if let Test::Compare { key, by, value } = &term.test
                 && by.is_order()
@@ -54,6 +54,18 @@ impl Filter {
         let key = self.terms.iter().filter_map(Term::key).find(|key| !has(key))?;
         let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(OWN);
         Some(format!("no run here has a setting or headline number `{key}`{}", did_you_mean(key, known)))
+    }
+}
+
+/// `tag=talk` asks what `tag:talk` asks, and `tag!=talk` what `!tag:talk` does: a run has several tags, of which one is to be the
+/// text.
+fn with_one_tag(term: Term) -> Term {
+    match term.test {
+        Test::Compare { key, by, value } if key == "tag" && !by.is_order() => Term {
+            negated: term.negated != (by == Comparison::Unequal),
+            test: Test::Has { key, text: value.to_lowercase() },
+        },
+        test => Term { test, ..term },
     }
 }
 

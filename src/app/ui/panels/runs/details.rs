@@ -1,6 +1,6 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
-use super::{Draft, RunsPage, caption, table};
+use super::{RunsPage, caption, table};
 use crate::{
     telemetry::{RunNote, parse_tags},
     ui::panels::prelude::*,
@@ -8,9 +8,7 @@ use crate::{
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let Some(row) = page.selected().cloned() else { return };
-    if page.draft.folder != row.folder {
-        page.draft = Draft { folder: row.folder.clone(), tags: row.note.tags.join(", "), note: row.note.clone() };
-    }
+    page.draft.follow(&row);
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         name_and_note_ui(ui, shell, page, &row);
         buttons_ui(ui, shell, page, &row);
@@ -31,7 +29,7 @@ fn name_and_note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row
     let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
     let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
     let label = note_ui(ui, theme, "tags");
-    let tags = TextEdit::singleline(&mut page.draft.tags).hint_text("apart by commas").desired_width(f32::INFINITY);
+    let tags = TextEdit::singleline(&mut page.draft.tags).hint_text("separated by commas").desired_width(f32::INFINITY);
     let tags = ui.add(tags).labelled_by(label.id);
     let draft = &mut page.draft.note;
     if tags.lost_focus() {

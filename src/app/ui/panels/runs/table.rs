@@ -135,17 +135,23 @@ fn state_colour(shell: &Shell<'_>, row: &RunRow) -> egui::Color32 {
     }
 }
 
+/// The tags of a run, and the words behind them: "#talk #wide a note".
+fn with_tags(row: &RunRow, words: &str) -> String {
+    let tags = row.note.tags.iter().map(|tag| format!("#{tag}"));
+    let words = Some(words.to_owned()).filter(|words| !words.is_empty());
+    tags.chain(words).collect::<Vec<_>>().join(" ")
+}
+
 /// Two lines of each column.
 fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     let pin = if row.note.pinned { "★ " } else { "" };
-    let second = match (row.note.note.lines().next(), row.problems.first(), row.note.name.is_empty()) {
-        (_, Some(problem), _) => problem.clone(),
-        (Some(note), ..) if !note.is_empty() => note.to_owned(),
-        (.., false) => row.folder.clone(),
-        _ => String::new(),
+    let second = match (row.problems.first(), row.note.note.lines().next(), row.note.name.is_empty()) {
+        // a problem stands without the tags, so that it is not cut
+        (Some(problem), ..) => problem.clone(),
+        (_, Some(note), _) if !note.is_empty() => with_tags(row, note),
+        (.., false) => with_tags(row, &row.folder),
+        _ => with_tags(row, ""),
     };
-    let tags: Vec<String> = row.note.tags.iter().map(|tag| format!("#{tag}")).collect();
-    let second = [tags.join(" "), second].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
     let mut changed = row.changed.iter().map(|(key, value)| format!("{key} {value}"));
     let first_changed =

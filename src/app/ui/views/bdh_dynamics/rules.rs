@@ -23,7 +23,8 @@ const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
-/// Height of the longest sentences in a narrow tile, points. They change from round to round; the circle keeps its place.
+/// Height of the longest sentences in a narrow tile, points. In a tile that is too low for them above the circle they are below
+/// it, so that it keeps its place and its size while they change from round to round.
 const SENTENCES: f32 = 130.0;
 
 /// View `bdh_rules`.
@@ -224,7 +225,10 @@ impl View for Rules {
                 (false, false) => 80.0,
             };
             let most = room.width().max(80.0);
-            let high = (room.height() - table - below_circle - 4.0).clamp(least.min(most), most);
+            let high = match is_first {
+                true => least.min(most),
+                false => (room.height() - table - 4.0).clamp(least.min(most), most),
+            };
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let left = room.height() - high - below_circle - 4.0;
             // a tile can be scrolled to a table below its edge; a picture leaves such a table out

@@ -219,7 +219,9 @@ impl View for TraceReadingView {
                 ui.set_width(MENU);
                 self.controls_ui(ui, &paths);
             });
-            menu.on_hover_text("The text that is read, the block that is shown, and what colours its tokens.");
+            let tip = "The text that is read, the block that is shown, what colours its tokens, and the temperature at \
+                       which the model goes on.";
+            menu.on_hover_text(tip);
         });
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
             return cx.unmeasured_ui::<TraceReading>(

@@ -21,7 +21,7 @@ pub struct LogitLensView {
 const CELL: [f32; 2] = [30.0, 30.0];
 /// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
-/// The same where the grid beside it would be too narrow: the rows are numbered.
+/// Width of the rows' numbers with their losses, which stand at the left where names would make the grid too narrow, points.
 const NUMBERS: f32 = 68.0;
 /// Width of a scroll bar.
 const BAR: f32 = 10.0;

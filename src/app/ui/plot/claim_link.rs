@@ -1,0 +1,17 @@
+//! The label of a number that a claim of the ledger states, as a link to the claim.
+
+use eframe::egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role};
+
+use crate::ui::theme::Theme;
+
+/// Makes a link of the label `words`, which is painted in `rect`; true if it was clicked, or pressed by a key. `chart`
+/// distinguishes equal labels in one view.
+pub fn claim_link_ui(ui: &Ui, theme: &Theme, rect: Rect, claim: &str, words: &str, chart: &str) -> bool {
+    let response = ui.interact(rect, ui.scope_id().with((chart, "claim", claim, words)), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Link, true, format!("claim {claim}: {words}")));
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect.expand(2.0), 2.0, Stroke::new(1.0, theme.accent), StrokeKind::Outside);
+    }
+    let tip = format!("Opens the claim {claim}: its rule, and what runs have said of it.");
+    response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(tip).clicked()
+}

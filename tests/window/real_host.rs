@@ -1,0 +1,63 @@
+//! The window over the host of the program, with folders of runs that are written by hand.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    ui::{
+        app::{App, Start},
+        page::Page,
+    },
+};
+
+use crate::ui::Dropped;
+
+pub struct Desk {
+    pub harness: Harness<'static, App>,
+}
+
+impl Desk {
+    /// A window over this folder of runs.
+    pub fn new(runs: &Path) -> Self {
+        let host = Box::new(DesktopHost::new(runs.to_owned(), Runs::new()));
+        let builder = Harness::builder().with_size([1280.0, 800.0]);
+        let mut harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
+        (0..3).for_each(|_| harness.step());
+        Self { harness }
+    }
+
+    pub fn drop_folder(&mut self, folder: &Path) {
+        self.harness.input_mut().dropped_files.push(Arc::new(Dropped(folder.to_owned())));
+        self.harness.step();
+    }
+
+    /// Waits until it holds.
+    ///
+    /// # Panics
+    /// If it does not within a minute.
+    pub fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !holds(self) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(3));
+            self.harness.step();
+        }
+    }
+
+    pub fn page(&self) -> Option<&Page> {
+        self.harness.state().page()
+    }
+
+    pub fn newest(&self) -> u64 {
+        self.page().map_or(0, Page::newest)
+    }
+
+    pub fn shows(&self, words: &str) -> bool {
+        self.harness.query_all_by_label_contains(words).next().is_some()
+    }
+}
