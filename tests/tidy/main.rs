@@ -10,6 +10,7 @@ mod import_picture;
 mod imports;
 mod labs;
 mod lessons;
+mod needs;
 mod shaders;
 mod sources;
 mod testing;

@@ -88,8 +88,11 @@ fn core_sentence(core: &CorePeriphery) -> String {
 }
 
 impl View for Degrees {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(core) = shown::<CorePeriphery>(cx) {
             // it is measured more seldom than the degrees
             let step = core.sample.step;

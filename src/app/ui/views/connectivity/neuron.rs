@@ -93,13 +93,6 @@ impl Neuron {
         }
     }
 
-    /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.
-    fn keep_fresh(cx: &mut ViewCx<'_>) {
-        let Some(neuron) = cx.selection.neuron else { return };
-        let args = GraphNeuronArgs { graph: args(cx.config), neuron: Some(neuron as usize) };
-        cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
-    }
-
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
         let mut neuron = shown.neuron;
         let (heads, per_head) = (shown.heads as usize, shown.per_head as usize);
@@ -192,8 +185,13 @@ impl Neuron {
 }
 
 impl View for Neuron {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let Some(neuron) = cx.selection.neuron else { return };
+        let args = GraphNeuronArgs { graph: args(cx.config), neuron: Some(neuron as usize) };
+        cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
             cx.shows_nothing();
             return cx.nothing_ui(ui, &Self::empty_text(cx));

@@ -26,30 +26,11 @@ pub struct Along {
 }
 
 impl Along {
-    /// The stretch takes longer than a frame: it is asked for once the settings rest.
-    fn ask_stretch(ui: &Ui, cx: &mut ViewCx<'_>) {
-        let Some((variant, freshness)) = question(cx) else { return };
-        let args = FlowAlongArgs { flow: FlowSettings::args(cx) };
-        if !cx.can_ask() || !cx.is_due::<FlowAlong>(variant, &args, freshness) {
-            return;
-        }
-        let now = ui.input(|i| i.time);
-        if cx.selection.get::<FlowSettings>().is_none_or(|flow| flow.rest(now)) && is_answered(cx) {
-            cx.ask_now::<FlowAlong>(variant, &args);
-        } else {
-            ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST_SECONDS));
-        }
-    }
-
     /// True where the stretch belongs to another answer than the one shown.
     fn is_stale(cx: &ViewCx<'_>) -> bool {
         let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
-        let stale = |(variant, freshness)| {
-            let args = FlowAlongArgs { flow: FlowSettings::args(cx) };
-            let due = cx.is_due::<FlowAlong>(variant, &args, freshness);
-            due || cx.is_waiting_for::<FlowAlong>(variant)
-        };
-        asked && question(cx).is_some_and(stale)
+        let waits = |answer: Answer<'_>| cx.is_waiting_for::<FlowAlong>(Some(answer.variant));
+        asked && (due(cx).is_some() || Answer::in_focus(cx).is_some_and(waits))
     }
 
     fn chart<'a>(&self, cx: &ViewCx<'a>, k: usize) -> Chart<'a> {
@@ -86,16 +67,33 @@ impl Along {
     }
 }
 
-/// The variant whose stretch is asked for, and the answer that the question follows.
-fn question(cx: &ViewCx<'_>) -> Option<(Option<usize>, Freshness)> {
+/// The variant whose stretch is to be asked for, and the arguments, where the stretch does not go with the answer shown.
+fn due(cx: &ViewCx<'_>) -> Option<(usize, FlowAlongArgs)> {
     let answer = Answer::in_focus(cx)?;
-    answer.sample.request.map(|request| (Some(answer.variant), Freshness::FollowsAnswer(request)))
+    let freshness = Freshness::FollowsAnswer(answer.sample.request?);
+    let args = FlowAlongArgs { flow: FlowSettings::args(cx) };
+    cx.is_due::<FlowAlong>(Some(answer.variant), &args, freshness).then_some((answer.variant, args))
+}
+
+/// The stretch takes longer than a frame: it is asked for once the settings rest and the flow has answered.
+fn is_at_rest(cx: &ViewCx<'_>) -> bool {
+    cx.selection.get::<FlowSettings>().is_none_or(|flow| !flow.is_moving) && is_answered(cx)
 }
 
 impl View for Along {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh(cx);
+        if let Some((variant, args)) = due(cx).filter(|_| cx.can_ask() && is_at_rest(cx)) {
+            cx.ask_now::<FlowAlong>(Some(variant), &args);
+        }
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(ui, cx);
-        Self::ask_stretch(ui, cx);
+        FlowSettings::watch(ui, cx);
+        if cx.can_ask() && due(cx).is_some() {
+            let wait = if is_at_rest(cx) { 0.0 } else { REST_SECONDS };
+            ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(wait));
+        }
         self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         let room = ui.available_size();
         let there: Vec<usize> = (0..LINES.len()).filter(|k| !self.chart(cx, *k).is_empty()).collect();

@@ -67,8 +67,8 @@ const MAX_GAP: f32 = 0.1;
 const TIGHT: f32 = 470.0;
 
 impl Paths {
-    /// Keeps the ghost and asks for the field of the flow that is shown.
-    fn follow(&mut self, cx: &mut ViewCx<'_>) {
+    /// Takes the paths and the field that are shown, and keeps the ghost.
+    fn follow(&mut self, cx: &ViewCx<'_>) {
         let Some(answer) = Answer::in_focus(cx) else { return };
         let payload = &answer.sample.payload;
         let compared = self.compared.at(cx.mirror.run);
@@ -80,13 +80,6 @@ impl Paths {
         }
         if newer || compared.shown.is_none() {
             compared.shown = Some(payload.clone());
-        }
-        if self.behind == Background::Nothing {
-            return;
-        }
-        if let Some(request) = answer.sample.request {
-            let args = FlowFieldArgs { flow: FlowSettings::args(cx), tau: self.tau, ..FlowFieldArgs::default() };
-            cx.ask::<FlowField>(Some(answer.variant), &args, Freshness::FollowsAnswer(request));
         }
         match cx.answered::<FlowField>() {
             Some(field) => self.streaks.take(field),
@@ -297,8 +290,19 @@ fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> boo
 }
 
 impl View for Paths {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh(cx);
+        if self.chosen != Some(Background::Nothing)
+            && let Some(answer) = Answer::in_focus(cx)
+            && let Some(request) = answer.sample.request
+        {
+            let args = FlowFieldArgs { flow: FlowSettings::args(cx), tau: self.tau, ..FlowFieldArgs::default() };
+            cx.ask::<FlowField>(Some(answer.variant), &args, Freshness::FollowsAnswer(request));
+        }
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(ui, cx);
+        FlowSettings::watch(ui, cx);
         self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         self.follow(cx);
         let answer = Answer::in_focus(cx);

@@ -89,6 +89,8 @@ pub struct FlowSettings {
     pub gesture: u64,
     /// Time of the last change, by egui's clock.
     changed_at: Option<f64>,
+    /// The last change was so short a time ago that questions that take longer wait.
+    pub is_moving: bool,
     /// The arguments at the last comparison; the defaults before the first one.
     args: FlowArgs,
     run: Option<Arc<RunInfo>>,
@@ -132,18 +134,17 @@ impl FlowSettings {
         FlowArgs { token: cx.selection.token.map_or(args.token, |token| token as i64), ..args }
     }
 
-    /// Records a change since the last call. `now` is egui's clock.
-    fn watch(&mut self, args: &FlowArgs, now: f64) {
-        if self.args == *args {
-            return;
-        }
-        if self.args != FlowArgs::default() {
-            if self.changed_at.is_none_or(|at| now - at > GESTURE_PAUSE) {
-                self.gesture += 1;
+    /// Records a change since the last call; the clock is that of the frame.
+    pub fn watch(ui: &Ui, cx: &mut ViewCx<'_>) {
+        let (args, now) = (Self::args(cx), ui.input(|i| i.time));
+        cx.selection.update(|flow: &mut Self| {
+            if flow.args != args && flow.args != FlowArgs::default() {
+                flow.gesture += u64::from(flow.changed_at.is_none_or(|at| now - at > GESTURE_PAUSE));
+                flow.changed_at = Some(now);
             }
-            self.changed_at = Some(now);
-        }
-        self.args.clone_from(args);
+            flow.args = args;
+            flow.is_moving = flow.changed_at.is_some_and(|at| now - at <= REST_SECONDS);
+        });
     }
 
     /// Stops following a token when a run of another preset begins.
@@ -159,20 +160,12 @@ impl FlowSettings {
         }
         cx.selection.update(|flow: &mut Self| flow.run.clone_from(&cx.mirror.info));
     }
-
-    /// True once nothing has changed for a while, so that questions that take longer may be asked.
-    pub fn rest(&self, now: f64) -> bool {
-        self.changed_at.is_none_or(|at| now - at > REST_SECONDS)
-    }
 }
 
 /// Asks for the answer with the settings as they are, of every variant that has a flow.
-pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
+pub fn keep_fresh(cx: &mut ViewCx<'_>) {
     FlowSettings::follow_run(cx);
-    let args = FlowSettings::args(cx);
-    let now = ui.input(|i| i.time);
-    cx.selection.update(|flow: &mut FlowSettings| flow.watch(&args, now));
-    cx.ask::<FlowAnswer>(None, &args, Freshness::OFTEN);
+    cx.ask::<FlowAnswer>(None, &FlowSettings::args(cx), Freshness::OFTEN);
 }
 
 /// True where the answer shown, with the field behind the paths, is that of the latest question.

@@ -72,8 +72,11 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
 }
 
 impl View for Solver {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh(cx);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(ui, cx);
         let Some(answer) = Answer::in_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
             return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY);
         };

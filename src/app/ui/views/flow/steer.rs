@@ -253,6 +253,10 @@ impl View for Steer {
         self.controls
     }
 
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh(cx);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
@@ -302,7 +306,7 @@ impl View for Steer {
                 });
             });
         });
-        keep_fresh(ui, cx);
+        FlowSettings::watch(ui, cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

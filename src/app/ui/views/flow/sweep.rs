@@ -286,15 +286,18 @@ impl Sweep {
 }
 
 impl View for Sweep {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx);
         if !cx.can_ask() {
             self.running = None;
         }
         self.show_step(cx);
+        self.compare(cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-        self.compare(cx);
         self.states.iter_mut().chain(&mut self.below).for_each(ChartState::put_out_of_sight);
         let room = ui.available_size();
         let theme = cx.theme;

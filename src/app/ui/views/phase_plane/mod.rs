@@ -6,7 +6,7 @@ use super::flow::{
     streaks::{Background, Streaks},
 };
 use crate::{
-    telemetry::measurements::{QueryKeyPaths, QueryKeyPathsArgs},
+    telemetry::measurements::QueryKeyPaths,
     ui::{identity::unique, views::prelude::*},
 };
 use learned::Learned;
@@ -122,21 +122,6 @@ impl PhasePlane {
     fn mode(&self, cx: &ViewCx<'_>) -> Mode {
         let usual = if cx.mirror.info.is_some() { Mode::Learned } else { Mode::Toy(Toy::Harmonic) };
         self.mode.unwrap_or(usual)
-    }
-
-    fn args(&self, cx: &ViewCx<'_>) -> QueryKeyPathsArgs {
-        let (layer, head) = wanted(cx);
-        QueryKeyPathsArgs { text: self.text.clone(), layer, head, ..QueryKeyPathsArgs::default() }
-    }
-
-    fn ask(&self, cx: &mut ViewCx<'_>) {
-        let focus = cx.selection.variant;
-        let args = self.args(cx);
-        cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::OFTEN);
-        if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
-            // some other variant may have what this one lacks
-            cx.ask::<QueryKeyPaths>(None, &args, Freshness::OFTEN);
-        }
     }
 
     /// The answer of one variant, or its scheduled measurement: that of the selected head if there is one, else the

@@ -6,9 +6,10 @@ use super::{
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
     scene::{Scene, share_label},
+    wanted,
 };
 use crate::{
-    telemetry::measurements::QueryKeyPaths,
+    telemetry::measurements::{QueryKeyPaths, QueryKeyPathsArgs},
     ui::{
         views::{flow::streaks::Background, prelude::*},
         widgets::token_strip::Mark,
@@ -246,13 +247,22 @@ fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {
 }
 
 impl View for PhasePlane {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        if self.mode(cx) != Mode::Learned {
+            return;
+        }
+        let (focus, (layer, head)) = (cx.selection.variant, wanted(cx));
+        let args = QueryKeyPathsArgs { text: self.text.clone(), layer, head, ..QueryKeyPathsArgs::default() };
+        cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::OFTEN);
+        if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
+            // some other variant may have what this one lacks
+            cx.ask::<QueryKeyPaths>(None, &args, Freshness::OFTEN);
+        }
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let mode = self.mode(cx);
-        let measured = (mode == Mode::Learned).then(|| {
-            self.ask(cx);
-            self.measured(cx)
-        });
-        let measured = measured.flatten();
+        let measured = (mode == Mode::Learned).then(|| self.measured(cx)).flatten();
         match measured {
             Some(m) => self.read(m),
             None => self.read = None,

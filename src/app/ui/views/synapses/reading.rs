@@ -121,19 +121,6 @@ fn nodes(traces: &[NeuronTrace], per_head: usize, cursor: usize) -> Vec<Node> {
 }
 
 impl ReadingView {
-    /// Asks when the text, the synapse or the model has changed.
-    fn ask(cx: &mut ViewCx<'_>) {
-        if cx.mirror.variants().is_empty() {
-            return;
-        }
-        let mut args = reading_settings(cx).map(|s| s.reading_args()).unwrap_or_default();
-        if let Some(s) = cx.selection.get::<Synapse>() {
-            (args.layer, args.i, args.j) = (Some(s.layer), Some(s.i), Some(s.j));
-        }
-        let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::OFTEN);
-    }
-
     /// Controls for the number of tokens that the model writes after the text, and the temperature.
     fn write_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (Ok(set), Ok(warm)) =
@@ -285,12 +272,23 @@ impl View for ReadingView {
         CONTROLS
     }
 
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        if cx.mirror.variants().is_empty() {
+            return;
+        }
+        let mut args = reading_settings(cx).map(|s| s.reading_args()).unwrap_or_default();
+        if let Some(s) = cx.selection.get::<Synapse>() {
+            (args.layer, args.i, args.j) = (Some(s.layer), Some(s.i), Some(s.j));
+        }
+        let variant = Some(cx.selection.variant);
+        cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::OFTEN);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         cx.controls_ui(ui, |ui, cx| {
             text_ui(ui, cx, &mut self.typed);
             self.write_ui(ui, cx);
         });
-        Self::ask(cx);
         let Some(shown) = ShownReading::find(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
             return cx.unmeasured_ui::<measurements::SynapseReading>(ui, words);

@@ -130,9 +130,12 @@ fn is_differential(columns: &[Column<'_>]) -> bool {
 }
 
 impl View for SideBySide {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let chosen = SelectedHead::from_selection(cx, &self.prompt.columns(cx));
         self.prompt.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let columns = self.prompt.columns(cx);
         if !groups(cx.mirror).is_empty() {
             cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &columns));
