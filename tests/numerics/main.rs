@@ -2,6 +2,7 @@
 //! oracles and properties. Knows no run folder and no window.
 
 mod alibi_gpt;
+mod attention;
 mod bdh;
 mod bdh_interventions;
 mod concepts;
