@@ -1,5 +1,5 @@
 //! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
-//! sees, valid shaders, labs that lack nothing, pages that say what is so.
+//! sees, valid shaders, labs that lack nothing, complete lists, pages that say what is so.
 
 mod boundaries;
 mod claims;
@@ -10,6 +10,7 @@ mod import_picture;
 mod imports;
 mod labs;
 mod lessons;
+mod lists;
 mod shaders;
 mod sources;
 mod testing;
