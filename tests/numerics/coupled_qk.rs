@@ -109,6 +109,25 @@ fn names_are_unique_and_parsed_back() {
     }
 }
 
+/// A variant that is given no mathematics of its own computes what another does.
+#[test]
+fn no_variant_computes_what_another_does() -> Result<()> {
+    let tokens = ids(9, 17);
+    let mut all: Vec<(QkVariant, Vec<f32>)> = vec![];
+    for variant in QkVariant::ALL {
+        let spec = small(variant);
+        assert_eq!(spec.evolution(0).is_some(), variant.evolves(), "{variant:?}");
+        let model = build(&spec)?;
+        with_uneven_steps(&model)?;
+        with_drawn_maps(&model)?;
+        let found = logits(&model, &tokens)?;
+        let twin = all.iter().find(|(_, other)| *other == found).map(|(other, _)| other);
+        assert_eq!(twin, None, "{variant:?} computes the same");
+        all.push((variant, found));
+    }
+    Ok(())
+}
+
 /// The count without building anything is that of what is built.
 #[test]
 fn counts_are_those_of_what_is_built() -> Result<()> {
