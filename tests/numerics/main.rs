@@ -7,6 +7,7 @@ mod bdh;
 mod bdh_interventions;
 mod concepts;
 mod coupled_qk;
+mod families;
 mod fast_weights;
 mod fused;
 mod generator;
