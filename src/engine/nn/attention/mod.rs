@@ -70,7 +70,7 @@ pub struct TinyAttention {
 }
 
 impl TinyAttention {
-    /// See the fields.
+    /// An attention of this name, made by `build`.
     pub const fn new(name: &'static str, build: fn(&mut Params) -> Result<Arc<dyn Attention>>) -> Self {
         Self { name, build }
     }
