@@ -1,6 +1,8 @@
 //! What must hold of every variant of the coupled query-key model, whatever its weights: published counts, no steps as
 //! the identity, causality, and reading token by token.
 
+use std::collections::BTreeSet;
+
 use candle_core::{DType, Device, Tensor};
 use orrery_lab::{
     models::{
@@ -87,9 +89,41 @@ fn parameter_counts_are_the_papers() -> Result<()> {
         (SharedMlp, 60_408_832),
         (Invertible, 60_474_368),
     ];
+    assert_eq!(wanted.map(|(variant, _)| variant), QkVariant::ALL);
     for (variant, parameters) in wanted {
         let spec = CoupledQkSpec { variant, ..CoupledQkSpec::paper() };
         assert_eq!(spec.parameters(50_257), parameters, "{variant:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn names_are_unique_and_parsed_back() {
+    let labels: BTreeSet<&str> = QkVariant::ALL.iter().map(|variant| variant.label()).collect();
+    assert_eq!(labels.len(), QkVariant::ALL.len(), "{labels:?}");
+    for variant in QkVariant::ALL {
+        assert_eq!(QkVariant::from_id(variant.id()), Some(variant));
+        let stored = serde_json::to_value(variant).unwrap();
+        assert_eq!(stored, variant.id(), "a run folder has the name of the setting");
+        assert_eq!(serde_json::from_value::<QkVariant>(stored).unwrap(), variant);
+    }
+}
+
+/// A variant that is given no mathematics of its own computes what another does.
+#[test]
+fn no_variant_computes_what_another_does() -> Result<()> {
+    let tokens = ids(9, 17);
+    let mut all: Vec<(QkVariant, Vec<f32>)> = vec![];
+    for variant in QkVariant::ALL {
+        let spec = small(variant);
+        assert_eq!(spec.evolution(0).is_some(), variant.evolves(), "{variant:?}");
+        let model = build(&spec)?;
+        with_uneven_steps(&model)?;
+        with_drawn_maps(&model)?;
+        let found = logits(&model, &tokens)?;
+        let twin = all.iter().find(|(_, other)| *other == found).map(|(other, _)| other);
+        assert_eq!(twin, None, "{variant:?} computes the same");
+        all.push((variant, found));
     }
     Ok(())
 }

@@ -2,10 +2,12 @@
 //! oracles and properties. Knows no run folder and no window.
 
 mod alibi_gpt;
+mod attention;
 mod bdh;
 mod bdh_interventions;
 mod concepts;
 mod coupled_qk;
+mod families;
 mod fast_weights;
 mod fused;
 mod generator;

@@ -1,5 +1,6 @@
 //! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
 //! sees, valid shaders, labs that lack nothing, pages that agree with the sources.
+//! sees, valid shaders, labs that lack nothing, complete lists, pages that say what is so.
 
 mod boundaries;
 mod claims;
@@ -11,6 +12,7 @@ mod imports;
 mod labs;
 mod lessons;
 mod needs;
+mod lists;
 mod shaders;
 mod sources;
 mod testing;

@@ -92,11 +92,26 @@ pub static LAB: Lab = Lab {
     opens_with_run: true,
 };
 
+/// True if a variant's switch is on. The match is exhaustive, so that no variant lacks a switch.
+fn is_on(s: &VariantSettings, variant: QkVariant) -> bool {
+    match variant {
+        QkVariant::Standard => s.standard,
+        QkVariant::Gqa => s.gqa,
+        QkVariant::Diff => s.diff,
+        QkVariant::Mlp => s.mlp,
+        QkVariant::Euler => s.euler,
+        QkVariant::Hamiltonian => s.hamiltonian,
+        QkVariant::DiffEuler => s.diff_euler,
+        QkVariant::DiffHamiltonian => s.diff_hamiltonian,
+        QkVariant::LinearMixing => s.linear_mixing,
+        QkVariant::SharedMlp => s.shared_mlp,
+        QkVariant::Invertible => s.invertible,
+    }
+}
+
 /// The variants that are turned on.
-fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
-    let paper = [s.standard, s.gqa, s.diff, s.mlp, s.euler, s.hamiltonian, s.diff_euler, s.diff_hamiltonian];
-    let on = paper.into_iter().chain([s.linear_mixing, s.shared_mlp, s.invertible]);
-    QkVariant::ALL.into_iter().zip(on).filter_map(|(variant, on)| on.then_some(variant))
+fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> {
+    QkVariant::ALL.into_iter().filter(move |variant| is_on(s, *variant))
 }
 
 fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
@@ -340,5 +355,15 @@ mod tests {
         let names = QkVariant::ALL.map(|variant| format!("variants.{}", variant.id()));
         let on: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "true")).collect();
         assert_eq!(ids(&planned(&on).unwrap()), QkVariant::ALL.map(QkVariant::id));
+    }
+
+    #[test]
+    fn every_switch_turns_its_own_variant_on() {
+        let names = QkVariant::ALL.map(|variant| format!("variants.{}", variant.id()));
+        for (own, variant) in names.iter().zip(QkVariant::ALL) {
+            let value = |name: &String| if name == own { "true" } else { "false" };
+            let settings: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), value(name))).collect();
+            assert_eq!(ids(&planned(&settings).unwrap()), [variant.id()]);
+        }
     }
 }

@@ -86,29 +86,35 @@ impl Net {
     }
 }
 
+impl CoupledQkSpec {
+    /// The attention of a layer, with its parameters below `path`.
+    ///
+    /// # Errors
+    /// They name the size that does not fit.
+    pub fn attention(&self, p: &mut Params, path: &str, layer: usize) -> Result<Arc<dyn Attention>> {
+        let Self { d_model, heads, rotary, .. } = *self;
+        let writers = 2 * self.layers;
+        let evolution = |p: &mut Params| match self.evolution(layer) {
+            Some(evolution) => Evolution::new(p, path, (heads, d_model / heads.max(1)), evolution),
+            None => Ok(None),
+        };
+        if self.variant.is_differential() {
+            let sizes = DifferentialSpec { d_model, heads, layer, rotary, writers };
+            return Ok(Arc::new(DifferentialAttention::new(p, path, &sizes)?.with_evolution(evolution(p)?)?));
+        }
+        let kv_heads = self.kv_heads();
+        let sizes = GroupedQuerySpec { d_model, heads, kv_heads, window: None, qk_norms: false, rotary, writers };
+        Ok(Arc::new(GroupedQueryAttention::new(p, path, &sizes)?.with_evolution(evolution(p)?)?))
+    }
+}
+
 /// Block `layer` with the attention of the variant.
 fn block(p: &mut Params, spec: &CoupledQkSpec, layer: usize) -> Result<Block> {
     let path = format!("layers.{layer}");
     let norm1 = Norm::rms(p, &format!("{path}.norm1"), spec.d_model)?;
-    let attention = attention(p, &format!("{path}.attn"), spec, layer)?;
+    let attention = spec.attention(p, &format!("{path}.attn"), layer)?;
     let norm2 = Norm::rms(p, &format!("{path}.norm2"), spec.d_model)?;
     let (kind, writers) = (MlpKind::Gated(Act::Silu), 2 * spec.layers);
     let mlp = UnbiasedMlp::new(p, &format!("{path}.mlp"), (spec.d_model, spec.hidden), kind, writers)?;
     Ok(Block::new(&path, norm1, attention, norm2, mlp))
-}
-
-fn attention(p: &mut Params, path: &str, spec: &CoupledQkSpec, layer: usize) -> Result<Arc<dyn Attention>> {
-    let CoupledQkSpec { d_model, heads, rotary, .. } = *spec;
-    let writers = 2 * spec.layers;
-    let evolution = |p: &mut Params| match spec.evolution(layer) {
-        Some(evolution) => Evolution::new(p, path, (heads, d_model / heads.max(1)), evolution),
-        None => Ok(None),
-    };
-    if spec.variant.is_differential() {
-        let sizes = DifferentialSpec { d_model, heads, layer, rotary, writers };
-        return Ok(Arc::new(DifferentialAttention::new(p, path, &sizes)?.with_evolution(evolution(p)?)?));
-    }
-    let kv_heads = spec.kv_heads();
-    let sizes = GroupedQuerySpec { d_model, heads, kv_heads, window: None, qk_norms: false, rotary, writers };
-    Ok(Arc::new(GroupedQueryAttention::new(p, path, &sizes)?.with_evolution(evolution(p)?)?))
 }

@@ -4,9 +4,11 @@
 //! It is computed as grouped-query attention: the two queries of a head, (q1, 0) and (0, q2), both read its whole key and
 //! its value, since (q1, 0) (k1, k2) = q1 k1.
 
+use std::sync::Arc;
+
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, Evolution, KeyValueCache, cache, projections::Projections};
+use super::{Attention, Evolution, KeyValueCache, TINY_WIDTH, TinyAttention, cache, projections::Projections};
 use crate::nn::{
     Params, Tap,
     fused::{
@@ -46,6 +48,17 @@ pub struct DifferentialAttention {
 }
 
 impl DifferentialAttention {
+    /// Its options at the sizes of tests; evolutions of queries and keys are tested as variants of the family `coupled_qk`.
+    pub const TINY: &[TinyAttention] = &[
+        TinyAttention::new("differential", |p| Self::tiny(p, false)),
+        TinyAttention::new("differential, rotary", |p| Self::tiny(p, true)),
+    ];
+
+    fn tiny(params: &mut Params, rotary: bool) -> Result<Arc<dyn Attention>> {
+        let spec = DifferentialSpec { d_model: TINY_WIDTH, heads: 4, layer: 1, rotary, writers: 2 };
+        Ok(Arc::new(Self::new(params, "attn", &spec)?))
+    }
+
     /// Parameters `<path>.{wq,wk,wv,wo}.weight` and `<path>.lam`, one number per head. Errors name the size that
     /// does not fit.
     pub fn new(params: &mut Params, path: &str, s: &DifferentialSpec) -> Result<Self> {

@@ -1,9 +1,11 @@
 //! Linear attention with a learned decay (Yang et al. 2023): S_t = diag(a_t) S_{t-1} + k_t v_t^T, o_t = q_t S_t. The decay
 //! is a gate for each channel of the keys, or one learned number a head.
 
+use std::sync::Arc;
+
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, projections::Projections};
+use super::{Attention, TINY_WIDTH, TinyAttention, projections::Projections};
 use crate::nn::{
     Params, Tap,
     fused::{
@@ -67,6 +69,17 @@ pub struct GatedLinearAttention {
 }
 
 impl GatedLinearAttention {
+    /// Its options at the sizes of tests.
+    pub const TINY: &[TinyAttention] = &[
+        TinyAttention::new("gated_linear, gate", |p| Self::tiny(p, DecayKind::Gate)),
+        TinyAttention::new("gated_linear, one decay a head", |p| Self::tiny(p, DecayKind::Head)),
+    ];
+
+    fn tiny(params: &mut Params, decay: DecayKind) -> Result<Arc<dyn Attention>> {
+        let spec = GatedLinearSpec { d_model: TINY_WIDTH, heads: 4, kv_heads: 2, decay, writers: 2 };
+        Ok(Arc::new(Self::new(params, "attn", &spec)?))
+    }
+
     /// Parameters `<path>.{wq,wk,wv,wo}.weight`, `<path>.{q_norm,k_norm,o_norm}.weight`, and `<path>.decay.{weight,bias}`
     /// of which a decay a head has the second alone. Biases start at 0, decays at 0.5^(1/16) = 0.958. Errors name the size
     /// that does not fit.

@@ -1,9 +1,14 @@
 //! Grouped-query attention without biases, with QK-RMSNorm and rotary embedding or without either. With
 //! as many key heads as query heads it is the standard one, and may have queries and keys that evolve before they meet.
 
+use std::sync::Arc;
+
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, Evolution, FusedAttention, KeyValueCache, cache, check_window, projections::Projections};
+use super::{
+    Attention, Evolution, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, cache, check_window,
+    projections::Projections,
+};
 use crate::nn::{
     Params, Tap,
     fused::{
@@ -34,6 +39,9 @@ pub struct GroupedQuerySpec {
 }
 
 impl GroupedQuerySpec {
+    const TINY: Self =
+        Self { d_model: TINY_WIDTH, heads: 4, kv_heads: 2, window: None, qk_norms: false, rotary: false, writers: 2 };
+
     /// Errors name the size that does not fit.
     fn check(&self) -> Result<AttentionSpec> {
         let (d, h, kv) = (self.d_model, self.heads, self.kv_heads);
@@ -66,6 +74,22 @@ pub struct GroupedQueryAttention {
 }
 
 impl GroupedQueryAttention {
+    /// Its options at the sizes of tests; evolutions of queries and keys are tested as variants of the family `coupled_qk`.
+    pub const TINY: &[TinyAttention] = &[
+        TinyAttention::new("grouped_query", |p| Self::tiny(p, GroupedQuerySpec::TINY)),
+        TinyAttention::new("grouped_query, rotary", |p| {
+            Self::tiny(p, GroupedQuerySpec { rotary: true, ..GroupedQuerySpec::TINY })
+        }),
+        TinyAttention::new("grouped_query, norms, rotary, window", |p| {
+            let spec = GroupedQuerySpec { qk_norms: true, rotary: true, window: Some(4), ..GroupedQuerySpec::TINY };
+            Self::tiny(p, spec)
+        }),
+    ];
+
+    fn tiny(params: &mut Params, spec: GroupedQuerySpec) -> Result<Arc<dyn Attention>> {
+        Ok(Arc::new(Self::new(params, "attn", &spec)?))
+    }
+
     /// Parameters `<path>.{wq,wk,wv,wo}.weight` and, with norms, `<path>.{q_norm,k_norm}.weight`. Errors name
     /// the size that does not fit.
     pub fn new(params: &mut Params, path: &str, s: &GroupedQuerySpec) -> Result<Self> {

@@ -1,5 +1,6 @@
-//! Attention as a part of a block: what every variant offers, one variant a file. A new variant is one
-//! file with an [`Attention`] in it; the block that it is plugged into does not change.
+//! Attention as a part of a block: what every variant offers, one variant a file. A new variant is one file with an
+//! [`Attention`] in it and a line in the list of all attentions, over which tests loop; the block that it is plugged into
+//! does not change.
 
 mod cache;
 mod coupling;
@@ -11,22 +12,69 @@ mod head_mlp;
 mod packed;
 mod projections;
 
+use std::sync::Arc;
+
 use candle_core::{Result, Tensor, bail};
 
 pub use cache::KeyValueCache;
-pub use differential::{DifferentialAttention, DifferentialSpec};
+pub use differential::DifferentialSpec;
 pub use evolution::{Evolution, EvolutionSpec};
-pub use gated_linear::{DecayKind, GatedLinearAttention, GatedLinearSpec, effective_memory};
-pub use grouped_query::{GroupedQueryAttention, GroupedQuerySpec};
-pub use packed::PackedAttention;
+pub use gated_linear::{DecayKind, GatedLinearSpec, effective_memory};
+pub use grouped_query::GroupedQuerySpec;
 
 use super::{
-    Tap,
+    Params, Tap,
     fused::{
         attention::{AttentionSpec, ScoreBias},
         evolution::EvolutionSizes,
     },
 };
+
+/// Declares the list of all attentions, one `module::Type` a line, where each type has a `TINY`: its options at the sizes
+/// of tests.
+macro_rules! attentions {
+    ($($module:ident::$attention:ident),+ $(,)?) => {
+        $(pub use $module::$attention;)+
+        $(impl ListedAttention for $attention {})+
+
+        /// All attentions, each with its options at the sizes of tests.
+        pub const ALL: &[&[TinyAttention]] = &[$($attention::TINY),+];
+    };
+}
+
+attentions! {
+    packed::PackedAttention,
+    grouped_query::GroupedQueryAttention,
+    differential::DifferentialAttention,
+    gated_linear::GatedLinearAttention,
+}
+
+/// Marks an attention that stands in [`ALL`]. The list implements it, so that an attention of this crate that is not
+/// tested does not compile.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is missing from the list of attentions",
+    note = "add it to `attentions!` in src/engine/nn/attention/mod.rs"
+)]
+pub trait ListedAttention {}
+
+/// The width D of [`TinyAttention`].
+pub const TINY_WIDTH: usize = 16;
+
+/// An attention at the sizes of tests.
+#[derive(Clone, Copy)]
+pub struct TinyAttention {
+    /// The attention and the options that it has, such as `packed, ALiBi`.
+    pub name: &'static str,
+    /// Makes it with parameters below `attn`.
+    pub build: fn(&mut Params) -> Result<Arc<dyn Attention>>,
+}
+
+impl TinyAttention {
+    /// An attention of this name, made by `build`.
+    pub const fn new(name: &'static str, build: fn(&mut Params) -> Result<Arc<dyn Attention>>) -> Self {
+        Self { name, build }
+    }
+}
 
 /// Errors: a window of 0.
 fn check_window(window: Option<usize>) -> Result<()> {
@@ -37,7 +85,7 @@ fn check_window(window: Option<usize>) -> Result<()> {
 }
 
 /// Causal attention from a normalised state to what is added to the residual stream.
-pub trait Attention: std::fmt::Debug + Send + Sync {
+pub trait Attention: ListedAttention + std::fmt::Debug + Send + Sync {
     /// x `(B, T, D)` -> `(B, T, D)`. Offers the weights `(B, H, T, T)` to the tap at `path`, if it has weights that sum
     /// to 1; where the tap wants them, they are computed even if the output does not need them as a tensor.
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor>;

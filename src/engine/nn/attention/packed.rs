@@ -1,9 +1,11 @@
 //! The attention of GPT-2: one product with biases for queries, keys and values, no norms, no rotation; or
 //! the same with scores that fall with distance (ALiBi, arXiv 2108.12409).
 
+use std::sync::Arc;
+
 use candle_core::{Result, Tensor, bail};
 
-use super::{Attention, FusedAttention, KeyValueCache, check_window};
+use super::{Attention, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, check_window};
 use crate::nn::{
     Params, Tap,
     fused::attention::{AttentionSpec, ScoreBias, reference_without_norms, without_norms},
@@ -19,6 +21,17 @@ pub struct PackedAttention {
 }
 
 impl PackedAttention {
+    /// Its options at the sizes of tests.
+    pub const TINY: &[TinyAttention] = &[
+        TinyAttention::new("packed", |p| Ok(Arc::new(Self::tiny(p)?))),
+        TinyAttention::new("packed, ALiBi", |p| Ok(Arc::new(Self::tiny(p)?.with_alibi()))),
+        TinyAttention::new("packed, window", |p| Ok(Arc::new(Self::tiny(p)?.with_window(Some(4))?))),
+    ];
+
+    fn tiny(params: &mut Params) -> Result<Self> {
+        Self::new(params, "attn", TINY_WIDTH, 4, 2)
+    }
+
     /// Parameters `<path>.{qkv,proj}.{weight,bias}`. `writers`: how many times a forward pass adds to the
     /// residual stream. Errors name the size that does not fit.
     pub fn new(params: &mut Params, path: &str, d_model: usize, heads: usize, writers: usize) -> Result<Self> {

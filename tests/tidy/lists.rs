@@ -1,0 +1,85 @@
+//! The lists over which tests loop are complete: what a source file declares stands in the list of its kind. An attention
+//! and a measurement that are not listed do not compile, so that they are missing here.
+
+use super::sources::{Source, sources};
+
+/// A kind of thing that stands in a list.
+struct Kind {
+    /// The beginning of the paths of modules that declare such things.
+    folder: &'static [&'static str],
+    /// The end of the path by which the list has what a line declares, if it declares something.
+    declared: fn(&Source, &str) -> Option<String>,
+    /// The line after which the list begins.
+    opening: &'static str,
+    /// The beginning of the line that ends it.
+    closing: &'static str,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        folder: &["models"],
+        declared: |_, line| implemented(line, "impl FamilySpec for "),
+        opening: "families! {",
+        closing: "}",
+    },
+    Kind {
+        folder: &["analysis", "runge_kutta"],
+        declared: |_, line| {
+            let (name, _) = line.trim().strip_prefix("pub const ")?.split_once(": Self = Self(")?;
+            Some(format!("::{name}"))
+        },
+        opening: "    pub const ALL: &[Self] = &[",
+        closing: "    ];",
+    },
+    Kind {
+        folder: &["probe"],
+        declared: |_, line| implemented(line, "impl Probe for "),
+        opening: "pub static PROBES: &[&dyn AnyProbe] = &[",
+        closing: "];",
+    },
+    Kind {
+        folder: &["ui", "views"],
+        declared: |_, line| implemented(line, "impl View for ").or_else(|| implemented(line, "impl PanelView for ")),
+        opening: "pub static VIEWS: &[ViewEntry] = views! {",
+        closing: "};",
+    },
+    Kind {
+        folder: &["labs"],
+        // the lab of other programs' runs is offered where there is such a run
+        declared: |source, line| {
+            let module = source.module.last().filter(|module| *module != "foreign")?;
+            line.starts_with("pub static LAB: Lab").then(|| format!("{module}::LAB"))
+        },
+        opening: "pub static LABS: &[&Lab] = &[",
+        closing: "];",
+    },
+];
+
+/// The end of a path to the type of `impl Trait for Type {`.
+fn implemented(line: &str, before: &str) -> Option<String> {
+    let name = line.strip_prefix(before)?.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    Some(format!("::{name}"))
+}
+
+#[test]
+fn what_is_declared_is_listed() {
+    let sources = sources();
+    for Kind { folder, declared, opening, closing } in KINDS {
+        let is_here = |source: &&Source| {
+            let parts = source.module.iter().map(String::as_str);
+            parts.take(folder.len()).eq(folder.iter().copied())
+        };
+        let lists = sources.iter().filter_map(|source| source.code.split_once(&format!("{opening}\n")));
+        let lists: Vec<&str> = lists.filter_map(|(_, rest)| rest.split(&format!("\n{closing}")).next()).collect();
+        assert_eq!(lists.len(), 1, "one file has the line `{opening}`");
+        let listed: Vec<&str> = lists[0].split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).collect();
+        let mut names: Vec<String> = vec![];
+        for source in sources.iter().filter(is_here) {
+            names.extend(source.code.lines().filter_map(|line| declared(source, line)));
+        }
+        assert!(names.len() > 5, "{folder:?} declares {names:?} alone");
+        let missing: Vec<&String> =
+            names.iter().filter(|name| !listed.iter().any(|path| path.ends_with(name.as_str()))).collect();
+        assert!(missing.is_empty(), "`{opening}` lacks {missing:?}, which no test will look at");
+    }
+}
