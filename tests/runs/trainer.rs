@@ -191,6 +191,14 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
     if preset.id != lab.presets[0].id && config.get(next_tokens).is_some() {
         config.set_text(&knobs, next_tokens, "0").unwrap();
     }
+    // and so do distances from equilibrium, but where a preset seeks it in its own way
+    let residual = "probe.residual_every";
+    let ways = ["ladder.anderson", "ladder.projector_hidden", "ladder.deq", "ladder.backward_euler"];
+    let of_ways = |config: &Config| ways.map(|key| config.get(key).cloned());
+    let is_usual_way = of_ways(&config) == of_ways(&lab.config(None).unwrap());
+    if preset.id != lab.presets[0].id && config.get(residual).is_some() && is_usual_way {
+        config.set_text(&knobs, residual, "0").unwrap();
+    }
     let begun = Instant::now();
     let (outcome, record) = train(&config, started());
     println!("{}: {:.1?}", preset.id, begun.elapsed());
