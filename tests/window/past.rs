@@ -70,11 +70,11 @@ fn settled(page: &mut Page, ctx: &Context, now: &mut f64) -> Words {
     let mut calm = 0;
     let mut words = said(page, ctx, *now);
     let began = Instant::now();
-    // half a second is the longest that a view waits
-    while calm < 3 {
+    // half a second is the longest that a view waits, which two looks are apart together
+    while calm < 2 {
         assert!(began.elapsed().as_secs() < 120, "{}: {words:?}", page.lab.id);
         page.pump();
-        *now += 0.2;
+        *now += 0.3;
         words = said(page, ctx, *now);
         let keys: Vec<_> = page.asked.values().flatten().copied().collect();
         let mirror = &page.run.as_ref().unwrap().mirror;
