@@ -1,5 +1,5 @@
 //! CPU kernels over plain slices of f32: the matrix multiplication with its packing and register tiles, vector and
-//! elementwise primitives, reductions, and the thread pool they run on.
+//! elementwise primitives, reductions, sparse vectors, and the thread pool they run on.
 //!
 //! The kernels work on slices alone; `fused` builds candle operations with gradients from them, and `host` copies tensors
 //! into the host's memory.
@@ -21,6 +21,7 @@ pub mod order;
 pub mod packed;
 pub mod reduce;
 pub mod simd;
+pub mod sparse;
 pub mod threads;
 mod tile;
 pub mod transpose;

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::command::orrery;
+use super::{command::orrery, folders::scratch_folder};
 
 /// A claim with a rule that four steps of a small model decide.
 fn claim(id: &str, title: &str, rule: &str) -> String {
@@ -36,6 +36,7 @@ seeds = 2
 "train.window" = 32
 "train.batch" = 2
 "run.eval_every" = 2
+"probe.residual_every" = 0
 "#
     )
 }
@@ -99,7 +100,7 @@ needs = "a GPU"
 }
 
 fn with_claims() -> tempfile::TempDir {
-    let here = tempfile::tempdir().unwrap();
+    let here = scratch_folder();
     fs::create_dir(here.path().join("ledger")).unwrap();
     fs::write(here.path().join("ledger/paper.toml"), paper()).unwrap();
     here

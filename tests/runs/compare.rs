@@ -18,6 +18,7 @@ use orrery::{
 use tempfile::TempDir;
 
 use crate::{
+    command::unpainted,
     copy_folder::copy_folder,
     trainer::{fast_slow, started, train},
 };
@@ -49,8 +50,19 @@ fn runs() -> [&'static Path; 4] {
     runs.each_ref().map(PathBuf::as_path)
 }
 
+fn command(runs: &[&Path], more: &[&str]) -> Process {
+    let mut command = Process::new(env!("CARGO_BIN_EXE_orrery"));
+    command.arg("compare").args(runs).args(more);
+    command
+}
+
 fn compare(runs: &[&Path], more: &[&str]) -> Output {
-    Process::new(env!("CARGO_BIN_EXE_orrery")).arg("compare").args(runs).args(more).output().unwrap()
+    command(runs, more).output().unwrap()
+}
+
+/// With figures as SVG alone.
+fn compare_unpainted(runs: &[&Path], more: &[&str]) -> Output {
+    unpainted(&mut command(runs, more)).output().unwrap()
 }
 
 fn told(out: &Output) -> String {
@@ -62,7 +74,7 @@ fn runs_are_set_beside_each_other() {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("compared");
     let [runs @ .., _] = runs();
-    let out = compare(&runs, &["--out", to.to_str().unwrap()]);
+    let out = compare_unpainted(&runs, &["--out", to.to_str().unwrap()]);
     assert!(out.status.success(), "{}", told(&out));
     let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
     assert_eq!(settings.lines().next().unwrap(), "run,seed,train.lr", "nothing else differs: {settings}");
@@ -78,7 +90,7 @@ fn runs_are_set_beside_each_other() {
         assert!(svg.contains("lr 0.01") && svg.contains("seed 2, lr 0.001"), "{stem}: {svg}");
     }
     let folded = dir.path().join("folded");
-    let out = compare(&runs, &["--fold", "--out", folded.to_str().unwrap()]);
+    let out = compare_unpainted(&runs, &["--fold", "--out", folded.to_str().unwrap()]);
     assert!(out.status.success(), "{}", told(&out));
     let svg = fs::read_to_string(folded.join("held_out_loss-coupled.svg")).unwrap();
     assert!(svg.contains("lr 0.001, 2 seeds") && svg.contains("seed 1, lr 0.01<"), "{svg}");
@@ -103,7 +115,7 @@ fn a_number_of_another_step_says_its_own() {
     let (cut, to) = (dir.path().join("cut"), dir.path().join("compared"));
     let [whole, other, ..] = runs();
     cut_off(whole, &cut);
-    let out = compare(&[cut.as_path(), other], &["--out", to.to_str().unwrap()]);
+    let out = compare_unpainted(&[cut.as_path(), other], &["--out", to.to_str().unwrap()]);
     assert!(out.status.success(), "{}", told(&out));
     let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
     let rows: Vec<&str> = numbers.lines().skip(1).collect();

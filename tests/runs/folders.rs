@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tempfile::TempDir;
+
 pub use super::copy_folder::copy_folder as copy;
 
 /// Every file of a folder with its bytes, in the order of their paths.
@@ -19,4 +21,10 @@ pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     }
     all.sort();
     all
+}
+
+/// A folder of its own in memory, where there is one: a disk that is waited for at every `fsync` takes most of the time.
+pub fn scratch_folder() -> TempDir {
+    let in_memory = fs::canonicalize("/dev/shm").and_then(tempfile::tempdir_in);
+    in_memory.or_else(|_| tempfile::tempdir()).unwrap()
 }

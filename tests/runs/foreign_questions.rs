@@ -262,9 +262,41 @@ impl OtherMachine {
     }
 }
 
-/// Whoever puts a question writes the copy of the run meanwhile; a window that was opened then goes on with it.
+/// They wait for connections and answers most of the time, so they wait together.
 #[cfg(unix)]
 #[test]
+fn a_program_of_another_machine_is_asked() {
+    let cases: &[(&str, fn())] = &[
+        ("a_copy_that_nobody_writes_any_more_is_taken_over", a_copy_that_nobody_writes_any_more_is_taken_over),
+        ("a_program_of_another_machine_is_asked_over_ssh", a_program_of_another_machine_is_asked_over_ssh),
+        ("the_end_of_an_older_copy_does_not_count", the_end_of_an_older_copy_does_not_count),
+        ("a_question_goes_over_the_connection_of_the_copy", a_question_goes_over_the_connection_of_the_copy),
+        ("a_connection_that_is_lost_ends_an_open_question", a_connection_that_is_lost_ends_an_open_question),
+        #[cfg(target_os = "linux")]
+        ("an_end_while_connecting_leaves_nothing_behind", an_end_while_connecting_leaves_nothing_behind),
+        (
+            "a_question_that_was_left_behind_goes_once_it_is_answered",
+            a_question_that_was_left_behind_goes_once_it_is_answered,
+        ),
+        ("a_connection_is_waited_for_no_longer_than_an_answer", a_connection_is_waited_for_no_longer_than_an_answer),
+        ("a_folder_that_is_not_there_is_a_wrong_argument", a_folder_that_is_not_there_is_a_wrong_argument),
+        ("an_older_copy_that_another_holds_does_not_count", an_older_copy_that_another_holds_does_not_count),
+        (
+            "without_an_answer_of_another_machine_the_question_is_withdrawn",
+            without_an_answer_of_another_machine_the_question_is_withdrawn,
+        ),
+        ("no_link_of_a_folder_on_another_machine_is_followed", no_link_of_a_folder_on_another_machine_is_followed),
+    ];
+    std::thread::scope(|scope| {
+        for (name, case) in cases {
+            // a panic names its thread
+            std::thread::Builder::new().name((*name).to_owned()).spawn_scoped(scope, case).unwrap();
+        }
+    });
+}
+
+/// Whoever puts a question writes the copy of the run meanwhile; a window that was opened then goes on with it.
+#[cfg(unix)]
 fn a_copy_that_nobody_writes_any_more_is_taken_over() {
     let far = OtherMachine::new(&["save"]);
     let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
@@ -291,7 +323,6 @@ fn a_copy_that_nobody_writes_any_more_is_taken_over() {
 }
 
 #[cfg(unix)]
-#[test]
 fn a_program_of_another_machine_is_asked_over_ssh() {
     let far = OtherMachine::new(&["attention", "lesson"]);
     let replier = replying(&far.run, |run, id| run.answer_attention(id, 7));
@@ -347,7 +378,6 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
 
 /// A copy that ends says nothing of a run that was gone on with since.
 #[cfg(unix)]
-#[test]
 fn the_end_of_an_older_copy_does_not_count() {
     let far = OtherMachine::new(&["save"]);
     far.run.state(3, &json!("finished"));
@@ -386,7 +416,6 @@ fn a_wrong_question_makes_no_connection() {
 /// The `ssh` of a question is told the socket of that of the copy. The stand-in shares nothing: that no second password is
 /// asked for is left to a real `ssh`. None is asked for where nobody could type it.
 #[cfg(unix)]
-#[test]
 fn a_question_goes_over_the_connection_of_the_copy() {
     let far = OtherMachine::new(&["lesson"]);
     let ask = || {
@@ -424,7 +453,6 @@ fn a_question_goes_over_the_connection_of_the_copy() {
 
 /// The connection of a question ends while the question is open; the copy goes on.
 #[cfg(unix)]
-#[test]
 fn a_connection_that_is_lost_ends_an_open_question() {
     let far = OtherMachine::new(&["lesson"]);
     let mut follower = far.command(&["follow", &far.address(), "--headless"]);
@@ -446,7 +474,6 @@ fn a_connection_that_is_lost_ends_an_open_question() {
 
 /// Asked to end while `ssh` waits for a password.
 #[cfg(target_os = "linux")]
-#[test]
 fn an_end_while_connecting_leaves_nothing_behind() {
     let far = OtherMachine::new(&["lesson"]);
     let file = |name: &str| far.here.path().join(name);
@@ -479,7 +506,6 @@ fn an_end_while_connecting_leaves_nothing_behind() {
 
 /// What a cut has left there is taken away by the next question, once it is answered.
 #[cfg(unix)]
-#[test]
 fn a_question_that_was_left_behind_goes_once_it_is_answered() {
     let far = OtherMachine::new(&["lesson"]);
     for id in ["0-answered", "0-open"] {
@@ -497,7 +523,6 @@ fn a_question_that_was_left_behind_goes_once_it_is_answered() {
 }
 
 #[cfg(unix)]
-#[test]
 fn a_connection_is_waited_for_no_longer_than_an_answer() {
     let far = OtherMachine::new(&["lesson"]);
     fs::write(far.here.path().join("hangs"), "").unwrap();
@@ -522,7 +547,6 @@ fn a_connection_is_waited_for_no_longer_than_an_answer() {
 
 /// As a folder here that is not there.
 #[cfg(unix)]
-#[test]
 fn a_folder_that_is_not_there_is_a_wrong_argument() {
     let far = OtherMachine::new(&["lesson"]);
     let address = format!("ssh://me@far{}/nowhere", far.here.path().display());
@@ -536,7 +560,6 @@ fn a_folder_that_is_not_there_is_a_wrong_argument() {
 
 /// Neither the end nor what was allowed in an older copy counts while another Orrery, which has not come through, holds it.
 #[cfg(unix)]
-#[test]
 fn an_older_copy_that_another_holds_does_not_count() {
     let far = OtherMachine::new(&["lesson"]);
     far.run.state(3, &json!("finished"));
@@ -554,7 +577,6 @@ fn an_older_copy_that_another_holds_does_not_count() {
 }
 
 #[cfg(unix)]
-#[test]
 fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
     let far = OtherMachine::new(&["attention"]);
     let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "5"]);
@@ -577,7 +599,6 @@ fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
 }
 
 #[cfg(unix)]
-#[test]
 fn no_link_of_a_folder_on_another_machine_is_followed() {
     use std::os::unix::fs::symlink;
     let far = OtherMachine::new(&["attention"]);

@@ -13,11 +13,15 @@ use orrery::{
     trainer::DriveOptions,
 };
 
-use crate::trainer::{fast_slow, numbers, started, train};
+use crate::{
+    command::unpainted,
+    trainer::{fast_slow, numbers, started, train},
+};
 
 fn orrery(args: &[&str]) -> Output {
     let mut process = Process::new(env!("CARGO_BIN_EXE_orrery"));
-    process.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
+    process.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    unpainted(&mut process).output().unwrap()
 }
 
 fn told(out: &Output) -> String {

@@ -12,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::folders::copy;
+use super::folders::{copy, scratch_folder};
 
 /// Small models, short runs, a checkpoint at every other step.
 pub const SPEC: &str = r#"
@@ -55,7 +55,7 @@ pub fn done(here: &Path, words: &[&str]) -> Output {
 }
 
 pub fn with_spec(text: &str) -> TempDir {
-    let here = tempfile::tempdir().unwrap();
+    let here = scratch_folder();
     fs::write(here.path().join("rates.toml"), text).unwrap();
     here
 }
@@ -75,7 +75,7 @@ fn made() -> &'static Path {
 
 /// A copy of that sweep and its specification.
 pub fn whole() -> TempDir {
-    let here = tempfile::tempdir().unwrap();
+    let here = scratch_folder();
     copy(made(), here.path());
     here
 }

@@ -15,7 +15,7 @@ use orrery::{
     labs::{
         self, LABS, Lab, Preset,
         coupled_qk::settings::FinetuneSettings,
-        grammar_roles::settings::{GrammarSettings, NetworkSettings},
+        grammar_roles::settings::{CompareSettings, GrammarSettings, NetworkSettings},
         merging::MergingSettings,
     },
     store::{Reader, Writer, checkpoint},
@@ -140,12 +140,21 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
     if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
         config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
     }
+    // so do the ranks of the attention of many variants, whose prose has no examples that need room
+    let is_usual_text = config.get("corpus.source") == lab.config(None).unwrap().get("corpus.source");
+    let is_long = config.value(TrainSettings::window).is_ok_and(|window| window > 64);
+    if lab.id == "coupled_qk" && is_usual_text && is_long {
+        config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
+    }
     // and so do the probes of a deep model, and each token where the state has many neurons; bytes use no more ids of a
     // padded vocabulary
     let number = |config: &Config, key: &str| config.get(key).and_then(Value::as_f64);
-    for (key, above, less) in
-        [("model.layers", 7.0, "1"), ("model.neurons", 512.0, "512"), ("corpus.vocab", 8192.0, "512")]
-    {
+    for (key, above, less) in [
+        ("model.layers", 7.0, "1"),
+        ("model.layers", 2.0, "2"),
+        ("model.neurons", 512.0, "512"),
+        ("corpus.vocab", 8192.0, "512"),
+    ] {
         if number(&config, key).is_some_and(|value| value > above) {
             config.set_text(&knobs, key, less).unwrap();
         }
@@ -166,6 +175,10 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
             config.set_text(&knobs, key, "20").unwrap();
         }
     }
+    // what needs no network is the same beside each: the lab's first preset is enough
+    if preset.id != lab.presets[0].id && config.get(CompareSettings::words.name).is_some() {
+        config.set_text(&knobs, CompareSettings::words.name, "false").unwrap();
+    }
     // children of a merging are other stages, as short
     if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
         config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
@@ -177,6 +190,14 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
     let next_tokens = "probe.next_tokens_every";
     if preset.id != lab.presets[0].id && config.get(next_tokens).is_some() {
         config.set_text(&knobs, next_tokens, "0").unwrap();
+    }
+    // and so do distances from equilibrium, but where a preset seeks it in its own way
+    let residual = "probe.residual_every";
+    let ways = ["ladder.anderson", "ladder.projector_hidden", "ladder.deq", "ladder.backward_euler"];
+    let of_ways = |config: &Config| ways.map(|key| config.get(key).cloned());
+    let is_usual_way = of_ways(&config) == of_ways(&lab.config(None).unwrap());
+    if preset.id != lab.presets[0].id && config.get(residual).is_some() && is_usual_way {
+        config.set_text(&knobs, residual, "0").unwrap();
     }
     let begun = Instant::now();
     let (outcome, record) = train(&config, started());

@@ -15,7 +15,7 @@ use std::{
 use crate::{
     recorded,
     tessellation::{tile, unseen, vertices, view_ids},
-    tiles::sized,
+    tiles::{Tile, sized},
 };
 
 /// Values to put in the place of measured ones; `None` leaves what was measured.
@@ -118,13 +118,14 @@ fn altered(run: &Mirror, values: &[Option<f64>]) -> Mirror {
     mirror
 }
 
-/// A view of a run for two frames, and the run back.
+/// A view of a run for two frames, the last of which is written as well, and the run back.
 fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
-    let mut harness = tile(view, mirror).shown(unseen(sized(640.0, 400.0)));
-    for _ in 0..2 {
-        vertices(&harness, when);
-        harness.step();
-    }
+    let tile = Tile { writes: false, ..tile(view, mirror) };
+    let mut harness = tile.shown(unseen(sized(640.0, 400.0)));
+    vertices(&harness, when);
+    harness.state_mut().writes = true;
+    harness.step();
+    vertices(&harness, when);
     let svg = harness.state().svg.clone().unwrap_or_default();
     let lost = ["\"NaN", "\"inf", "\"-inf", "MNaN", "LNaN", "Minf", "Linf", ",NaN", ",inf", " NaN", " inf"];
     // Words stand between tags; numbers do not.

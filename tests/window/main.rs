@@ -54,6 +54,7 @@ mod runs;
 mod side_by_side;
 mod sight;
 mod slow_manifold;
+mod small_models;
 mod snapshot;
 mod stage;
 mod stub_host;

@@ -46,6 +46,7 @@ objective = "held_out_loss of coupled"
 "train.batch" = 2
 "run.eval_every" = 3
 "run.checkpoint_every" = 6
+"probe.residual_every" = 0
 
 [axes]
 "train.lr" = [1e-3, 1e-2]

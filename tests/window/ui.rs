@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam::channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
 use eframe::egui::{
     self, Key, Modifiers,
     accesskit::{Action as Asks, Role},
@@ -226,10 +226,13 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
     }
     let (mut step, mut running) = (0, false);
     loop {
-        let command = if running { commands.try_recv().ok() } else { commands.recv().ok() };
-        if command.is_none() && !running {
-            return;
-        }
+        let told = if running { commands.try_recv() } else { commands.recv().map_err(TryRecvError::from) };
+        let command = match told {
+            Ok(command) => Some(command),
+            Err(TryRecvError::Empty) => None,
+            // nobody has the run any more
+            Err(TryRecvError::Disconnected) => return,
+        };
         let mut once = false;
         if let Some(c) = command {
             asked.commands.lock().unwrap().push(c.clone());

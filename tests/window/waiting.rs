@@ -12,6 +12,17 @@ pub fn until_within<R>(
     what: &str,
     found: impl Fn(&App) -> Option<R>,
 ) -> R {
+    looking_every(Duration::from_millis(5), patience, harness, what, found)
+}
+
+/// As [`until_within`], with this pause between two steps: a frame takes time from a run that trains for long.
+pub fn looking_every<R>(
+    pause: Duration,
+    patience: Duration,
+    harness: &mut Harness<'_, App>,
+    what: &str,
+    found: impl Fn(&App) -> Option<R>,
+) -> R {
     let begun = Instant::now();
     loop {
         harness.step();
@@ -19,6 +30,6 @@ pub fn until_within<R>(
             return r;
         }
         assert!(begun.elapsed() < patience, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(pause);
     }
 }

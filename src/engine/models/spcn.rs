@@ -16,7 +16,6 @@
 pub mod feedforward;
 mod hierarchy;
 mod reading;
-mod sparse;
 mod spec;
 
 use feedforward::FeedforwardRule;
@@ -32,7 +31,7 @@ use crate::{
     nn::{IGNORE, kernels::threads},
 };
 
-pub use sparse::Sparse;
+pub use crate::nn::kernels::sparse::Sparse;
 pub use spec::{LevelSpec, SpcnSpec};
 
 /// Left to right, and right to left.

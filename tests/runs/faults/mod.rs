@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    folders::copy,
+    folders::{copy, scratch_folder},
     sweep::{SPEC, done, runs, with_spec},
 };
 use calls::{Call, Fault, can_trace, trace, with_each_failing, with_fault};
@@ -24,7 +24,7 @@ use serde_json::Value;
 /// Of the calls of a command, as many are tried where not all of them are asked for.
 const SAMPLE: usize = 16;
 
-const SETTINGS: [&str; 24] = [
+const SETTINGS: [&str; 26] = [
     "--no-figures",
     "--steps",
     "4",
@@ -48,6 +48,9 @@ const SETTINGS: [&str; 24] = [
     "probe.residual_every=0",
     "--set",
     "probe.generator_distance_every=0",
+    "--set",
+    // made sooner than prose
+    "corpus.source=symbols",
     "--device=cpu",
 ];
 
@@ -144,7 +147,7 @@ fn strs(args: &[String]) -> Vec<&str> {
 
 /// A run that nothing disturbs.
 fn undisturbed() -> Record {
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let output = plain(&run_args(out.path()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     record(&visible(out.path()).unwrap())
@@ -174,11 +177,11 @@ fn disturb_run(fault: impl Fn(&Call) -> Fault + Sync, salt: usize) {
         return;
     }
     let reference = undisturbed();
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let calls = trace(&strs(&run_args(out.path())), out.path());
     assert!(calls.len() > 40, "{calls:?}");
     for_each("run", &chosen(calls, salt), |call| {
-        let out = tempfile::tempdir().unwrap();
+        let out = scratch_folder();
         let output = with_fault(&strs(&run_args(out.path())), call, fault(call));
         hold(out.path(), &output, &reference, &format!("run, {call:?}"))
     });
@@ -197,7 +200,7 @@ fn a_run_that_is_killed_at_a_call_can_be_resumed() {
 /// A run that ended after its first checkpoint, in `out`.
 fn begun(out: &Path) -> PathBuf {
     let calls = {
-        let scratch = tempfile::tempdir().unwrap();
+        let scratch = scratch_folder();
         trace(&strs(&run_args(scratch.path())), scratch.path())
     };
     // Killed while it writes its second checkpoint: steps are recorded that the first does not have.
@@ -214,18 +217,18 @@ fn disturb_resume(fault: impl Fn(&Call) -> Fault + Sync, salt: usize) {
         return;
     }
     let reference = undisturbed();
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let folder = begun(out.path());
     let again = |to: &Path| {
         let copied = to.join(folder.file_name().unwrap());
         copy(&folder, &copied);
         copied
     };
-    let scratch = tempfile::tempdir().unwrap();
+    let scratch = scratch_folder();
     let calls = trace(&strs(&resume_args(&again(scratch.path()))), scratch.path());
     assert!(calls.len() > 40, "{calls:?}");
     for_each("resume", &chosen(calls, salt), |call| {
-        let out = tempfile::tempdir().unwrap();
+        let out = scratch_folder();
         let output = with_fault(&strs(&resume_args(&again(out.path()))), call, fault(call));
         hold(out.path(), &output, &reference, &format!("resume, {call:?}"))
     });
@@ -246,7 +249,7 @@ fn an_export_in_which_a_call_fails_writes_the_whole_file_or_none() {
     if !can_trace() {
         return;
     }
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     assert!(plain(&run_args(out.path())).status.success());
     let folder = visible(out.path()).unwrap();
     let export =

@@ -22,7 +22,7 @@ use orrery::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::*;
+use super::{folders::scratch_folder, *};
 
 const STEPS: u64 = 40;
 const EVERY: u64 = 6;
@@ -130,7 +130,7 @@ fn never_stopped(out: &Path) -> (String, String, Vec<Event>) {
 
 #[test]
 fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let reference = never_stopped(&out.path().join("reference"));
     let mut draws = ChaCha8Rng::seed_from_u64(1);
     for stop in 1..=STEPS {
@@ -158,7 +158,7 @@ fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
 
 #[test]
 fn what_is_superseded_is_put_aside_not_lost() {
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let (mut toy, mut writer) = begin(out.path());
     train(&mut toy, &mut writer, 11);
     let folder = writer.folder().unwrap();
@@ -177,7 +177,7 @@ fn what_is_superseded_is_put_aside_not_lost() {
 
 #[test]
 fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let reference = never_stopped(&out.path().join("reference"));
     let (mut toy, mut writer) = begin(&out.path().join("killed"));
     train(&mut toy, &mut writer, 14);
@@ -194,7 +194,7 @@ fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
 
 #[test]
 fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_all() {
-    let out = tempfile::tempdir().unwrap();
+    let out = scratch_folder();
     let (mut toy, mut writer) = begin(out.path());
     train(&mut toy, &mut writer, 13);
     let folder = writer.folder().unwrap();

@@ -4,8 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sparse::Sparse;
-use crate::config::choices;
+use crate::{config::choices, nn::kernels::sparse::Sparse};
 
 /// The rule by which feedforward weights learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

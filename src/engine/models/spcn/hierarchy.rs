@@ -10,10 +10,8 @@
 //! - After settling the error r is taken with the settled state above; precisions follow it before they gate the update.
 //! - While a network is frozen, neither feedback weights nor precisions change.
 
-use super::{
-    feedforward::{self, FeedforwardLearning, FeedforwardRule, Sparsity, Surprise, UnitDrives},
-    sparse::{Sparse, add_columns, axpy},
-};
+use super::feedforward::{self, FeedforwardLearning, FeedforwardRule, Sparsity, Surprise, UnitDrives};
+use crate::nn::kernels::sparse::{Sparse, add_columns, axpy};
 
 /// The rules by which a hierarchy settles and learns.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Vectors of which few entries are not zero, and the products with them: a matrix times such a vector is a sum of few
 //! columns.
 
-use crate::nn::kernels::{arch::arch, order::ordered};
+use crate::{arch::arch, order::ordered};
 
 /// The entries that are not zero, by ascending index.
 #[derive(Debug, Clone, Default, PartialEq)]
