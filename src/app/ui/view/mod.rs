@@ -4,6 +4,7 @@
 use eframe::egui::Ui;
 
 mod answer_state;
+mod arrangement;
 mod context;
 mod controls;
 mod needs;
@@ -12,9 +13,10 @@ mod panel;
 use super::mirror::Mirror;
 pub use super::selection::Selection;
 pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
+pub use arrangement::{Arrangement, Placement};
 pub use context::{Measured, ViewCx, sample_subtitle};
 pub use controls::LOCKED;
-pub use panel::{Arrangement, Panel, PanelView, charts_svg, joined, panels, shown_drawings};
+pub use panel::{Panel, PanelView, charts_svg, joined, panels, shown_drawings};
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is
 /// in `Selection` or in settings.

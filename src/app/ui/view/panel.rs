@@ -1,32 +1,52 @@
-//! Views that are charts. Such a view states its questions, its charts and its controls; its drawing, its table and its SVG
-//! follow from the charts. How far a chart is zoomed stays with the tile.
+//! Views that are panels: charts, and canvases such as a map or a table. Such a view states its questions, its panels and
+//! its controls; its drawing, its table and its SVG follow from the panels. How far a chart is zoomed stays with the tile.
 
-use eframe::egui::{Context, Pos2, Rect, Ui, Vec2, vec2};
+use eframe::egui::{Pos2, Rect, Response, Ui, Vec2, vec2};
 
-use super::{View, ViewCx, ViewEntry, boxed};
+use super::{
+    View, ViewCx, ViewEntry,
+    arrangement::{Arrangement, Placement},
+    boxed,
+};
 use crate::ui::{
     mirror::Mirror,
     plot::{
-        Chart, ChartResponse, ChartState, ChartsOrWords, columns, fits_two, reading_order,
+        Chart, ChartResponse, ChartState, ChartsOrWords, drawing, reading_order,
         svg::{self, Svg},
     },
     table::Table,
     theme::Theme,
-    widgets::one_axis::one_axis_ui,
 };
 
-/// A chart of a view.
+/// A picture of a view.
 pub struct Panel<'a> {
-    pub chart: Chart<'a>,
+    body: Body<'a>,
     /// Its share of the height of all charts of the view.
-    pub share: f32,
+    share: f32,
     /// Stands before the labels of its lines in the common table; `None` keeps them out of it.
     prefix: Option<&'static str>,
 }
 
+enum Body<'a> {
+    Chart(Box<Chart<'a>>),
+    Canvas(Canvas<'a>),
+}
+
+/// A picture that interface code paints: a map, a table, a graph. The same code draws it in the window and as SVG.
+struct Canvas<'a> {
+    name: &'static str,
+    paint: Box<dyn Fn(&mut Ui, Vec2) -> Response + 'a>,
+}
+
+/// The response of a panel in a frame.
+pub(super) enum PanelResponse {
+    Chart(ChartResponse),
+    Canvas(Response),
+}
+
 impl<'a> Panel<'a> {
     pub fn new(chart: Chart<'a>, share: f32) -> Self {
-        Self { chart, share, prefix: None }
+        Self { body: Body::Chart(Box::new(chart)), share, prefix: None }
     }
 
     /// The chart of a view that has only one.
@@ -34,66 +54,73 @@ impl<'a> Panel<'a> {
         vec![Self::new(chart, 1.0)]
     }
 
+    /// A picture that is no chart. `paint` draws it in a size in points, and gives the response of its place. It has no part
+    /// in the table of the charts.
+    pub fn canvas(name: &'static str, paint: impl Fn(&mut Ui, Vec2) -> Response + 'a) -> Self {
+        Self { body: Body::Canvas(Canvas { name, paint: Box::new(paint) }), share: 1.0, prefix: None }
+    }
+
     /// Adds its lines to the table of the first chart, which has the same x.
     pub fn in_table(self, prefix: &'static str) -> Self {
         Self { prefix: Some(prefix), ..self }
     }
-}
 
-/// The arrangement of several charts in a view.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Arrangement {
-    /// On one x axis: above one another, or beside one another where a tile is wide and too low for all of them.
-    OneAxis,
-    /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
-    Halves { wide: f32 },
-    /// Each in half of the room: beside one another where it is so many times as wide as high, else above one another.
-    HalvesByShape { wide: f32 },
-}
+    /// True for a chart without points.
+    fn is_empty(&self) -> bool {
+        matches!(&self.body, Body::Chart(chart) if chart.is_empty())
+    }
 
-impl Arrangement {
-    /// True if this many charts stand beside one another in this room.
-    fn is_wide(self, ctx: &Context, room: Vec2, charts: usize) -> bool {
-        match self {
-            Self::OneAxis => columns(ctx, room, charts) >= charts.max(2),
-            Self::Halves { wide } => fits_two(ctx, room.x, wide),
-            Self::HalvesByShape { wide } => fits_two(ctx, room.x, wide * room.y),
+    fn name(&self) -> &str {
+        match &self.body {
+            Body::Chart(chart) => &chart.name,
+            Body::Canvas(canvas) => canvas.name,
         }
     }
 
-    fn show(self, ui: &mut Ui, theme: &Theme, room: Vec2, panels: Vec<Panel<'_>>, states: &mut [ChartState]) {
-        let is_wide = self.is_wide(ui.ctx(), room, panels.len());
-        if self == Self::OneAxis {
-            let charts = panels.into_iter().map(|panel| (panel.chart, panel.share)).collect();
-            return one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
+    /// The chart with its share of the height; `None` for a canvas.
+    pub(super) fn into_chart(self) -> Option<(Chart<'a>, f32)> {
+        match self.body {
+            Body::Chart(chart) => Some((*chart, self.share)),
+            Body::Canvas(_) => None,
         }
-        let gap = ui.spacing().item_spacing;
-        let size = match is_wide {
-            true => vec2(((room.x - gap.x) / 2.0).floor(), room.y),
-            false => vec2(room.x, ((room.y - gap.y) / 2.0).floor()),
-        };
-        let mut all_ui = |ui: &mut Ui| {
-            for (panel, state) in panels.iter().zip(states.iter_mut()) {
-                panel.chart.show(ui, size, theme, state);
+    }
+
+    /// Draws the panel in `size` points.
+    pub(super) fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> PanelResponse {
+        match &self.body {
+            Body::Chart(chart) => PanelResponse::Chart(chart.show(ui, size, theme, state)),
+            Body::Canvas(canvas) => {
+                let response = (canvas.paint)(ui, size);
+                state.corner = Some(response.rect.min);
+                state.size = Some(response.rect.size().into());
+                PanelResponse::Canvas(response)
+            }
+        }
+    }
+
+    /// The panel as SVG in the size that it was last shown in, with its corner; `None` out of sight, and without points.
+    fn drawing(&self, state: &ChartState, theme: &Theme) -> Option<(Pos2, String)> {
+        let corner = state.corner?;
+        let svg = match &self.body {
+            Body::Chart(chart) => chart.svg(state, theme)?,
+            Body::Canvas(canvas) => {
+                let size = Vec2::from(state.size?);
+                drawing(canvas.name, size, theme, |ui| _ = (canvas.paint)(ui, size))
             }
         };
-        if is_wide {
-            ui.horizontal(all_ui);
-        } else {
-            all_ui(ui);
-        }
+        Some((corner, svg))
     }
 }
 
-/// A view that is charts. [`panels`] makes it a [`View`].
+/// A view that is panels. [`panels`] makes it a [`View`].
 pub trait PanelView {
-    /// Below this height, in points, only the first chart is drawn.
+    /// Below this height, in points, only one panel is drawn.
     const LOW: f32 = 200.0;
-    /// How several charts share the room.
+    /// How several panels share the room.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
-    /// Between its rows, and between charts, points.
+    /// Between its rows, and between panels, points.
     const SPACING: Vec2 = vec2(8.0, 8.0);
-    /// A chart without points keeps its place beside one that has some, and says why it has none.
+    /// A chart without points keeps its place beside other panels, and says why it has none.
     const KEEPS_EMPTY: bool = false;
     /// Height of a row of controls below the charts, points; 0 without one.
     const FOOT_HEIGHT: f32 = 0.0;
@@ -101,9 +128,31 @@ pub trait PanelView {
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
 
-    /// The charts. The first is the main one: its words stand for the view while it is empty, and its columns lead the
+    /// The panels. The first is the main one: its words stand for the view while it is empty, and its columns lead the
     /// table.
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
+
+    /// Why it has no panels, where it has none.
+    fn why_nothing(&self, _cx: &ViewCx<'_>) -> String {
+        String::new()
+    }
+
+    /// The index of the panel that is drawn where there is room for only one.
+    fn alone(&self) -> usize {
+        0
+    }
+
+    /// The places of the panels, of which there is at least one, in a room of this size.
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+        let has_several = match Self::KEEPS_EMPTY {
+            true => panels.len() > 1,
+            false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
+        };
+        match has_several && room.y >= Self::LOW {
+            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, self.alone()),
+            false => Placement::Alone(self.alone()),
+        }
+    }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
 
@@ -112,7 +161,7 @@ pub trait PanelView {
         None
     }
 
-    /// A table in place of the one that follows from the charts.
+    /// A table in place of the one that follows from the charts; of canvases there is no other.
     fn table(&self, _cx: &ViewCx<'_>) -> Option<Table> {
         None
     }
@@ -147,8 +196,11 @@ pub trait PanelView {
     /// Controls and text below the charts, in pictures too.
     fn below_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {}
 
-    /// Takes what the pointer did on the main chart where it stands alone.
+    /// Handles the pointer on a chart that stands alone.
     fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
+
+    /// Handles the pointer on a canvas.
+    fn canvas_pointed(&mut self, _cx: &mut ViewCx<'_>, _on: &Response) {}
 }
 
 /// The drawings of those of a view's charts that are in sight, each with the corner where it stands.
@@ -193,7 +245,7 @@ pub fn charts_svg<'c, 's>(
     joined(&name, shown_drawings(charts, theme), theme)
 }
 
-/// The entry of a view that is stated as charts.
+/// The entry of a view that is stated as panels.
 pub const fn panels<V: PanelView + Default + 'static>(
     id: &'static str,
     title: &'static str,
@@ -202,7 +254,7 @@ pub const fn panels<V: PanelView + Default + 'static>(
     boxed::<Panels<V>>(id, title, about)
 }
 
-/// A view of charts with the state of each chart, by its place.
+/// A view of panels with the state of each panel, by its place.
 #[derive(Default)]
 struct Panels<V> {
     view: V,
@@ -220,23 +272,20 @@ impl<V: PanelView> Panels<V> {
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
-        let Some(main) = panels.first() else { return };
-        let is_empty = main.chart.is_empty();
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
+        let Some(main) = panels.first() else { return cx.nothing_ui(ui, &self.view.why_nothing(cx)) };
+        let is_empty = main.is_empty();
         let below = self.view.height_below(cx, room, is_empty);
         let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
         }
-        let has_others = panels[1..].iter().any(|panel| !panel.chart.is_empty());
-        let has_both = if V::KEEPS_EMPTY { panels.len() > 1 } else { has_others && !main.chart.is_empty() };
-        if has_both && room.y >= V::LOW {
-            V::ARRANGEMENT.show(ui, cx.theme, room, panels, &mut self.states);
-        } else {
-            let on = main.chart.show(ui, room, cx.theme, &mut self.states[0]);
-            drop(panels);
-            self.view.pointed(ui, cx, &on);
+        let placement = self.view.arrange(ui, cx, room, &panels);
+        match placement.show(ui, cx.theme, room, panels, &mut self.states) {
+            Some(PanelResponse::Chart(on)) => self.view.pointed(ui, cx, &on),
+            Some(PanelResponse::Canvas(on)) => self.view.canvas_pointed(cx, &on),
+            None => {}
         }
         self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         if foot > 0.0 {
@@ -282,10 +331,10 @@ impl<V: PanelView> View for Panels<V> {
             return Some(table.finish());
         }
         let mut panels = self.view.panels(cx).into_iter();
-        let mut all = panels.next()?.chart;
-        for Panel { chart, prefix, .. } in panels {
-            let Some(prefix) = prefix else { continue };
-            all.lines.extend(chart.lines.into_iter().map(|mut line| {
+        let (mut all, _) = panels.next()?.into_chart()?;
+        for panel in panels {
+            let Some(prefix) = panel.prefix else { continue };
+            all.lines.extend(panel.into_chart().into_iter().flat_map(|(chart, _)| chart.lines).map(|mut line| {
                 line.label.insert_str(0, prefix);
                 line
             }));
@@ -294,13 +343,15 @@ impl<V: PanelView> View for Panels<V> {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        charts_svg(self.view.panels(cx).into_iter().map(|panel| panel.chart).zip(&self.states), cx.theme)
+        let panels = self.view.panels(cx);
+        let shown = panels.iter().zip(&self.states).filter_map(|(panel, state)| panel.drawing(state, cx.theme));
+        joined(panels.first()?.name(), shown.collect(), cx.theme)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use eframe::egui::{Color32, RawInput};
+    use eframe::egui::{Color32, Context, RawInput, Sense};
 
     use super::*;
     use crate::{
@@ -337,15 +388,16 @@ mod tests {
         assert_eq!(joined("t", vec![], &theme), None);
     }
 
+    fn chart(name: &str, y: f64) -> Chart<'static> {
+        let line = Line::new("line", Color32::RED, vec![[0.0, y]]);
+        Chart::new(name, Axis::new("step"), Axis::new(name)).line(line)
+    }
+
     #[derive(Default)]
     struct Three;
 
     impl PanelView for Three {
         fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-            let chart = |name: &str, y: f64| {
-                let line = Line::new("line", Color32::RED, vec![[0.0, y]]);
-                Chart::new(name, Axis::new("step"), Axis::new(name)).line(line)
-            };
             let second = Panel::new(chart("second", 2.0), 0.3).in_table("second ");
             vec![Panel::new(chart("first", 1.0), 0.4), second, Panel::new(chart("third", 3.0), 0.3)]
         }
@@ -355,8 +407,38 @@ mod tests {
         }
     }
 
+    #[derive(Default)]
+    struct Painted;
+
+    impl PanelView for Painted {
+        const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: 400.0 };
+
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            let canvas = Panel::canvas("painted", |ui, size| ui.allocate_response(size, Sense::hover()));
+            vec![Panel::new(chart("first", 1.0), 0.5), canvas]
+        }
+
+        fn alone(&self) -> usize {
+            1
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("a chart and a canvas")
+        }
+    }
+
+    /// The SVG of a view after a frame of this size.
+    fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
+        let ctx = Context::default();
+        theme::apply(cx.theme, true, &ctx);
+        let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, size.into()));
+        let input = RawInput { screen_rect, ..RawInput::default() };
+        ctx.run_ui(input, |ui| view.ui(ui, cx)).drop_without_applying_deltas();
+        view.svg(cx).unwrap()
+    }
+
     #[test]
-    fn table_and_svg_follow_from_the_charts() {
+    fn table_and_svg_follow_from_the_panels() {
         let (mirror, config, theme) = (Mirror::default(), Config::defaults("", &[]), Theme::dark());
         let mut cx = ViewCx {
             mirror: &mirror,
@@ -374,22 +456,19 @@ mod tests {
             still: true,
             has_controls: false,
         };
-        let mut view = (panels::<Three>("three", "Three", "").make)();
-        assert_eq!(view.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
-        let mut svg = |height: f32| {
-            let ctx = Context::default();
-            theme::apply(&theme, true, &ctx);
-            let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(600.0, height)));
-            let input = RawInput { screen_rect, ..RawInput::default() };
-            ctx.run_ui(input, |ui| view.ui(ui, &mut cx)).drop_without_applying_deltas();
-            view.svg(&cx).unwrap()
-        };
-        let all = svg(500.0);
-        assert!(
-            ["first", "second", "third"].iter().all(|name| all.contains(&format!("<title>{name}</title>"))),
-            "{all}"
-        );
-        let low = svg(120.0);
+        let has = |svg: &str, name: &str| svg.contains(&format!("<title>{name}</title>"));
+        let mut three = (panels::<Three>("three", "Three", "").make)();
+        assert_eq!(three.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
+        let all = drawn(three.as_mut(), &mut cx, [600.0, 500.0]);
+        assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
+        let low = drawn(three.as_mut(), &mut cx, [600.0, 120.0]);
         assert!(low.contains("first") && !low.contains("second"), "{low}");
+
+        let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
+        assert_eq!(painted.csv(&cx).unwrap(), "step,line\n0,1\n");
+        let both = drawn(painted.as_mut(), &mut cx, [600.0, 500.0]);
+        assert!(has(&both, "first") && has(&both, "painted"), "{both}");
+        let one = drawn(painted.as_mut(), &mut cx, [300.0, 500.0]);
+        assert!(!has(&one, "first") && has(&one, "painted"), "{one}");
     }
 }

@@ -84,14 +84,14 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a cell \
      or a line up or down to change a rate, double-click to remove it; where states can no longer reach one another, \
      it says so.";
-    "generator_flow", "Relaxation", boxed::<equilibrium::RelaxationView>,
+    "generator_flow", "Relaxation", panels::<equilibrium::RelaxationView>,
     "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
      exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
      eigenvalue gives.";
-    "generator_spectrum", "Spectrum", boxed::<equilibrium::SpectrumView>,
+    "generator_spectrum", "Spectrum", panels::<equilibrium::SpectrumView>,
     "Eigenvalues in the complex plane, each inside one of the discs of the columns, which all touch 0. Forward Euler \
      converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.";
-    "stationary_map", "Learned map", boxed::<equilibrium::StationaryMapView>,
+    "stationary_map", "Learned map", panels::<equilibrium::StationaryMapView>,
     "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
      is what it was trained on; outside of it the network extrapolates. Click to set the control.";
     "staircase", "Staircase", panels::<staircase::Staircase>,
@@ -113,7 +113,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. Its other chart has \
      the errors of averaging x away and of Lie splitting. M1 and M2 are the two other things called a manifold. \
      (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
-    "attention_by_layer", "Attention by layer", boxed::<attention::AttentionByLayer>,
+    "attention_by_layer", "Attention by layer", panels::<attention::AttentionByLayer>,
     "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
      variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
      attention sink; rings are the selected head.";
@@ -204,7 +204,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "A foreign text that is learned from, and the model's own after it: how much perplexity learning saves in the last \
      quarter of the first and adds to the second, a dot a rate. Fast weights where a model has them, else a copy that is fine-tuned. Best is far \
      right and low.";
-    "uncertainty", "Uncertainty", boxed::<streaming::UncertaintyView>,
+    "uncertainty", "Uncertainty", panels::<streaming::UncertaintyView>,
     "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
      and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
      text looks the more certain; rings are the model's own surprise, which needs no such machinery.";
@@ -293,7 +293,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the last \
      of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots. Step, \
      play, or click a neuron to poke it.";
-    "bdh_checks", "Equivalences", boxed::<bdh_dynamics::Checks>,
+    "bdh_checks", "Equivalences", panels::<bdh_dynamics::Checks>,
     "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
      what rounding explains. A line above its dashed bound would mean that they are not the same.";
     "bdh_theory", "Theory", panels::<bdh_dynamics::Theory>,
