@@ -11,7 +11,7 @@ use super::{
 use crate::ui::{
     mirror::Mirror,
     plot::{
-        Chart, ChartResponse, ChartState, ChartsOrWords, drawing, reading_order,
+        Chart, ChartResponse, ChartState, ChartsOrWords, drawing, empty_ui, reading_order,
         svg::{self, Svg},
     },
     table::Table,
@@ -273,16 +273,22 @@ impl<V: PanelView> Panels<V> {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
         self.states.iter_mut().for_each(ChartState::put_out_of_sight);
-        let Some(main) = panels.first() else { return cx.nothing_ui(ui, &self.view.why_nothing(cx)) };
-        let is_empty = main.is_empty();
+        let is_empty = panels.first().is_none_or(Panel::is_empty);
         let below = self.view.height_below(cx, room, is_empty);
         let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
         }
-        let placement = self.view.arrange(ui, cx, room, &panels);
-        match placement.show(ui, cx.theme, room, panels, &mut self.states) {
+        let pointed = if panels.is_empty() {
+            drop(panels);
+            empty_ui(ui, room, cx.theme, &self.view.why_nothing(cx));
+            None
+        } else {
+            let placement = self.view.arrange(ui, cx, room, &panels);
+            placement.show(ui, cx.theme, room, panels, &mut self.states)
+        };
+        match pointed {
             Some(PanelResponse::Chart(on)) => self.view.pointed(ui, cx, &on),
             Some(PanelResponse::Canvas(on)) => self.view.canvas_pointed(cx, &on),
             None => {}

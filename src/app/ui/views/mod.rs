@@ -121,7 +121,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
      another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
      chooses.";
-    "attention_chain", "Markov step", boxed::<attention::AttentionChainView>,
+    "attention_chain", "Markov step", panels::<attention::AttentionChainView>,
     "An attention matrix as one step of a Markov chain: its eigenvalues, where walks end and linger, how widely rows \
      look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
      the first token; the nulls say what chance alone would give.";
@@ -174,7 +174,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How often the role of a word is named rightly, from the present activation, from traces and from both, with 95% \
      intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a supervised \
      tagger.";
-    "mechanisms", "Mechanisms", boxed::<mechanisms::Mechanisms>,
+    "mechanisms", "Mechanisms", panels::<mechanisms::Mechanisms>,
     "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
      the one before, and the dashed tread is the first model made as large as the largest. Below are size, work and \
      the change of the loss; a step inside the band of the one before has gained nothing that is known.";
@@ -196,7 +196,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
      traces; beside it what empty traces cost, by tokens since. Only where solid lies below dashed has reading on \
      helped: what is merely easier text is easier for both.";
-    "fast_weights", "Fast weights", raster::<streaming::FastWeightsView>,
+    "fast_weights", "Fast weights", panels::<streaming::FastWeightsView>,
     "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a \
      cell for each rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% \
      interval over streams holds no change. Below, the same without the trained weights to add to.";
