@@ -114,14 +114,14 @@ impl<'a> Panel<'a> {
 
 /// A view that is panels. [`panels`] makes it a [`View`].
 pub trait PanelView {
-    /// Below this height, in points, only one panel is drawn.
-    const LOW: f32 = 200.0;
     /// How several panels share the room.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
+    /// Below this height, in points, only one panel is drawn.
+    const LOW: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
     /// Between its rows, and between panels, points.
     const SPACING: Vec2 = vec2(8.0, 8.0);
     /// A chart without points keeps its place beside other panels, and says why it has none.
-    const KEEPS_EMPTY: bool = false;
+    const KEEPS_EMPTY: bool = matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. });
     /// Height of a row of controls below the charts, points; 0 without one.
     const FOOT_HEIGHT: f32 = 0.0;
 

@@ -146,7 +146,6 @@ impl AttentionByLayer {
 impl PanelView for AttentionByLayer {
     const ARRANGEMENT: Arrangement = Arrangement::Grid;
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const LOW: f32 = 0.0;
     const FOOT_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {

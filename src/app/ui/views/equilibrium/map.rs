@@ -105,8 +105,6 @@ fn verdict(map: &StationaryMapError) -> String {
 impl PanelView for StationaryMapView {
     const ARRANGEMENT: Arrangement = ARRANGEMENT;
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const LOW: f32 = 0.0;
-    const KEEPS_EMPTY: bool = true;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<StationaryMapError>(cx, EquilibriumSettings::map_args);

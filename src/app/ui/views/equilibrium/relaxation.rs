@@ -166,8 +166,6 @@ const CONTROLS: &[&str] = &[RelaxationSettings::dt.name];
 impl PanelView for RelaxationView {
     const ARRANGEMENT: Arrangement = ARRANGEMENT;
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const LOW: f32 = 0.0;
-    const KEEPS_EMPTY: bool = true;
 
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS

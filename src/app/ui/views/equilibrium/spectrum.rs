@@ -128,8 +128,6 @@ fn verdict(state: &GeneratorState, dt: f64) -> String {
 impl PanelView for SpectrumView {
     const ARRANGEMENT: Arrangement = ARRANGEMENT;
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const LOW: f32 = 0.0;
-    const KEEPS_EMPTY: bool = true;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
