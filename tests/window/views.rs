@@ -178,6 +178,7 @@ fn canvases_are_in_the_svg_with_their_cells() {
     let canvases = [
         ("stationary_map", "error of the network over the control", 33 * 33),
         ("generator_flow", "particles", 12 * 100),
+        ("fast_weights", "perplexity with fast weights", 2 * (4 * 3 + 2)),
     ];
     for (view, canvas, cells) in canvases {
         let builder = unseen(Harness::builder().with_size(vec2(1000.0, 760.0)));

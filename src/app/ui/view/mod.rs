@@ -4,17 +4,23 @@
 use eframe::egui::Ui;
 
 mod answer_state;
+mod arrangement;
 mod context;
 mod controls;
+mod drawings;
 mod needs;
 mod panel;
+mod panel_view;
 
 use super::mirror::Mirror;
 pub use super::selection::Selection;
 pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
+pub use arrangement::{Arrangement, Placement};
 pub use context::{Measured, ViewCx, sample_subtitle};
 pub use controls::LOCKED;
-pub use panel::{Arrangement, Panel, PanelView, charts_svg, joined, panels, shown_drawings};
+pub use drawings::{charts_svg, joined, shown_drawings};
+pub use panel::Panel;
+pub use panel_view::{PanelView, panels};
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is
 /// in `Selection` or in settings.

@@ -76,7 +76,6 @@ impl GeneratorDistanceView {
 }
 
 impl PanelView for GeneratorDistanceView {
-    const LOW: f32 = 0.0;
     const SPACING: Vec2 = vec2(GAP, GAP);
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 

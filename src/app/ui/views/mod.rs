@@ -84,14 +84,14 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a cell \
      or a line up or down to change a rate, double-click to remove it; where states can no longer reach one another, \
      it says so.";
-    "generator_flow", "Relaxation", boxed::<equilibrium::RelaxationView>,
+    "generator_flow", "Relaxation", panels::<equilibrium::RelaxationView>,
     "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
      exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
      eigenvalue gives.";
-    "generator_spectrum", "Spectrum", boxed::<equilibrium::SpectrumView>,
+    "generator_spectrum", "Spectrum", panels::<equilibrium::SpectrumView>,
     "Eigenvalues in the complex plane, each inside one of the discs of the columns, which all touch 0. Forward Euler \
      converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.";
-    "stationary_map", "Learned map", boxed::<equilibrium::StationaryMapView>,
+    "stationary_map", "Learned map", panels::<equilibrium::StationaryMapView>,
     "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
      is what it was trained on; outside of it the network extrapolates. Click to set the control.";
     "staircase", "Staircase", panels::<staircase::Staircase>,
@@ -113,7 +113,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. Its other chart has \
      the errors of averaging x away and of Lie splitting. M1 and M2 are the two other things called a manifold. \
      (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
-    "attention_by_layer", "Attention by layer", boxed::<attention::AttentionByLayer>,
+    "attention_by_layer", "Attention by layer", panels::<attention::AttentionByLayer>,
     "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
      variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
      attention sink; rings are the selected head.";
@@ -121,7 +121,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
      another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
      chooses.";
-    "attention_chain", "Markov step", boxed::<attention::AttentionChainView>,
+    "attention_chain", "Markov step", panels::<attention::AttentionChainView>,
     "An attention matrix as one step of a Markov chain: its eigenvalues, where walks end and linger, how widely rows \
      look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
      the first token; the nulls say what chance alone would give.";
@@ -174,7 +174,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How often the role of a word is named rightly, from the present activation, from traces and from both, with 95% \
      intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a supervised \
      tagger.";
-    "mechanisms", "Mechanisms", boxed::<mechanisms::Mechanisms>,
+    "mechanisms", "Mechanisms", panels::<mechanisms::Mechanisms>,
     "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
      the one before, and the dashed tread is the first model made as large as the largest. Below are size, work and \
      the change of the loss; a step inside the band of the one before has gained nothing that is known.";
@@ -196,7 +196,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
      traces; beside it what empty traces cost, by tokens since. Only where solid lies below dashed has reading on \
      helped: what is merely easier text is easier for both.";
-    "fast_weights", "Fast weights", raster::<streaming::FastWeightsView>,
+    "fast_weights", "Fast weights", panels::<streaming::FastWeightsView>,
     "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a \
      cell for each rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% \
      interval over streams holds no change. Below, the same without the trained weights to add to.";
@@ -204,7 +204,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "A foreign text that is learned from, and the model's own after it: how much perplexity learning saves in the last \
      quarter of the first and adds to the second, a dot a rate. Fast weights where a model has them, else a copy that is fine-tuned. Best is far \
      right and low.";
-    "uncertainty", "Uncertainty", boxed::<streaming::UncertaintyView>,
+    "uncertainty", "Uncertainty", panels::<streaming::UncertaintyView>,
     "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
      and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
      text looks the more certain; rings are the model's own surprise, which needs no such machinery.";
@@ -293,7 +293,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the last \
      of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots. Step, \
      play, or click a neuron to poke it.";
-    "bdh_checks", "Equivalences", boxed::<bdh_dynamics::Checks>,
+    "bdh_checks", "Equivalences", panels::<bdh_dynamics::Checks>,
     "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
      what rounding explains. A line above its dashed bound would mean that they are not the same.";
     "bdh_theory", "Theory", panels::<bdh_dynamics::Theory>,

@@ -28,7 +28,8 @@ pub use crate::ui::{
     table::{Table, optional_field},
     theme::{self, Theme},
     view::{
-        Arrangement, Measured, Panel, PanelView, View, ViewCx, charts_svg, joined, sample_subtitle, shown_drawings,
+        Arrangement, Measured, Panel, PanelView, Placement, View, ViewCx, charts_svg, joined, sample_subtitle,
+        shown_drawings,
     },
     widgets::{
         bars::{Bar, bars_ui},

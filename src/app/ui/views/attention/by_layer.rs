@@ -15,7 +15,6 @@ const GAP: f32 = 6.0;
 /// View `attention_by_layer`.
 #[derive(Default)]
 pub struct AttentionByLayer {
-    states: [ChartState; 4],
     /// Draws the paper's lines; `None` draws them where the model has as many layers as the paper's.
     shows_paper: Option<bool>,
     over_training: bool,
@@ -142,8 +141,27 @@ impl AttentionByLayer {
         chart.legend = statistic == Statistic::ALL[0];
         chart
     }
+}
 
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for AttentionByLayer {
+    const ARRANGEMENT: Arrangement = Arrangement::Grid;
+    const SPACING: Vec2 = vec2(GAP, GAP);
+    const FOOT_HEIGHT: f32 = 32.0;
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let args = args(cx);
+        cx.ask::<AttentionStatistics>(None, &args, Freshness::IfMissing);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Statistic::ALL.iter().map(|statistic| Panel::new(self.chart(cx, *statistic), 0.25)).collect()
+    }
+
+    fn has_foot(&self, is_empty: bool) -> bool {
+        !is_empty
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let heads = cx
             .measured_in_focus::<AttentionStatistics>()
             .and_then(|m| m.value.layers.iter().map(|l| l.entropy.len()).max())
@@ -168,44 +186,6 @@ impl AttentionByLayer {
             }
         });
     }
-}
-
-impl View for AttentionByLayer {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let args = args(cx);
-        cx.ask::<AttentionStatistics>(None, &args, Freshness::IfMissing);
-    }
-
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
-        let first = self.chart(cx, Statistic::ALL[0]);
-        if first.is_empty() {
-            first.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
-            return;
-        }
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let size = ((room - vec2(GAP, GAP)) / 2.0).floor();
-        let others = Statistic::ALL[1..].iter().map(|statistic| self.chart(cx, *statistic));
-        let mut charts: Vec<Chart<'_>> = std::iter::once(first).chain(others).collect();
-        for (row, pair) in charts.chunks_mut(2).enumerate() {
-            ui.horizontal(|ui| {
-                for (col, chart) in pair.iter_mut().enumerate() {
-                    if row == 0 {
-                        // The axis is named once, under the last row.
-                        chart.x.label.clear();
-                    }
-                    let k = 2 * row + col;
-                    if k > 0 {
-                        self.states[k].hidden = self.states[0].hidden.clone();
-                    }
-                    chart.show(ui, size, cx.theme, &mut self.states[k]);
-                }
-            });
-        }
-        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-    }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(m) = cx.measured_in_focus::<AttentionStatistics>() else {
@@ -221,7 +201,7 @@ impl View for AttentionByLayer {
         format!("{what} \u{b7} {}{note}", m.sample.about)
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         cx.measured_in_focus::<AttentionStatistics>()?;
         let columns = ["variant", "step", "layer", "path", "head", "entropy", "effective_rank", "top_share", "sink"];
         let mut table = Table::new(columns);
@@ -235,10 +215,6 @@ impl View for AttentionByLayer {
                 }
             }
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        charts_svg(Statistic::ALL.iter().map(|statistic| self.chart(cx, *statistic)).zip(&self.states), cx.theme)
+        Some(table)
     }
 }

@@ -65,12 +65,13 @@ const CHECKED: [Check; 5] = [
 /// Height at which an error of exactly zero is drawn.
 const FLOOR: f64 = 1e-18;
 const ROW: f32 = 17.0;
+/// Height of the table, points.
+const TABLE: f32 = ROW * 7.0;
+const GAP: f32 = 4.0;
 
 /// View `bdh_checks`.
 #[derive(Default)]
-pub struct Checks {
-    chart: ChartState,
-}
+pub struct Checks;
 
 /// Error, bound and error over bound of a check, one entry per token (of Claim 3: wires, prods).
 struct Differences {
@@ -116,8 +117,8 @@ impl Checks {
         chart
     }
 
-    fn table_ui(ui: &mut Ui, checks: &BdhDynamicsChecks, theme: &Theme) {
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW * 7.0), Sense::hover());
+    fn table_ui(ui: &mut Ui, checks: &BdhDynamicsChecks, theme: &Theme) -> Response {
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), TABLE), Sense::hover());
         let painter = ui.painter_at(rect);
         let small = theme::small();
         let right = [rect.right() - 112.0, rect.right() - 54.0, rect.right() - 2.0];
@@ -147,10 +148,10 @@ impl Checks {
         let at = rect.min + vec2(0.0, ROW * 6.0);
         paint_truncated(&painter, at, &words, small, theme.secondary, rect.width());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
-        if let Some(p) = response.hover_pos()
-            && let Some(check) = (((p.y - rect.top()) / ROW) as usize).checked_sub(1).and_then(|i| CHECKED.get(i))
-        {
-            response.on_hover_text_at_pointer(check.about);
+        let under = response.hover_pos().and_then(|p| (((p.y - rect.top()) / ROW) as usize).checked_sub(1));
+        match under.and_then(|i| CHECKED.get(i)) {
+            Some(check) => response.on_hover_text_at_pointer(check.about),
+            None => response,
         }
     }
 }
@@ -163,24 +164,27 @@ fn edge_sentence(wires: &ConstructionCheck) -> String {
     )
 }
 
-impl View for Checks {
+impl PanelView for Checks {
+    const SPACING: Vec2 = vec2(8.0, GAP);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<BdhDynamicsChecks>(cx);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let checks = shown::<BdhDynamicsChecks>(cx).map(|m| m.value);
-        ui.spacing_mut().item_spacing.y = 4.0;
-        let room = ui.available_size();
-        let chart = Self::chart(checks, cx.theme).empty(cx.why_nothing::<BdhDynamicsChecks>(EMPTY));
-        let table = ROW * 7.0;
-        match checks {
-            Some(checks) if room.y > table + 110.0 => {
-                chart.show(ui, vec2(room.x, room.y - table - 4.0), cx.theme, &mut self.chart);
-                Self::table_ui(ui, checks, cx.theme);
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let (checks, theme) = (shown::<BdhDynamicsChecks>(cx).map(|m| m.value), cx.theme);
+        let chart = Self::chart(checks, theme).empty(cx.why_nothing::<BdhDynamicsChecks>(EMPTY));
+        let table = checks.map(|checks| Panel::canvas("verdicts", move |ui, _| Self::table_ui(ui, checks, theme)));
+        std::iter::once(Panel::new(chart, 1.0)).chain(table).collect()
+    }
+
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+        match panels.len() > 1 {
+            true if room.y > TABLE + 110.0 => {
+                Placement::Column(vec![vec2(room.x, room.y - TABLE - GAP), vec2(room.x, TABLE)])
             }
-            Some(checks) if room.y < table + 60.0 => Self::table_ui(ui, checks, cx.theme),
-            _ => _ = chart.show(ui, room, cx.theme, &mut self.chart),
+            true if room.y < TABLE + 60.0 => Placement::Alone(1),
+            _ => Placement::Alone(0),
         }
     }
 
@@ -191,7 +195,7 @@ impl View for Checks {
         }
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let checks = shown::<BdhDynamicsChecks>(cx)?.value;
         let mut table = Table::new(["check", "claim", "token", "error", "bound", "share_of_bound"]);
         for check in &CHECKED {
@@ -201,11 +205,6 @@ impl View for Checks {
                 table.cells(&[&check.id, &check.claim, &t, &error, &bound, share]);
             }
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let chart = Self::chart(shown(cx).map(|m| m.value), cx.theme);
-        chart.svg(&self.chart, cx.theme)
+        Some(table)
     }
 }

@@ -4,9 +4,9 @@
 use eframe::egui::Stroke as Pen;
 
 use super::{
-    GAP, Y,
+    ARRANGEMENT, GAP, Y, alone_ui,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, settings, subtitle, two_pictures_ui, why_nothing,
+    keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
@@ -23,9 +23,6 @@ const CANVAS: &str = "error of the network over the control";
 /// View `stationary_map`.
 #[derive(Default)]
 pub struct StationaryMapView {
-    history: ChartState,
-    /// The canvas with the error over the control where it is shown, screen points.
-    canvas: Option<Rect>,
     /// The picture that a narrow tile shows: over the control, or over steps.
     shown: usize,
 }
@@ -53,18 +50,11 @@ impl StationaryMapView {
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
     }
 
-    /// The error over the first two numbers of the control, and where they lie on the canvas; `None` without an error.
-    fn paint_map(ui: &mut Ui, cx: &ViewCx<'_>, size: Vec2, map: &StationaryMapError) -> (Response, Option<Plane>) {
+    /// The error over the first two numbers of the control, with the present one.
+    fn paint_map(ui: &mut Ui, theme: &Theme, size: Vec2, map: &StationaryMapError, control: [f64; 2]) -> Response {
         let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), CANVAS);
-        let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
-        let [rows, cols] = match map.error.shape() {
-            [rows, cols] if *rows > 0 && *cols > 0 => [*rows, *cols],
-            _ => return (response, None),
-        };
-        let is_plane = rows > 1;
-        let rect = inner(room, is_plane.then_some(1.0));
-        let reach = if map.reach > 0.0 { map.reach.clamp(1e-6, 1e6) } else { 1.0 };
-        let plane = Plane { rect, x: [-reach, reach], y: [-reach, reach] };
+        let Some((plane, [rows, cols])) = plane_of(map, sheet) else { return response };
+        let (rect, [_, reach], is_plane) = (plane.rect, plane.x, rows > 1);
         let values = map.error.data();
         let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));
         let colours = sequential([0.0, largest]);
@@ -77,38 +67,27 @@ impl StationaryMapView {
         let range = if map.range.is_finite() { map.range.clamp(-reach, reach) } else { reach };
         let (low, high) = if is_plane { (-range, range) } else { (-reach, reach) };
         let trained = Rect::from_two_pos(plane.at(-range, low), plane.at(range, high));
-        inside.rect_stroke(trained, 0.0, Pen::new(1.5, cx.theme.page), StrokeKind::Outside);
-        let s = settings(cx);
-        let here = plane.at(s.control.y0, if is_plane { s.control.y1 } else { 0.0 });
-        for pen in [Pen::new(4.0, cx.theme.page), Pen::new(2.0, cx.theme.accent)] {
+        inside.rect_stroke(trained, 0.0, Pen::new(1.5, theme.page), StrokeKind::Outside);
+        let here = plane.at(control[0], if is_plane { control[1] } else { 0.0 });
+        for pen in [Pen::new(4.0, theme.page), Pen::new(2.0, theme.accent)] {
             inside.circle_stroke(here, 6.0, pen);
         }
         let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
-        colour_bar(&painter, bar, colours, cx.theme);
+        colour_bar(&painter, bar, colours, theme);
         let along =
             if is_plane { format!("{} \u{2192}, {} \u{2191}", Y[0], Y[1]) } else { format!("{} \u{2192}", Y[0]) };
-        frame(&painter, rect, cx.theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
-        (response, Some(plane))
+        frame(&painter, rect, theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
+        response
     }
+}
 
-    /// The error over the control, whose first two numbers a click sets; returns where the canvas is.
-    fn map_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, size: Vec2, map: &StationaryMapError) -> Rect {
-        let (response, plane) = Self::paint_map(ui, cx, size, map);
-        let Some(plane) = plane else { return response.rect };
-        let (is_plane, reach) = (map.error.shape().first().is_some_and(|rows| *rows > 1), plane.x[1]);
-        let keys = [ControlSettings::y0.name, ControlSettings::y1.name];
-        let is_pointed = response.clicked() || response.dragged();
-        let can_move = !cx.is_restricted(if is_plane { &keys } else { &keys[..1] });
-        if let Some(at) = response.interact_pointer_pos().filter(|_| is_pointed && can_move) {
-            let tidy = |v: f64| (v.clamp(-reach, reach).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
-            let [y0, y1] = plane.value(at).map(tidy);
-            cx.set(ControlSettings::y0.name, Value::Float(y0));
-            if is_plane {
-                cx.set(ControlSettings::y1.name, Value::Float(y1));
-            }
-        }
-        response.rect
-    }
+/// The plane of the control on a canvas, with the rows and columns of the error; `None` without an error.
+fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Plane, [usize; 2])> {
+    let &[rows, cols] = map.error.shape() else { return None };
+    let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
+    let rect = inner(room, (rows > 1).then_some(1.0));
+    let reach = if map.reach > 0.0 { map.reach.clamp(1e-6, 1e6) } else { 1.0 };
+    (rows > 0 && cols > 0).then_some((Plane { rect, x: [-reach, reach], y: [-reach, reach] }, [rows, cols]))
 }
 
 /// Describes the error of the network in words.
@@ -123,32 +102,65 @@ fn verdict(map: &StationaryMapError) -> String {
     )
 }
 
-impl View for StationaryMapView {
+impl PanelView for StationaryMapView {
+    const ARRANGEMENT: Arrangement = ARRANGEMENT;
+    const SPACING: Vec2 = vec2(GAP, GAP);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<StationaryMapError>(cx, EquilibriumSettings::map_args);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let Some(measured) = cx.answered::<StationaryMapError>() else {
-            return cx.nothing_ui(ui, &why_nothing::<StationaryMapError>(cx));
-        };
-        self.history.put_out_of_sight();
-        self.canvas = None;
-        let map = measured.value;
-        let names = ["over the control", "over steps"];
-        two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(map), |ui, cx, picture, size| match picture {
-            0 => self.canvas = Some(Self::map_ui(ui, cx, size, map)),
-            _ => drop(Self::history(cx).show(ui, size, cx.theme, &mut self.history)),
-        });
-        cx.open_asked_claim(&mut self.history);
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(map) = cx.answered::<StationaryMapError>().map(|m| m.value) else { return vec![] };
+        let ControlSettings { y0, y1, .. } = settings(cx).control;
+        let theme = cx.theme;
+        let map = Panel::canvas(CANVAS, move |ui, size| Self::paint_map(ui, theme, size, map, [y0, y1]));
+        vec![map, Panel::new(Self::history(cx), 0.5)]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        why_nothing::<StationaryMapError>(cx)
+    }
+
+    fn alone(&self) -> usize {
+        self.shown
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.answered::<StationaryMapError>().is_some() {
+            alone_ui(ui, &mut self.shown, ["over the control", "over steps"]);
+        }
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.answered::<StationaryMapError>() {
+            note_ui(ui, cx.theme, verdict(m.value));
+        }
+    }
+
+    /// A click sets the first two numbers of the control.
+    fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
+        let map = cx.answered::<StationaryMapError>().map(|m| m.value);
+        let Some((plane, [rows, _])) = map.and_then(|map| plane_of(map, on.rect)) else { return };
+        let (is_plane, reach) = (rows > 1, plane.x[1]);
+        let keys = [ControlSettings::y0.name, ControlSettings::y1.name];
+        let is_pointed = on.clicked() || on.dragged();
+        let can_move = !cx.is_restricted(if is_plane { &keys } else { &keys[..1] });
+        if let Some(at) = on.interact_pointer_pos().filter(|_| is_pointed && can_move) {
+            let tidy = |v: f64| (v.clamp(-reach, reach).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
+            let [y0, y1] = plane.value(at).map(tidy);
+            cx.set(ControlSettings::y0.name, Value::Float(y0));
+            if is_plane {
+                cx.set(ControlSettings::y1.name, Value::Float(y1));
+            }
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle::<StationaryMapError>(cx, "sum of |\u{3c6} \u{2212} p| over states")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let map = cx.answered::<StationaryMapError>()?.value;
         let cols = map.error.shape().get(1).copied().unwrap_or(1).max(1);
         let rows = map.error.data().len() / cols;
@@ -157,14 +169,6 @@ impl View for StationaryMapView {
         for (i, error) in map.error.data().iter().enumerate() {
             table.cells(&[&at(i % cols, cols), &at(i / cols, rows), error]);
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let map = cx.answered::<StationaryMapError>()?.value;
-        let mut all = shown_drawings([(Self::history(cx), &self.history)], cx.theme);
-        let canvas = |size: Vec2| drawing(CANVAS, size, cx.theme, |ui| _ = Self::paint_map(ui, cx, size, map));
-        all.extend(self.canvas.map(|place| (place.min, canvas(place.size()))));
-        joined("learned map", all, cx.theme)
+        Some(table)
     }
 }

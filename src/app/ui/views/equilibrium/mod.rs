@@ -45,11 +45,7 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
 
 /// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const WIDE: f32 = 420.0;
-
-/// True if both of a view's pictures have room side by side.
-fn is_wide(ui: &Ui, width: f32) -> bool {
-    fits_two(ui.ctx(), width, WIDE)
-}
+const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: WIDE };
 
 /// A choice among pictures.
 fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
@@ -57,42 +53,10 @@ fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'stat
     choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
 }
 
-/// Words and two pictures: both side by side where there is room, elsewhere the one that is chosen. `draw_ui` draws the
-/// first (0) or the second (1) in this size.
-fn two_pictures_ui(
-    ui: &mut Ui,
-    cx: &mut ViewCx<'_>,
-    shown: &mut usize,
-    names: [&'static str; 2],
-    words: &str,
-    draw_ui: impl FnMut(&mut Ui, &mut ViewCx<'_>, usize, Vec2),
-) {
-    if !is_wide(ui, ui.available_width()) {
-        cx.controls_ui(ui, |ui, _| picture_ui(ui, shown, &[(0, names[0]), (1, names[1])]));
-    }
-    pictures_ui(ui, cx, words, [&[0, 1], &[*shown]], draw_ui);
-}
-
-/// Words and pictures: the first ones side by side where there is room, elsewhere the second ones.
-fn pictures_ui<T: Copy>(
-    ui: &mut Ui,
-    cx: &mut ViewCx<'_>,
-    words: &str,
-    [abreast, alone]: [&[T]; 2],
-    mut draw_ui: impl FnMut(&mut Ui, &mut ViewCx<'_>, T, Vec2),
-) {
-    for part in reading_order(ui) {
-        if part == ChartsOrWords::Words {
-            note_ui(ui, cx.theme, words);
-            continue;
-        }
-        let room = ui.available_size();
-        if is_wide(ui, room.x) {
-            let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-            ui.horizontal(|ui| abreast.iter().for_each(|picture| draw_ui(ui, cx, *picture, size)));
-        } else {
-            alone.iter().for_each(|picture| draw_ui(ui, cx, *picture, room));
-        }
+/// A choice between two pictures, in a tile that is too narrow for both.
+fn alone_ui(ui: &mut Ui, chosen: &mut usize, [first, second]: [&'static str; 2]) {
+    if !fits_two(ui.ctx(), ui.available_width(), WIDE) {
+        picture_ui(ui, chosen, &[(0, first), (1, second)]);
     }
 }
 

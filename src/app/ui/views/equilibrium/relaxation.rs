@@ -4,9 +4,9 @@
 use eframe::egui::Stroke as Pen;
 
 use super::{
-    GAP,
+    ARRANGEMENT, GAP,
     canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, picture_ui, pictures_ui, settings, subtitle, why_nothing,
+    keep_fresh, picture_ui, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
@@ -41,10 +41,6 @@ const PICTURES: [(RelaxationPicture, &str); 4] = [
 /// View `generator_flow`.
 #[derive(Default)]
 pub struct RelaxationView {
-    distances: ChartState,
-    other: ChartState,
-    /// The canvas with the particles where it is shown, screen points.
-    particles: Option<Rect>,
     shown: RelaxationPicture,
 }
 
@@ -102,43 +98,16 @@ impl RelaxationView {
         }
         chart
     }
-
-    fn picture(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, size: Vec2, flow: &GeneratorFlow, shown: RelaxationPicture) {
-        match shown {
-            RelaxationPicture::Distances => {
-                drop(Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances))
-            }
-            RelaxationPicture::Particles => self.particles = Some(particles_ui(ui, cx.theme, size, flow)),
-            RelaxationPicture::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
-            RelaxationPicture::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
-        }
-    }
-
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let s = settings(cx);
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().slider_width = 70.0;
-            cx.setting_ui(ui, CONTROLS, |ui, cx| {
-                let mut dt = s.flow.dt;
-                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
-                let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
-                if ui.add(slider).on_hover_text(tip).changed() {
-                    cx.set(RelaxationSettings::dt.name, Value::Float(dt));
-                }
-            });
-            picture_ui(ui, &mut self.shown, &PICTURES);
-        });
-    }
 }
 
-/// Probability by state and step, and the paths of single particles; returns where the canvas is.
-fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) -> Rect {
+/// Probability by state and step, and the paths of single particles.
+fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) -> Response {
     let words = format!("probability of each state by step, and {} particles", flow.paths.len());
-    let (sheet, _, painter) = canvas_ui(ui, size, Sense::hover(), words);
+    let (sheet, response, painter) = canvas_ui(ui, size, Sense::hover(), words);
     let rect = inner(sheet, None);
     let [steps, n] = match flow.distributions.shape() {
         [steps, n] if *steps > 1 && *n > 0 => [*steps, *n],
-        _ => return sheet,
+        _ => return response,
     };
     let values = flow.distributions.data();
     let largest = values.iter().filter(|v| v.is_finite()).fold(1e-9f32, |a, b| a.max(*b));
@@ -168,7 +137,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
         let y = if state == 0 { rect.top() } else { rect.bottom() };
         painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);
     }
-    sheet
+    response
 }
 
 /// Describes the effect of a step in words.
@@ -194,7 +163,10 @@ fn verdict(flow: &GeneratorFlow) -> String {
 /// The settings whose controls stand in the tile.
 const CONTROLS: &[&str] = &[RelaxationSettings::dt.name];
 
-impl View for RelaxationView {
+impl PanelView for RelaxationView {
+    const ARRANGEMENT: Arrangement = ARRANGEMENT;
+    const SPACING: Vec2 = vec2(GAP, GAP);
+
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS
     }
@@ -203,26 +175,54 @@ impl View for RelaxationView {
         keep_fresh::<GeneratorFlow>(cx, EquilibriumSettings::flow_args);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-        let Some(measured) = cx.answered::<GeneratorFlow>() else {
-            return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(flow) = cx.answered::<GeneratorFlow>().map(|m| m.value) else { return vec![] };
+        let theme = cx.theme;
+        let other = match self.shown {
+            RelaxationPicture::Distances | RelaxationPicture::Particles => {
+                Panel::canvas("particles", move |ui, size| particles_ui(ui, theme, size, flow))
+            }
+            RelaxationPicture::Entropy => Panel::new(Self::entropy(cx, flow), 0.5),
+            RelaxationPicture::Mass => Panel::new(Self::mass(cx, flow), 0.5),
         };
-        [&mut self.distances, &mut self.other].into_iter().for_each(ChartState::put_out_of_sight);
-        self.particles = None;
-        let flow = measured.value;
-        let is_first = self.shown == RelaxationPicture::Distances;
-        let beside = if is_first { RelaxationPicture::Particles } else { self.shown };
-        let shown: [&[_]; 2] = [&[RelaxationPicture::Distances, beside], &[self.shown]];
-        pictures_ui(ui, cx, &verdict(flow), shown, |ui, cx, shown, size| self.picture(ui, cx, size, flow, shown));
+        vec![Panel::new(Self::distances(cx, flow), 0.5), other]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        why_nothing::<GeneratorFlow>(cx)
+    }
+
+    fn alone(&self) -> usize {
+        usize::from(self.shown != RelaxationPicture::Distances)
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let s = settings(cx);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().slider_width = 70.0;
+            cx.setting_ui(ui, CONTROLS, |ui, cx| {
+                let mut dt = s.flow.dt;
+                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
+                let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
+                if ui.add(slider).on_hover_text(tip).changed() {
+                    cx.set(RelaxationSettings::dt.name, Value::Float(dt));
+                }
+            });
+            picture_ui(ui, &mut self.shown, &PICTURES);
+        });
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.answered::<GeneratorFlow>() {
+            note_ui(ui, cx.theme, verdict(m.value));
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle::<GeneratorFlow>(cx, "forward Euler and e^(At) from one start")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let flow = cx.answered::<GeneratorFlow>()?.value;
         let mut table = Table::new(["flow", "step", "error", "residual", "relative_entropy", "excess_mass"]);
         for (name, of) in [("euler", &flow.euler), ("exact", &flow.exact)] {
@@ -232,23 +232,7 @@ impl View for RelaxationView {
                 table.cells(&[&name, &k, error, residual, entropy, mass]);
             }
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let flow = cx.answered::<GeneratorFlow>()?.value;
-        let other = match self.shown {
-            RelaxationPicture::Distances | RelaxationPicture::Particles => None,
-            RelaxationPicture::Entropy => Some(Self::entropy(cx, flow)),
-            RelaxationPicture::Mass => Some(Self::mass(cx, flow)),
-        };
-        let distances = (Self::distances(cx, flow), &self.distances);
-        let charts = std::iter::once(distances).chain(other.map(|chart| (chart, &self.other)));
-        let mut all = shown_drawings(charts, cx.theme);
-        let particles =
-            |size: Vec2| drawing("particles", size, cx.theme, |ui| _ = particles_ui(ui, cx.theme, size, flow));
-        all.extend(self.particles.map(|place| (place.min, particles(place.size()))));
-        joined("relaxation", all, cx.theme)
+        Some(table)
     }
 }
 

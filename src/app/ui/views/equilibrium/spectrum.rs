@@ -4,9 +4,9 @@
 use eframe::egui::Stroke as Pen;
 
 use super::{
-    GAP,
+    ARRANGEMENT, GAP, alone_ui,
     canvas::{Plane, frame, inner},
-    keep_fresh, settings, subtitle, two_pictures_ui, why_nothing,
+    keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
@@ -20,9 +20,6 @@ const MAX_RADIUS: f32 = 1e5;
 /// View `generator_spectrum`.
 #[derive(Default)]
 pub struct SpectrumView {
-    gaps: ChartState,
-    /// The plane of the eigenvalues where it is shown, screen points.
-    plane: Option<Rect>,
     /// The picture that a narrow tile shows: the eigenvalues, or the gap by size.
     shown: usize,
 }
@@ -46,17 +43,16 @@ impl SpectrumView {
     }
 }
 
-/// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges. Gives its
-/// place.
-fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) -> Rect {
+/// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges.
+fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) -> Response {
     let n = state.states();
-    let (sheet, _, painter) =
+    let (sheet, response, painter) =
         canvas_ui(ui, size, Sense::hover(), format!("{n} eigenvalues and the discs that hold them"));
     let discs: Vec<f64> = (0..n).map(|j| f64::from(state.matrix.data()[j * n + j])).filter(|d| d.is_finite()).collect();
     let deepest = discs.iter().fold(0.0f64, |a, d| a.min(*d));
     if deepest >= 0.0 {
         painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", theme::small(), theme.secondary);
-        return sheet;
+        return response;
     }
     let rect = inner(sheet, None);
     // The largest disc fills the height; the axis of imaginary numbers keeps some room on its right.
@@ -98,13 +94,18 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         "eigenvalues, Gershgorin's discs",
         &format!("Re from \u{2212}{}", number::short(-plane.x[0])),
     );
-    sheet
+    response
 }
 
 fn axes(painter: &Painter, plane: Plane, theme: &Theme) {
     let pen = Pen::new(1.0, theme.line);
     painter.line_segment([plane.at(plane.x[0], 0.0), plane.at(plane.x[1], 0.0)], pen);
     painter.line_segment([plane.at(0.0, plane.y[0]), plane.at(0.0, plane.y[1])], pen);
+}
+
+/// The step of forward Euler.
+fn euler_step(cx: &ViewCx<'_>, state: &GeneratorState) -> f64 {
+    settings(cx).flow.dt * state.step_bound
 }
 
 /// Describes the spectrum in words.
@@ -124,48 +125,52 @@ fn verdict(state: &GeneratorState, dt: f64) -> String {
     format!("Gap {gap}; {zero}; {euler}.")
 }
 
-impl View for SpectrumView {
+impl PanelView for SpectrumView {
+    const ARRANGEMENT: Arrangement = ARRANGEMENT;
+    const SPACING: Vec2 = vec2(GAP, GAP);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
         cx.ask::<GapBySize>(None, &GapBySizeArgs::default(), Freshness::IfMissing);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let Some(measured) = cx.answered::<GeneratorState>() else {
-            return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
-        };
-        let state = measured.value;
-        let dt = settings(cx).flow.dt * state.step_bound;
-        let names = ["eigenvalues", "gap by size"];
-        self.gaps.put_out_of_sight();
-        self.plane = None;
-        two_pictures_ui(ui, cx, &mut self.shown, names, &verdict(state, dt), |ui, cx, picture, size| match picture {
-            0 => self.plane = Some(plane_ui(ui, cx.theme, size, state, dt)),
-            _ => drop(Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps)),
-        });
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(state) = cx.answered::<GeneratorState>().map(|m| m.value) else { return vec![] };
+        let (dt, theme) = (euler_step(cx, state), cx.theme);
+        let plane = Panel::canvas("eigenvalues", move |ui, size| plane_ui(ui, theme, size, state, dt));
+        vec![plane, Panel::new(Self::gaps(cx, state.gap), 0.5)]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        why_nothing::<GeneratorState>(cx)
+    }
+
+    fn alone(&self) -> usize {
+        self.shown
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.answered::<GeneratorState>().is_some() {
+            alone_ui(ui, &mut self.shown, ["eigenvalues", "gap by size"]);
+        }
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.answered::<GeneratorState>() {
+            note_ui(ui, cx.theme, verdict(m.value, euler_step(cx, m.value)));
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle::<GeneratorState>(cx, "rings: kernel, orange: Euler's circle")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let state = cx.answered::<GeneratorState>()?.value;
         let mut table = Table::new(["eigenvalue", "real", "imaginary", "is_kernel"]);
         for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
             table.cells(&[&(k + 1), &pair[0], &pair[1], &(k < state.kernel())]);
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let state = cx.answered::<GeneratorState>()?.value;
-        let dt = settings(cx).flow.dt * state.step_bound;
-        let mut all = shown_drawings([(Self::gaps(cx, state.gap), &self.gaps)], cx.theme);
-        let plane =
-            |size: Vec2| drawing("eigenvalues", size, cx.theme, |ui| _ = plane_ui(ui, cx.theme, size, state, dt));
-        all.extend(self.plane.map(|place| (place.min, plane(place.size()))));
-        joined("spectrum", all, cx.theme)
+        Some(table)
     }
 }

@@ -14,7 +14,7 @@ pub struct Level {
 
 /// One score's staircase.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Panel {
+pub struct ScorePanel {
     pub score: Score,
     pub levels: Vec<Level>,
     /// Extends the axis as far as the levels.
@@ -40,7 +40,7 @@ struct HeightScale {
 }
 
 impl HeightScale {
-    fn new(rect: Rect, panel: &Panel, steps: &[Step]) -> Self {
+    fn new(rect: Rect, panel: &ScorePanel, steps: &[Step]) -> Self {
         let reached = steps.iter().filter_map(|s| s.reached(panel.score));
         let mut values: Vec<f64> =
             reached.flat_map(|r| r.seeds.iter().copied().chain([r.mean - r.sd, r.mean + r.sd])).collect();
@@ -73,7 +73,14 @@ impl HeightScale {
 }
 
 /// Fills `size`.
-pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
+pub fn staircase_ui(
+    ui: &mut Ui,
+    size: Vec2,
+    theme: &Theme,
+    mirror: &Mirror,
+    steps: &[Step],
+    panels: &[ScorePanel],
+) -> Response {
     let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps));
     let column = (sheet.width() - LEFT_MARGIN - RIGHT_MARGIN) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW, sheet.height() < LOW) {
@@ -119,14 +126,15 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
         painter.galley(at, name, colour(step));
         numbers_ui(&painter, theme, at + vec2(0.0, name_rows as f32 * LINE), step, numbers);
     }
-    if let Some(p) = response.hover_pos() {
-        let under = steps.iter().enumerate().find(|(i, _)| across(*i).contains(&p.x));
-        if let Some((_, step)) = under {
+    let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(&p.x));
+    match steps.iter().enumerate().find(|(i, _)| is_under(*i)) {
+        Some((_, step)) => {
             let words = explained(step);
             response.on_hover_ui_at_pointer(|ui| {
                 ui.label(RichText::new(words).size(theme::SMALL));
-            });
+            })
         }
+        None => response,
     }
 }
 
@@ -164,7 +172,7 @@ fn tread(
     }
 }
 
-fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
+fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScale) {
     let HeightScale { rect, range, .. } = scale;
     let font = theme::small();
     let title = pos2(rect.left() - LEFT_MARGIN + 4.0, rect.top() - TOP + 2.0);

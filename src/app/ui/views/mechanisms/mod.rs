@@ -4,11 +4,8 @@
 mod drawing;
 mod steps;
 
-use crate::{
-    telemetry::measurements::TokenBaselines,
-    ui::{plot::drawing as svg_drawing, views::prelude::*},
-};
-use drawing::{Level, Panel};
+use crate::{telemetry::measurements::TokenBaselines, ui::views::prelude::*};
+use drawing::{Level, ScorePanel, staircase_ui};
 use steps::{Score, Step, steps};
 
 /// The run, the step shown, and how much was measured until then.
@@ -20,9 +17,6 @@ pub struct Mechanisms {
     steps: KeyedCache<Key, Arc<Vec<Step>>>,
     shows_baselines: bool,
 }
-
-/// Size of its SVG, points.
-const PICTURE: [f32; 2] = [720.0, 420.0];
 
 impl Mechanisms {
     fn key(cx: &ViewCx<'_>) -> Key {
@@ -46,9 +40,9 @@ impl Mechanisms {
     }
 
     /// One panel a score that was measured.
-    fn panels(&self, cx: &ViewCx<'_>, steps: &[Step]) -> Vec<Panel> {
+    fn score_panels(&self, cx: &ViewCx<'_>, steps: &[Step]) -> Vec<ScorePanel> {
         let panel = |score: Score| {
-            steps.iter().any(|step| step.reached(score).is_some()).then(|| Panel {
+            steps.iter().any(|step| step.reached(score).is_some()).then(|| ScorePanel {
                 score,
                 levels: levels(cx, score),
                 shows_levels: self.shows_baselines,
@@ -74,24 +68,35 @@ fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<Level> {
     }
 }
 
-impl View for Mechanisms {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Mechanisms {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx);
-        let steps = self.steps(cx);
-        let panels = self.panels(cx, &steps);
-        if panels.is_empty() {
-            let words = cx.why_no_curve(
-                "No steps yet. Press Space: all variants train on the same batches and are measured on the same text.",
-                "This run has measured no held-out loss of its variants.",
-            );
-            return cx.nothing_ui(ui, &words);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let (steps, theme, mirror) = (self.steps(cx), cx.theme, cx.mirror);
+        let scores = self.score_panels(cx, &steps);
+        if scores.is_empty() {
+            return vec![];
         }
-        cx.controls_ui(ui, |ui, _| {
-            let words = "Draws the axis as far as what is reached without a memory. Otherwise those levels are named at the \
-                         edge.";
-            ui.toggle_value(&mut self.shows_baselines, "whole axis").on_hover_text(words);
-        });
-        drawing::staircase_ui(ui, ui.available_size(), cx.theme, cx.mirror, &steps, &panels);
+        let paint = move |ui: &mut Ui, size: Vec2| staircase_ui(ui, size, theme, mirror, &steps, &scores);
+        vec![Panel::canvas("mechanisms", paint)]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        cx.why_no_curve(
+            "No steps yet. Press Space: all variants train on the same batches and are measured on the same text.",
+            "This run has measured no held-out loss of its variants.",
+        )
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if self.score_panels(cx, &self.steps(cx)).is_empty() {
+            return;
+        }
+        let words =
+            "Draws the axis as far as what is reached without a memory. Otherwise those levels are named at the edge.";
+        ui.toggle_value(&mut self.shows_baselines, "whole axis").on_hover_text(words);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -100,7 +105,7 @@ impl View for Mechanisms {
         cx.subtitle(&words)
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let steps = self.steps(cx);
         let columns = "variant,parameters,flop_per_token,loss,loss_sd,recall,recall_sd,loss_change,low,high";
         let mut table = Table::new(columns.split(','));
@@ -112,16 +117,6 @@ impl View for Mechanisms {
             let words = [s.label.clone(), s.params.to_string()];
             table.row(words.into_iter().chain(numbers.map(optional_field)));
         }
-        steps.iter().any(|s| s.loss.is_some()).then(|| table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let steps = self.steps(cx);
-        let panels = self.panels(cx, &steps);
-        (!panels.is_empty()).then(|| {
-            svg_drawing("mechanisms", PICTURE.into(), cx.theme, |ui| {
-                drawing::staircase_ui(ui, vec2(PICTURE[0], PICTURE[1]), cx.theme, cx.mirror, &steps, &panels);
-            })
-        })
+        steps.iter().any(|s| s.loss.is_some()).then_some(table)
     }
 }

@@ -13,6 +13,8 @@ use crate::{
     ui::{theme::contrast, views::prelude::*},
 };
 
+/// The name of the canvas.
+const CANVAS: &str = "perplexity with fast weights";
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
 /// Wider tiles have the texts side by side, points.
 const WIDE: f32 = 560.0;
@@ -126,7 +128,7 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
     }
 }
 
-fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
+fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Response {
     let (n, width) = (found.texts.len().max(1), ui.available_width());
     let across = if width > WIDE { n.min(2) } else { 1 };
     let down = n.div_ceil(across);
@@ -134,9 +136,9 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
     let row = ((room - HEAD_HEIGHT - COLUMNS - SPACE_ABOVE) / rows).clamp(ROW[0], ROW[1]);
     let high = panel_height(found, row);
-    ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
+    let canvas = ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);
-        let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "perplexity with fast weights");
+        let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), CANVAS);
         let one = (width - GAP * (across as f32 - 1.0)) / across as f32;
         let mut under = None;
         for text in 0..n {
@@ -150,10 +152,12 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
                 }
             }
         }
-        if let Some(words) = under {
-            response.on_hover_text_at_pointer(words);
+        match under {
+            Some(words) => response.on_hover_text_at_pointer(words),
+            None => response,
         }
     });
+    canvas.inner
 }
 
 impl Default for FastWeightsView {
@@ -162,29 +166,30 @@ impl Default for FastWeightsView {
     }
 }
 
-impl View for FastWeightsView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let height = ui.available_height() - cx.height_of_controls(CONTROLS + 6.0);
-        match shown::<FastWeights>(cx) {
-            Some(m) => texts_ui(ui, cx.theme, m.value, height),
-            None => {
-                let otherwise = "Not measured yet. Press Space to train, and then Measure: the predictors go on learning \
-                                 while texts are read, at several rates, and perplexity is held against that of frozen \
-                                 weights.";
-                let absent =
-                    "its predictor is an attention, and fast weights add to a static one. Choose another variant.";
-                let words = why_nothing::<FastWeights>(cx, otherwise, absent);
-                empty_ui(ui, vec2(ui.available_width(), height), cx.theme, &words);
-            }
-        }
-        cx.controls_ui(ui, |ui, cx| {
-            ui.horizontal(|ui| {
-                let tip = "Reads the texts once for every cell. It takes some seconds.";
-                let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
-                measure_ui::<FastWeights>(ui, cx, &args, tip);
-                tokens_ui(ui, &mut self.tokens, &CHOICES, STREAM_TOKENS_TIP);
-                cx.variants_ui(ui, VARIANTS_TIP);
-            });
+impl PanelView for FastWeightsView {
+    const FOOT_HEIGHT: f32 = CONTROLS + 6.0;
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(found) = shown::<FastWeights>(cx).map(|m| m.value) else { return vec![] };
+        let theme = cx.theme;
+        vec![Panel::canvas(CANVAS, move |ui, size| texts_ui(ui, theme, found, size.y))]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        let otherwise = "Not measured yet. Press Space to train, and then Measure: the predictors go on learning \
+                         while texts are read, at several rates, and perplexity is held against that of frozen \
+                         weights.";
+        let absent = "its predictor is an attention, and fast weights add to a static one. Choose another variant.";
+        why_nothing::<FastWeights>(cx, otherwise, absent)
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.horizontal(|ui| {
+            let tip = "Reads the texts once for every cell. It takes some seconds.";
+            let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
+            measure_ui::<FastWeights>(ui, cx, &args, tip);
+            tokens_ui(ui, &mut self.tokens, &CHOICES, STREAM_TOKENS_TIP);
+            cx.variants_ui(ui, VARIANTS_TIP);
         });
     }
 
@@ -192,7 +197,7 @@ impl View for FastWeightsView {
         subtitle_of::<FastWeights>(cx, "perplexity with fast weights", |m| &m.notes)
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let found = shown::<FastWeights>(cx)?.value;
         let columns = ["text", "base", "rate", "max_precision", "perplexity", "change", "low", "high"];
         let mut table = Table::new(columns);
@@ -206,6 +211,6 @@ impl View for FastWeightsView {
                 table.row(setting.into_iter().chain(numbers));
             }
         }
-        Some(table.finish())
+        Some(table)
     }
 }

@@ -29,7 +29,7 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
 }
 
 /// Draws the rows into this much room.
-pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
+pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Response {
     let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
     let small = theme::small();
     let width_of = |words: &str| painter.layout_no_wrap(words.to_owned(), small.clone(), theme.text).size().x;
@@ -65,8 +65,9 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
         painter.text(at, Align2::RIGHT_CENTER, figure, theme::numbers(), colours(theme)[0]);
     }
     let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
-    if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-        response.on_hover_text_at_pointer(row_text(item));
+    match under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
+        Some(item) => response.on_hover_text_at_pointer(row_text(item)),
+        None => response,
     }
 }
 

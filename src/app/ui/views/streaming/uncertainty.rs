@@ -19,7 +19,6 @@ const BINS: usize = 24;
 /// View `uncertainty`.
 #[derive(Default)]
 pub struct UncertaintyView {
-    state: ChartState,
     /// Shows the histogram of the model's surprise instead of that of U.
     of_surprise: bool,
 }
@@ -64,8 +63,34 @@ impl UncertaintyView {
         }
         chart
     }
+}
 
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for UncertaintyView {
+    const SPACING: Vec2 = vec2(GAP, GAP);
+    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let chart = self.chart(cx);
+        let found = shown::<Uncertainty>(cx).filter(|_| !chart.is_empty()).map(|m| m.value);
+        let (theme, rows) = (cx.theme, found.map_or(vec![], rows));
+        let mut panels = vec![Panel::new(chart, 1.0)];
+        if !rows.is_empty() {
+            panels.push(Panel::canvas("AUROC by text", move |ui, size| roc_ui(ui, theme, size, &rows)));
+        }
+        panels
+    }
+
+    fn arrange(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+        let Some(m) = shown::<Uncertainty>(cx).filter(|_| panels.len() > 1) else { return Placement::Alone(0) };
+        if fits_two(ui.ctx(), room.x, WIDE) {
+            let wide = ((room.x - GAP) * 0.58).floor();
+            return Placement::Row(vec![vec2(wide, room.y), vec2(room.x - GAP - wide, room.y)]);
+        }
+        let high = wanted_height(m.texts.len()).min(((room.y - GAP) / 2.0).floor());
+        Placement::Column(vec![vec2(room.x, room.y - GAP - high), vec2(room.x, high)])
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Weights stay frozen. It takes some seconds.";
             measure_ui::<Uncertainty>(ui, cx, &UncertaintyArgs::default(), tip);
@@ -75,36 +100,12 @@ impl UncertaintyView {
             cx.variants_ui(ui, VARIANTS_TIP);
         });
     }
-}
-
-impl View for UncertaintyView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let chart = self.chart(cx);
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(CONTROLS + GAP));
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let found = shown::<Uncertainty>(cx).filter(|_| !chart.is_empty()).map(|m| m.value);
-        let rows = found.map_or(vec![], rows);
-        if rows.is_empty() {
-            chart.show(ui, room, cx.theme, &mut self.state);
-        } else if fits_two(ui.ctx(), room.x, WIDE) {
-            ui.horizontal(|ui| {
-                let wide = ((room.x - GAP) * 0.58).floor();
-                chart.show(ui, vec2(wide, room.y), cx.theme, &mut self.state);
-                roc_ui(ui, cx.theme, vec2(room.x - GAP - wide, room.y), &rows);
-            });
-        } else {
-            let high = wanted_height(rows.len()).min(((room.y - GAP) / 2.0).floor());
-            chart.show(ui, vec2(room.x, room.y - GAP - high), cx.theme, &mut self.state);
-            roc_ui(ui, cx.theme, vec2(room.x, high), &rows);
-        }
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-    }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle_of::<Uncertainty>(cx, "what tells foreign text from the run's own", |m| &m.notes)
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let found = shown::<Uncertainty>(cx)?.value;
         let mut table = Table::new(["text", "told_by", "auroc", "low", "high", "window", "value"]);
         for text in &found.texts {
@@ -118,11 +119,7 @@ impl View for UncertaintyView {
                 }
             }
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).svg(&self.state, cx.theme)
+        Some(table)
     }
 }
 

@@ -96,7 +96,6 @@ impl WarmUpView {
 }
 
 impl PanelView for WarmUpView {
-    const LOW: f32 = 0.0;
     const SPACING: Vec2 = vec2(GAP, GAP);
     const FOOT_HEIGHT: f32 = CONTROLS + GAP;
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };

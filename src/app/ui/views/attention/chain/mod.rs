@@ -29,7 +29,6 @@ pub struct AttentionChainView {
     quantity: Quantity,
     /// Every number is shown, not only those of the quantity.
     has_details: bool,
-    state: ChartState,
 }
 
 /// True where the newest chain, or else the newest attention maps, name this layer.
@@ -40,7 +39,7 @@ fn has_layer(cx: &ViewCx<'_>, path: &str) -> bool {
 
 impl Default for AttentionChainView {
     fn default() -> Self {
-        Self { width: 4, quantity: Quantity::Entropy, has_details: false, state: ChartState::default() }
+        Self { width: 4, quantity: Quantity::Entropy, has_details: false }
     }
 }
 
@@ -55,7 +54,8 @@ impl AttentionChainView {
         }
     }
 
-    fn why_nothing(cx: &ViewCx<'_>) -> String {
+    /// The words of its empty chart.
+    fn empty_words(cx: &ViewCx<'_>) -> String {
         let is_answered = cx.questions.request((AttentionChain::PROBE, None)).is_some();
         let label = cx.mirror.variant_label(cx.selection.variant);
         let is_absent = cx.is_answered_without::<AttentionChain>(cx.selection.variant);
@@ -79,7 +79,7 @@ impl AttentionChainView {
         }
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: Measured<'_, AttentionChain>) {
+    fn choices_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: Measured<'_, AttentionChain>) {
         ui.horizontal_wrapped(|ui| {
             for quantity in Quantity::ALL {
                 ui.selectable_value(&mut self.quantity, quantity, quantity.name()).on_hover_text(quantity.tip());
@@ -138,7 +138,9 @@ fn matrix_csv(m: &AttentionChain) -> String {
     m.weights.data().chunks(m.weights.cols().max(1)).map(line).collect()
 }
 
-impl View for AttentionChainView {
+impl PanelView for AttentionChainView {
+    const SPACING: Vec2 = vec2(8.0, 4.0);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
         cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::SELDOM);
@@ -148,22 +150,27 @@ impl View for AttentionChainView {
         }
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(8.0, 4.0);
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let m = cx.measured_in_focus::<AttentionChain>();
+        let chart = self.quantity.chart(cx, m);
+        Panel::whole(if m.is_some() { chart } else { chart.empty(Self::empty_words(cx)) })
+    }
+
+    /// Under all that is said about a chain, its chart has a least size.
+    fn arrange(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>]) -> Placement {
+        match cx.measured_in_focus::<AttentionChain>() {
+            Some(_) => Placement::Column(vec![room.max(vec2(140.0, 100.0))]),
+            None => Placement::Alone(0),
+        }
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let height = ui.available_height();
         if cx.mirror.info.is_some() {
             cx.controls_ui(ui, Self::text_ui);
         }
-        let Some(m) = cx.measured_in_focus::<AttentionChain>() else {
-            self.quantity.chart(cx, None).empty(Self::why_nothing(cx)).show(
-                ui,
-                ui.available_size(),
-                cx.theme,
-                &mut self.state,
-            );
-            return;
-        };
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, m));
+        let Some(m) = cx.measured_in_focus::<AttentionChain>() else { return };
+        cx.controls_ui(ui, |ui, cx| self.choices_ui(ui, cx, m));
         let figures = facts::large_figures(m.value, self.quantity);
         large_figures_ui(ui, cx.theme, &figures, Sense::hover());
         if facts::is_usual(m.value) && cx.shows_controls() {
@@ -178,8 +185,6 @@ impl View for AttentionChainView {
             let only = (height < ROOMY).then_some(self.quantity);
             ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));
         }
-        let room = ui.available_size().max(vec2(140.0, 100.0));
-        self.quantity.chart(cx, Some(m)).show(ui, room, cx.theme, &mut self.state);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -190,7 +195,7 @@ impl View for AttentionChainView {
     }
 
     /// A row for each position.
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let m = cx.measured_in_focus::<AttentionChain>()?;
         let chain = m.chain.as_ref()?;
         let columns = ["position", "token", "entropy", "uniform_entropy", "stationary", "quasi_stationary"];
@@ -211,10 +216,6 @@ impl View for AttentionChainView {
                 optional_field(chain.lumping.best.get(t)),
             ]);
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.quantity.chart(cx, Some(cx.measured_in_focus::<AttentionChain>()?)).svg(&self.state, cx.theme)
+        Some(table)
     }
 }

@@ -1,0 +1,131 @@
+//! Where the panels of a view stand in the room that they share.
+
+use eframe::egui::{Context, Ui, Vec2, vec2};
+
+use super::panel::{Panel, PanelResponse};
+use crate::ui::{
+    plot::{Chart, ChartState, fits_two},
+    theme::Theme,
+    widgets::one_axis::one_axis_ui,
+};
+
+/// The rule by which the panels of a view share its room.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrangement {
+    /// Charts on one x axis: above one another, or beside one another where a tile is wide and too low for all of them.
+    OneAxis,
+    /// Charts of the same lines on one x axis, two in a row. The axis is named under the last row, and a line that is
+    /// switched off in the first chart is switched off in all.
+    Grid,
+    /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
+    Halves { wide: f32 },
+    /// Each in half of the room: beside one another where it is so many times as wide as high, else above one another.
+    HalvesByShape { wide: f32 },
+    /// Beside one another where the room is wider than this (points), else the one that [`super::PanelView::alone`] names.
+    HalvesOrOne { wide: f32 },
+}
+
+impl Arrangement {
+    /// The places in a room of this size. `gap`: between panels, points; `alone`: the panel that is shown where there is room
+    /// for one.
+    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize) -> Placement {
+        let is_wide = match self {
+            Self::OneAxis => return Placement::OneAxis,
+            Self::Grid => return Placement::Grid,
+            Self::Halves { wide } | Self::HalvesOrOne { wide } => fits_two(ctx, room.x, wide),
+            Self::HalvesByShape { wide } => fits_two(ctx, room.x, wide * room.y),
+        };
+        match self {
+            _ if is_wide => Placement::Row(vec![vec2(((room.x - gap.x) / 2.0).floor(), room.y); 2]),
+            Self::HalvesOrOne { .. } => Placement::Alone(alone),
+            _ => Placement::Column(vec![vec2(room.x, ((room.y - gap.y) / 2.0).floor()); 2]),
+        }
+    }
+}
+
+/// The places of panels in a room of known size.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Placement {
+    /// The panel with this index has all the room; the others are out of sight.
+    Alone(usize),
+    /// As [`Arrangement::OneAxis`].
+    OneAxis,
+    /// As [`Arrangement::Grid`].
+    Grid,
+    /// Beside one another in these sizes, points.
+    Row(Vec<Vec2>),
+    /// Above one another in these sizes, points.
+    Column(Vec<Vec2>),
+}
+
+impl Placement {
+    /// Draws the panels, each with its state. Gives the response of a panel that stands alone, or of a canvas.
+    pub(super) fn show(
+        self,
+        ui: &mut Ui,
+        theme: &Theme,
+        room: Vec2,
+        panels: Vec<Panel<'_>>,
+        states: &mut [ChartState],
+    ) -> Option<PanelResponse> {
+        let (sizes, is_row) = match self {
+            Self::Alone(index) => {
+                let (panel, state) = (panels.get(index)?, states.get_mut(index)?);
+                return Some(panel.show(ui, room, theme, state));
+            }
+            Self::OneAxis => {
+                let charts = panels.into_iter().filter_map(Panel::into_chart).collect();
+                one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
+                return None;
+            }
+            Self::Grid => {
+                grid_ui(ui, theme, room, panels.into_iter().filter_map(Panel::into_chart), states);
+                return None;
+            }
+            Self::Row(sizes) => (sizes, true),
+            Self::Column(sizes) => (sizes, false),
+        };
+        let mut on_canvas = None;
+        let mut all_ui = |ui: &mut Ui| {
+            for ((panel, state), size) in panels.iter().zip(states.iter_mut()).zip(&sizes) {
+                let response = panel.show(ui, *size, theme, state);
+                if matches!(response, PanelResponse::Canvas(_)) {
+                    on_canvas = Some(response);
+                }
+            }
+        };
+        if is_row {
+            ui.horizontal(all_ui);
+        } else {
+            all_ui(ui);
+        }
+        on_canvas
+    }
+}
+
+fn grid_ui<'a>(
+    ui: &mut Ui,
+    theme: &Theme,
+    room: Vec2,
+    charts: impl Iterator<Item = (Chart<'a>, f32)>,
+    states: &mut [ChartState],
+) {
+    let mut charts: Vec<Chart<'a>> = charts.map(|(chart, _)| chart).collect();
+    let (rows, gap) = (charts.len().div_ceil(2), ui.spacing().item_spacing);
+    let high = room.y - gap.y * (rows.max(1) - 1) as f32;
+    let size = vec2((room.x - gap.x) / 2.0, high / rows.max(1) as f32).floor();
+    for (row, pair) in charts.chunks_mut(2).enumerate() {
+        ui.horizontal(|ui| {
+            for (column, chart) in pair.iter_mut().enumerate() {
+                if row + 1 < rows {
+                    chart.x.label.clear();
+                }
+                let index = 2 * row + column;
+                if index > 0 {
+                    states[index].hidden = states[0].hidden.clone();
+                }
+                chart.show(ui, size, theme, &mut states[index]);
+            }
+        });
+    }
+}

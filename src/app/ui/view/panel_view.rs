@@ -1,0 +1,321 @@
+//! Views that are panels: charts, and canvases such as a map or a table. Such a view states its questions, its panels and
+//! its controls; its drawing, its table and its SVG follow from the panels. How far a chart is zoomed stays with the tile.
+
+use eframe::egui::{Response, Ui, Vec2, vec2};
+
+use super::{
+    View, ViewCx, ViewEntry,
+    arrangement::{Arrangement, Placement},
+    boxed,
+    drawings::joined,
+    panel::{Panel, PanelResponse},
+};
+use crate::ui::{
+    mirror::Mirror,
+    plot::{ChartResponse, ChartState, ChartsOrWords, empty_ui, reading_order},
+    table::Table,
+};
+
+/// A view that is panels. [`panels`] makes it a [`View`].
+pub trait PanelView {
+    /// How several panels share the room.
+    const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
+    /// Below this height, in points, only one panel is drawn.
+    const LOW: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
+    /// Between its rows, and between panels, points.
+    const SPACING: Vec2 = vec2(8.0, 8.0);
+    /// A chart without points keeps its place beside other panels, and says why it has none.
+    const KEEPS_EMPTY: bool = matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. });
+    /// Height of a row of controls below the charts, points; 0 without one.
+    const FOOT_HEIGHT: f32 = 0.0;
+
+    /// Asks its questions and follows its curves.
+    fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
+
+    /// The panels. The first is the main one: its words stand for the view while it is empty, and its columns lead the
+    /// table.
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
+
+    /// Why it has no panels, where it has none.
+    fn why_nothing(&self, _cx: &ViewCx<'_>) -> String {
+        String::new()
+    }
+
+    /// The index of the panel that is drawn where there is room for only one.
+    fn alone(&self) -> usize {
+        0
+    }
+
+    /// The places of the panels, of which there is at least one, in a room of this size.
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+        let has_several = match Self::KEEPS_EMPTY {
+            true => panels.len() > 1,
+            false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
+        };
+        match has_several && room.y >= Self::LOW {
+            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, self.alone()),
+            false => Placement::Alone(self.alone()),
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String;
+
+    /// The caption of its pictures, as [`View::caption`].
+    fn caption(&self, _mirror: &Mirror) -> Option<String> {
+        None
+    }
+
+    /// A table in place of the one that follows from the charts; of canvases there is no other.
+    fn table(&self, _cx: &ViewCx<'_>) -> Option<Table> {
+        None
+    }
+
+    /// The keys of the settings whose controls it shows, as [`View::controls`].
+    fn controls(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// A row of controls above all else; a picture has none.
+    fn controls_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// Text and tokens above the charts, in pictures too.
+    fn above_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// The words that explain the charts, in pictures too: above them, or below in a tile without room for both.
+    fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// Controls right below the charts; a picture has none.
+    fn foot_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// True where there is something for those controls to act on.
+    fn has_foot(&self, _is_empty: bool) -> bool {
+        true
+    }
+
+    /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
+    fn height_below(&self, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+        0.0
+    }
+
+    /// Controls and text below the charts, in pictures too.
+    fn below_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {}
+
+    /// Handles the pointer on a chart that stands alone.
+    fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
+
+    /// Handles the pointer on a canvas.
+    fn canvas_pointed(&mut self, _cx: &mut ViewCx<'_>, _on: &Response) {}
+}
+
+/// The entry of a view that is stated as panels.
+pub const fn panels<V: PanelView + Default + 'static>(
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+) -> ViewEntry {
+    boxed::<Panels<V>>(id, title, about)
+}
+
+/// A view of panels with the state of each panel, by its place.
+#[derive(Default)]
+struct Panels<V> {
+    view: V,
+    states: Vec<ChartState>,
+}
+
+impl<V> Panels<V> {
+    /// The state of the main chart, which has none before it was drawn.
+    fn main_state(&self) -> ChartState {
+        self.states.first().cloned().unwrap_or_default()
+    }
+}
+
+impl<V: PanelView> Panels<V> {
+    fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let room = ui.available_size();
+        let panels = self.view.panels(cx);
+        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
+        let is_empty = panels.first().is_none_or(Panel::is_empty);
+        let below = self.view.height_below(cx, room, is_empty);
+        let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
+        let room = room - vec2(0.0, foot + below);
+        if self.states.len() < panels.len() {
+            self.states.resize_with(panels.len(), ChartState::default);
+        }
+        let pointed = if panels.is_empty() {
+            drop(panels);
+            empty_ui(ui, room, cx.theme, &self.view.why_nothing(cx));
+            None
+        } else {
+            let placement = self.view.arrange(ui, cx, room, &panels);
+            placement.show(ui, cx.theme, room, panels, &mut self.states)
+        };
+        match pointed {
+            Some(PanelResponse::Chart(on)) => self.view.pointed(ui, cx, &on),
+            Some(PanelResponse::Canvas(on)) => self.view.canvas_pointed(cx, &on),
+            None => {}
+        }
+        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
+        if foot > 0.0 {
+            cx.controls_ui(ui, |ui, cx| self.view.foot_ui(ui, cx));
+        }
+        if below > 0.0 {
+            self.view.below_ui(ui, cx, below);
+        }
+    }
+}
+
+impl<V: PanelView> View for Panels<V> {
+    fn controls(&self) -> &'static [&'static str] {
+        self.view.controls()
+    }
+
+    fn caption(&self, mirror: &Mirror) -> Option<String> {
+        self.view.caption(mirror)
+    }
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.view.needs(cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing = V::SPACING;
+        cx.controls_ui(ui, |ui, cx| self.view.controls_ui(ui, cx));
+        self.view.above_ui(ui, cx);
+        for part in reading_order(ui) {
+            match part {
+                ChartsOrWords::Charts => self.charts_ui(ui, cx),
+                ChartsOrWords::Words => self.view.words_ui(ui, cx),
+            }
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        self.view.subtitle(cx)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        if let Some(table) = self.view.table(cx) {
+            return Some(table.finish());
+        }
+        let mut panels = self.view.panels(cx).into_iter();
+        let (mut all, _) = panels.next()?.into_chart()?;
+        for panel in panels {
+            let Some(prefix) = panel.prefix else { continue };
+            all.lines.extend(panel.into_chart().into_iter().flat_map(|(chart, _)| chart.lines).map(|mut line| {
+                line.label.insert_str(0, prefix);
+                line
+            }));
+        }
+        all.csv(&self.main_state())
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let panels = self.view.panels(cx);
+        let shown = panels.iter().zip(&self.states).filter_map(|(panel, state)| panel.drawing(state, cx.theme));
+        joined(panels.first()?.name(), shown.collect(), cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Color32, Context, Pos2, RawInput, Rect, Sense};
+
+    use super::*;
+    use crate::{
+        config::Config,
+        labs::restrictions::UNRESTRICTED,
+        ui::{
+            action::Actions,
+            mirror::Mirror,
+            plot::{Axis, Chart, Line},
+            questions::Questions,
+            selection::Selection,
+            theme::{self, Theme},
+        },
+    };
+
+    fn chart(name: &str, y: f64) -> Chart<'static> {
+        let line = Line::new("line", Color32::RED, vec![[0.0, y]]);
+        Chart::new(name, Axis::new("step"), Axis::new(name)).line(line)
+    }
+
+    #[derive(Default)]
+    struct Three;
+
+    impl PanelView for Three {
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            let second = Panel::new(chart("second", 2.0), 0.3).in_table("second ");
+            vec![Panel::new(chart("first", 1.0), 0.4), second, Panel::new(chart("third", 3.0), 0.3)]
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("three charts")
+        }
+    }
+
+    #[derive(Default)]
+    struct Painted;
+
+    impl PanelView for Painted {
+        const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: 400.0 };
+
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            let canvas = Panel::canvas("painted", |ui, size| ui.allocate_response(size, Sense::hover()));
+            vec![Panel::new(chart("first", 1.0), 0.5), canvas]
+        }
+
+        fn alone(&self) -> usize {
+            1
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("a chart and a canvas")
+        }
+    }
+
+    /// The SVG of a view after a frame of this size.
+    fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
+        let ctx = Context::default();
+        theme::apply(cx.theme, true, &ctx);
+        let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, size.into()));
+        let input = RawInput { screen_rect, ..RawInput::default() };
+        ctx.run_ui(input, |ui| view.ui(ui, cx)).drop_without_applying_deltas();
+        view.svg(cx).unwrap()
+    }
+
+    #[test]
+    fn table_and_svg_follow_from_the_panels() {
+        let (mirror, config, theme) = (Mirror::default(), Config::defaults("", &[]), Theme::dark());
+        let mut cx = ViewCx {
+            mirror: &mirror,
+            step: 0,
+            follow: true,
+            config: &config,
+            knobs: &[],
+            preset: &config,
+            restrictions: &UNRESTRICTED,
+            theme: &theme,
+            selection: &mut Selection::default(),
+            actions: &mut Actions::default(),
+            questions: &mut Questions::default(),
+            all_views: &[],
+            still: true,
+            has_controls: false,
+        };
+        let has = |svg: &str, name: &str| svg.contains(&format!("<title>{name}</title>"));
+        let mut three = (panels::<Three>("three", "Three", "").make)();
+        assert_eq!(three.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
+        let all = drawn(three.as_mut(), &mut cx, [600.0, 500.0]);
+        assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
+        let low = drawn(three.as_mut(), &mut cx, [600.0, 120.0]);
+        assert!(low.contains("first") && !low.contains("second"), "{low}");
+
+        let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
+        assert_eq!(painted.csv(&cx).unwrap(), "step,line\n0,1\n");
+        let both = drawn(painted.as_mut(), &mut cx, [600.0, 500.0]);
+        assert!(has(&both, "first") && has(&both, "painted"), "{both}");
+        let one = drawn(painted.as_mut(), &mut cx, [300.0, 500.0]);
+        assert!(!has(&one, "first") && has(&one, "painted"), "{one}");
+    }
+}
