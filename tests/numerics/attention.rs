@@ -22,10 +22,12 @@ use crate::op_checks::{check_reference_at, derive, distance, largest, random};
 /// More than one chunk of a linear attention, and more than every window.
 const TOKENS: usize = 19;
 
+type Build = Box<dyn Fn(&mut Params) -> Result<Arc<dyn Attention>>>;
+
 /// An attention by its name, with parameters below `attn`.
 struct Case {
     name: String,
-    build: Box<dyn Fn(&mut Params) -> Result<Arc<dyn Attention>>>,
+    build: Build,
 }
 
 impl Case {

@@ -47,7 +47,7 @@ fn every_command_takes_a_run_of_another_program() {
 
     // their sweep table: losses and the settings in which they differ
     let table = done("runs --csv");
-    assert!(table.lines().next().unwrap().ends_with(",problems,loss/train:model,setting:lr"), "{table}");
+    assert!(table.lines().next().unwrap().ends_with(",problems,tags,loss/train:model,setting:lr"), "{table}");
     for (name, lr) in [("wide", "0.0001"), ("narrow", "0.01")] {
         let row = table.lines().find(|row| row.starts_with(&format!("{name},"))).unwrap();
         assert!(row.ends_with(&format!(",{},{lr}", 3.0 / 21.0)), "{table}");

@@ -1,6 +1,5 @@
 //! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
-//! sees, valid shaders, labs that lack nothing, pages that agree with the sources.
-//! sees, valid shaders, labs that lack nothing, complete lists, pages that say what is so.
+//! sees, valid shaders, labs that lack nothing, complete lists, pages that agree with the sources.
 
 mod boundaries;
 mod claims;
@@ -11,8 +10,8 @@ mod import_picture;
 mod imports;
 mod labs;
 mod lessons;
-mod needs;
 mod lists;
+mod needs;
 mod shaders;
 mod sources;
 mod testing;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use eframe::egui::{Ui, Vec2};
 
 use super::{
-    figure,
+    figure, picture_order,
     plot::{Axis, Chart, ChartState, Curve, Line, Stroke},
     theme::Theme,
 };
@@ -99,7 +99,7 @@ pub struct Comparison {
 impl Comparison {
     /// Letters and digits, for a file's name: `gate-coupled`.
     pub fn file_stem(&self) -> String {
-        figure::file_stem(&format!("{}-{}", self.key, self.variant))
+        picture_order::file_stem(&format!("{}-{}", self.key, self.variant))
     }
 
     /// Lines of one place become their mean, with the spread over them.

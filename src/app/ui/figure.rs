@@ -91,11 +91,6 @@ pub fn png(
     image.png().map_err(|e| e.to_string())
 }
 
-/// The name of a picture's file without its ending: ASCII letters and digits, `-`, `_` and `.`, and `_` for all else.
-pub fn file_stem(words: &str) -> String {
-    words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
-}
-
 /// A view whose picture says, in place of the subtitle, that it shows the answer to another question than the controls do.
 pub struct NotedView<'a> {
     pub view: &'a mut dyn View,

@@ -32,3 +32,8 @@ impl PictureOrder {
         format!("{}.{}", self.name, if self.is_svg { "svg" } else { "png" })
     }
 }
+
+/// The name of a picture's file without its ending: ASCII letters and digits, `-`, `_` and `.`, and `_` for all else.
+pub fn file_stem(words: &str) -> String {
+    words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}

@@ -176,7 +176,8 @@ fn unread(path: &Path, e: &FileError) -> Failure {
     Failure::usage(format!("{} cannot be read: {e}", path.display()))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 

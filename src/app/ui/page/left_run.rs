@@ -2,17 +2,9 @@
 
 use super::{
     Page,
-    undo::{ShownRun, Snapshot},
+    undo::{ShownRun, Snapshot, shown_run},
 };
 use crate::ui::run::Run;
-
-/// The run on the page, as a step back finds it again; `None` where nothing of it is recorded.
-pub(super) fn shown_run(page: &Page) -> Option<ShownRun> {
-    if page.run.as_ref().is_some_and(Run::is_example) {
-        return Some(ShownRun::Example);
-    }
-    page.recorded_folder().map(ShownRun::Recorded)
-}
 
 /// The run that an undone step brings back, once.
 pub fn take_wanted_run(page: &mut Page) -> Option<ShownRun> {

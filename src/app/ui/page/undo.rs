@@ -10,7 +10,7 @@ use std::{collections::HashMap, path::PathBuf};
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, left_run, preset_of};
+use super::{Page, preset_of};
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
@@ -176,9 +176,17 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
     here
 }
 
+/// The run on the page, as a step back finds it again; `None` where nothing of it is recorded.
+pub(super) fn shown_run(page: &Page) -> Option<ShownRun> {
+    if page.run.as_ref().is_some_and(Run::is_example) {
+        return Some(ShownRun::Example);
+    }
+    page.recorded_folder().map(ShownRun::Recorded)
+}
+
 /// The present run gives way to that of an undone step; returns the present one, for the opposite step.
 fn swap_run(page: &mut Page, wanted: ShownRun) -> ShownRun {
-    let shown = left_run::shown_run(page).unwrap_or(ShownRun::New);
+    let shown = shown_run(page).unwrap_or(ShownRun::New);
     page.wanted = Some(wanted);
     shown
 }

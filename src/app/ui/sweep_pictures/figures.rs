@@ -10,7 +10,8 @@ use crate::{
     experiments::sweep::results::{SweepResults, brush::Brush},
     gpu::offscreen::Offscreen,
     ui::{
-        figure::{self, file_stem},
+        figure,
+        picture_order::file_stem,
         plot::{ChartState, Scale, drawing},
         theme::Theme,
     },

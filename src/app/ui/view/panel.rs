@@ -21,10 +21,13 @@ enum Body<'a> {
     Canvas(Canvas<'a>),
 }
 
+/// Paints a picture in so much room.
+type Paint<'a> = Box<dyn Fn(&mut Ui, Vec2) -> Response + 'a>;
+
 /// A picture that interface code paints: a map, a table, a graph. The same code draws it in the window and as SVG.
 struct Canvas<'a> {
     name: &'static str,
-    paint: Box<dyn Fn(&mut Ui, Vec2) -> Response + 'a>,
+    paint: Paint<'a>,
 }
 
 /// The response of a panel in a frame.

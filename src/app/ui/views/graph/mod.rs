@@ -129,8 +129,11 @@ impl NeuronGraph {
 }
 
 impl View for NeuronGraph {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         connectivity::keep_fresh(cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.follow(cx);
         let Some(network) = self.shown.network.clone() else {
             return cx.unmeasured_ui::<measurements::NeuronGraph>(ui, EMPTY);

@@ -6,7 +6,7 @@ mod facts;
 
 use crate::{
     telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
-    ui::{figure::file_stem, selection::Slot, views::prelude::*},
+    ui::{picture_order::file_stem, selection::Slot, views::prelude::*},
 };
 use charts::Quantity;
 
