@@ -201,7 +201,7 @@ fn a_claim_is_run_judged_and_checked() {
         "<code>orrery claims run X1</code>",
         "values: seed 7: 0, seed 8: 0",
         "<title>2 seeds, effect 0 [0, 0], stands between",
-        "<title>effect over steps: from step 0 where the claim stands</title>",
+        "<title>effect over steps: from step 0 where the claim stands",
         ">the paper: 0</text>",
     ] {
         assert!(page.contains(words), "{words}: {page}");
