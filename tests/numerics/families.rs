@@ -29,7 +29,7 @@ fn a_later_token_changes_nothing_before_it() -> Result<()> {
         for at in [1, 6, 11, 18] {
             let deltas = edit(reader, &tokens, at)?;
             assert!(before(&deltas, at) < 1e-5, "{spec:?} hears of token {at} before it: {deltas:?}");
-            assert!(deltas[at] > 0.0, "{spec:?} does not hear of token {at}: {deltas:?}");
+            assert!(deltas[at..].iter().any(|d| *d > 0.0), "{spec:?} does not hear of token {at}: {deltas:?}");
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 use std::{fs, os::unix::fs::symlink, process::Command};
 
 use super::{
-    folders::contents,
+    folders::{contents, scratch_folder},
     foreign_folders::{orrery_in, put_pipe},
     sweep::{SPEC, done, runs, said, table, whole, with_spec},
 };
@@ -13,7 +13,7 @@ use super::{
 /// A sweep's folder may come from somebody else: nothing is written or read over a link in it, and no pipe is waited for.
 #[test]
 fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
-    let (made, outside) = (with_spec(SPEC), tempfile::tempdir().unwrap());
+    let (made, outside) = (with_spec(SPEC), scratch_folder());
     let here = made.path();
     done(here, &["sweep", "rates.toml", "--on", "print"]);
     let (folder, target) = (here.join("sweeps/rates"), outside.path().join("profile"));
@@ -84,7 +84,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     assert!(table(here).lines().skip(1).all(|line| line.contains(",2,2,")), "the sweep has a run of its own");
 
     // the table of runs has no such row either, and writes its index nowhere else
-    let outside = tempfile::tempdir().unwrap();
+    let outside = scratch_folder();
     let listed = |name: &str| {
         let output = done(here, &["runs", "--json", "--out", "elsewhere"]);
         assert!(said(&output).contains("link"), "{name}: {}", said(&output));
