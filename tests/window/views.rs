@@ -17,7 +17,10 @@ use orrery::{
     ui::{
         figure::Figure,
         mirror::Mirror,
-        plot::{self, svg::escape},
+        plot::{
+            self,
+            svg::{self, escape},
+        },
         theme::Theme,
         views::{self, Selection},
     },
@@ -187,6 +190,27 @@ fn canvases_are_in_the_svg_with_their_cells() {
         let svg = harness.state().svg.clone().unwrap();
         assert!(svg.contains(&format!("<title>{canvas}</title>")), "{view}: {}", &svg[..300]);
         assert!(svg.matches("<rect").count() > cells, "{view}: {} rectangles", svg.matches("<rect").count());
+    }
+}
+
+/// Its matrix, its graph and its chart, above one another and beside one another. A line of the graph is a path.
+#[test]
+fn a_generator_is_in_the_svg_as_a_whole() {
+    for size in [vec2(1000.0, 760.0), vec2(1000.0, 330.0)] {
+        let builder = unseen(Harness::builder().with_size(size));
+        let mut harness = tile("generator", recorded::twins()).shown(builder);
+        harness.run_steps(2);
+        let shown = harness.state();
+        let (csv, drawing) = (shown.csv.as_deref().unwrap(), shown.svg.as_deref().unwrap());
+        let entries = csv.lines().skip(1).flat_map(|row| row.split(',').skip(3));
+        let rates = entries.filter(|entry| entry.parse::<f64>().unwrap() > 0.0).count();
+        let [cells, lines] = ["<rect", "<path"].map(|tag| drawing.matches(tag).count());
+        assert!(rates > 40 && cells > rates && lines > rates, "{size:?}: {rates} rates, {cells} cells, {lines} lines");
+        for title in ["rates between states", "stationary distribution"] {
+            assert!(drawing.contains(&format!("<title>{title}</title>")), "{size:?}: {title}");
+        }
+        let unused = size - svg::size_of(drawing).unwrap();
+        assert!((0.0..40.0).contains(&unused.x) && (0.0..120.0).contains(&unused.y), "{size:?}: {unused:?}");
     }
 }
 

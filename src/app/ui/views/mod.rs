@@ -80,7 +80,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "accuracy", "Accuracy", panels::<accuracy::Accuracy>,
     "Share of the asked positions that each variant answers rightly, over training. The dashed line is what guessing \
      reaches.";
-    "generator", "Generator", boxed::<equilibrium::GeneratorView>,
+    "generator", "Generator", panels::<equilibrium::GeneratorView>,
     "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a cell \
      or a line up or down to change a rate, double-click to remove it; where states can no longer reach one another, \
      it says so.";

@@ -2,10 +2,8 @@
 //! class, beside what the network answers.
 
 use super::{
-    GAP, control_ui,
-    graph::graph_ui,
-    keep_fresh,
-    matrix::{Rate, RateGesture, matrix_ui},
+    GAP, control_ui, keep_fresh,
+    rates::{CANVAS, Rate, RateGesture, edited, rates_ui},
     settings, subtitle, why_nothing,
 };
 use crate::{
@@ -30,11 +28,8 @@ const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 /// View `generator`.
 #[derive(Default)]
 pub struct GeneratorView {
-    chart: ChartState,
     /// The rate that is dragged, as it was when the drag began.
     dragged: Option<(Rate, f64)>,
-    /// The cell under the pointer.
-    marked: Option<Rate>,
     /// The last frame had room for only one number of the control.
     is_narrow: bool,
 }
@@ -86,28 +81,6 @@ impl GeneratorView {
         };
         set_rate(cx, RateEdit { from, to, rate });
     }
-
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let s = settings(cx);
-        ui.horizontal_wrapped(|ui| {
-            self.is_narrow = ui.available_width() < NARROW;
-            control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
-            cx.setting_ui(ui, &[GeneratorSettings::cut.name], |ui, cx| {
-                let mut cut = s.generator.cut;
-                let tip = "Takes away every rate between the first half of the states and the second.";
-                if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
-                    cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
-                }
-            });
-            cx.setting_ui(ui, &[GeneratorSettings::edits.name], |ui, cx| {
-                let is_changed = !s.generator.edits.trim().is_empty();
-                let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
-                if undo.on_hover_text("Puts every rate that you changed back to what it was.").clicked() {
-                    cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
-                }
-            });
-        });
-    }
 }
 
 /// Adds one changed rate to the settings, where the page's link lets rates be changed.
@@ -141,7 +114,9 @@ fn verdict(state: &GeneratorState) -> String {
 /// The settings whose controls stand in the tile.
 static CONTROLS: [&str; 3] = [GeneratorSettings::cut.name, ControlSettings::y0.name, ControlSettings::y1.name];
 
-impl View for GeneratorView {
+impl PanelView for GeneratorView {
+    const SPACING: Vec2 = vec2(GAP, GAP);
+
     fn controls(&self) -> &'static [&'static str] {
         // in a narrow tile there is room for one number of the control
         if self.is_narrow { &CONTROLS[..2] } else { &CONTROLS }
@@ -151,48 +126,69 @@ impl View for GeneratorView {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-        let Some(measured) = cx.answered::<GeneratorState>() else {
-            return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
-        };
-        let state = measured.value;
-        note_ui(ui, cx.theme, verdict(state));
-        let room = ui.available_size();
-        let is_flat = room.x >= ABREAST && room.x > FLAT * room.y;
-        let (pictures, rest) = if is_flat {
-            let pictures = vec2(((room.x - 2.0 * GAP) * 0.27).floor(), room.y);
-            (pictures, vec2(room.x - 2.0 * (pictures.x + GAP), room.y))
-        } else {
-            let wide = ((room.x - GAP) / 2.0).floor();
-            // they are square, with their labels, and leave its least height to the chart
-            let chart = GAP + plot::least_height(ui.ctx());
-            let high = (0.62 * room.y).min(wide + LABELS).min(room.y - chart).max(0.4 * room.y).floor();
-            let pictures = vec2(wide, high.max(60.0));
-            (pictures, vec2(room.x, (room.y - pictures.y - GAP).max(40.0)))
-        };
-        let chart = Self::chart(cx, state);
-        let (mut marked, mut touched) = (None, None);
-        ui.horizontal_top(|ui| {
-            (marked, touched) = matrix_ui(ui, cx.theme, pictures, state);
-            touched = graph_ui(ui, cx.theme, pictures, state, self.marked).or(touched);
-            if is_flat {
-                chart.show(ui, rest, cx.theme, &mut self.chart);
-            }
-        });
-        if !is_flat {
-            chart.show(ui, rest, cx.theme, &mut self.chart);
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(state) = cx.answered::<GeneratorState>().map(|m| m.value) else { return vec![] };
+        let theme = cx.theme;
+        let rates = Panel::canvas(CANVAS, move |ui, size| rates_ui(ui, theme, size, state));
+        vec![rates, Panel::new(Self::chart(cx, state), 0.5)]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        why_nothing::<GeneratorState>(cx)
+    }
+
+    /// The matrix and the graph beside the chart in a flat tile, else above it.
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>]) -> Placement {
+        if room.x >= ABREAST && room.x > FLAT * room.y {
+            let pictures = 2.0 * ((room.x - 2.0 * GAP) * 0.27).floor() + GAP;
+            return Placement::Row(vec![vec2(pictures, room.y), vec2(room.x - pictures - GAP, room.y)]);
         }
-        self.marked = marked;
-        self.hold(cx, state, touched);
+        let wide = ((room.x - GAP) / 2.0).floor();
+        // they are square, with their labels, and leave its least height to the chart
+        let chart = GAP + plot::least_height(ui.ctx());
+        let high = (0.62 * room.y).min(wide + LABELS).min(room.y - chart).max(0.4 * room.y).floor().max(60.0);
+        Placement::Column(vec![vec2(room.x, high), vec2(room.x, (room.y - high - GAP).max(40.0))])
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let s = settings(cx);
+        ui.horizontal_wrapped(|ui| {
+            self.is_narrow = ui.available_width() < NARROW;
+            control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
+            cx.setting_ui(ui, &[GeneratorSettings::cut.name], |ui, cx| {
+                let mut cut = s.generator.cut;
+                let tip = "Takes away every rate between the first half of the states and the second.";
+                if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
+                    cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
+                }
+            });
+            cx.setting_ui(ui, &[GeneratorSettings::edits.name], |ui, cx| {
+                let is_changed = !s.generator.edits.trim().is_empty();
+                let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
+                if undo.on_hover_text("Puts every rate that you changed back to what it was.").clicked() {
+                    cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
+                }
+            });
+        });
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.answered::<GeneratorState>() {
+            note_ui(ui, cx.theme, verdict(m.value));
+        }
+    }
+
+    fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
+        if let Some(state) = cx.answered::<GeneratorState>().map(|m| m.value) {
+            self.hold(cx, state, edited(on, state));
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle::<GeneratorState>(cx, "discs: stationary, rings: network")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let state = cx.answered::<GeneratorState>()?.value;
         let n = state.states();
         let columns: Vec<String> = (1..=n).map(|s| format!("from_{s}")).collect();
@@ -204,11 +200,6 @@ impl View for GeneratorView {
             let phi = optional_field(state.predicted.get(s));
             table.row([(s + 1).to_string(), p, phi].into_iter().chain(rates.iter().map(f32::to_string)));
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let state = cx.answered::<GeneratorState>()?.value;
-        Self::chart(cx, state).svg(&self.chart, cx.theme)
+        Some(table)
     }
 }

@@ -1,6 +1,6 @@
-//! Draws the states on a circle and the rates between them as lines, and returns edits of the rates.
+//! Draws the states on a circle and the rates between them as lines.
 
-use super::matrix::{Rate, RateGesture, touch};
+use super::rates::{Rate, held, name_ui};
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// Most lines that are drawn: the strongest.
@@ -20,24 +20,50 @@ struct Edge {
     ends: [Pos2; 2],
 }
 
-/// Draws the graph; returns the rate that was edited, and the edit.
-pub fn graph_ui(
-    ui: &mut Ui,
-    theme: &Theme,
-    size: Vec2,
-    state: &GeneratorState,
-    marked: Option<Rate>,
-) -> Option<(Rate, RateGesture)> {
+/// The circle on which the states stand.
+#[derive(Clone, Copy)]
+struct Circle {
+    centre: Pos2,
+    radius: f32,
+    states: usize,
+}
+
+impl Circle {
+    fn new(sheet: Rect, state: &GeneratorState) -> Self {
+        let radius = (0.5 * sheet.size().min_elem() - MARGIN).max(10.0);
+        Self { centre: sheet.center(), radius, states: state.states().max(1) }
+    }
+
+    fn direction(&self, state: usize) -> Vec2 {
+        let angle = std::f32::consts::TAU * (state as f32 / self.states as f32) - std::f32::consts::FRAC_PI_2;
+        Vec2::angled(angle)
+    }
+
+    fn place(&self, state: usize) -> Pos2 {
+        self.centre + self.radius * self.direction(state)
+    }
+
+    /// Draws the number of each state outside of the circle.
+    fn names(&self, painter: &Painter, theme: &Theme) {
+        for s in 0..self.states {
+            let at = self.centre + (self.radius + MARGIN - 8.0) * self.direction(s);
+            painter.text(at, Align2::CENTER_CENTER, (s + 1).to_string(), FontId::proportional(11.0), theme.secondary);
+        }
+    }
+}
+
+/// The rate of the line at a position in the picture, or near it.
+pub fn rate_at(sheet: Rect, state: &GeneratorState, at: Pos2) -> Option<Rate> {
+    nearest(&edges(state, Circle::new(sheet, state)), at).map(|edge| edge.rate)
+}
+
+/// Draws the graph with one rate marked.
+pub fn graph_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, marked: Option<Rate>) -> Response {
     let n = state.states().max(1);
     let words = format!("{n} states: the area of a disc is its stationary probability, within limits");
     let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), words);
-    let radius = (0.5 * size.min_elem() - MARGIN).max(10.0);
-    let centre = sheet.center();
-    let place = |state: usize| {
-        let angle = std::f32::consts::TAU * (state as f32 / n as f32) - std::f32::consts::FRAC_PI_2;
-        centre + radius * Vec2::angled(angle)
-    };
-    let edges = edges(state, place);
+    let circle = Circle::new(sheet, state);
+    let edges = edges(state, circle);
     let largest = edges.first().map_or(1.0, |e| e.value);
     for edge in edges.iter().rev() {
         let is_marked = marked == Some(edge.rate);
@@ -45,33 +71,26 @@ pub fn graph_ui(
         let colour = if is_marked { theme.accent } else { theme.secondary.gamma_multiply(0.12 + 0.5 * share) };
         painter.line_segment(edge.ends, Stroke::new(if is_marked { 3.0 } else { 0.4 + 2.2 * share }, colour));
     }
-    let largest_disc = 0.9 * radius;
+    let largest_disc = 0.9 * circle.radius;
     for (rank, class) in state.classes.iter().enumerate() {
         let colour = if class.is_closed() { theme.group(rank) } else { theme.grey() };
         for s in &class.states {
             let p = class.stationary.get(*s).copied().unwrap_or(0.0);
-            painter.circle_filled(place(*s), disc_radius(p, largest_disc, n), colour);
+            painter.circle_filled(circle.place(*s), disc_radius(p, largest_disc, n), colour);
         }
     }
     for (s, phi) in state.predicted.iter().enumerate().take(n) {
-        painter.circle_stroke(place(s), disc_radius(*phi, largest_disc, n), Stroke::new(1.5, theme.text));
+        painter.circle_stroke(circle.place(s), disc_radius(*phi, largest_disc, n), Stroke::new(1.5, theme.text));
     }
     if n <= 32 {
-        names(&painter, theme, n, |s| centre + (radius + MARGIN - 8.0) * (place(s) - centre) / radius);
+        circle.names(&painter, theme);
     }
-    let near = |p: Pos2| nearest(&edges, p);
-    let pressed = ui.input(|i| i.pointer.press_origin()).and_then(near);
-    let hovered = response.hover_pos().and_then(near);
-    if let Some(edge) = if response.dragged() { pressed } else { hovered } {
-        let (from, to) = edge.rate;
+    let near = held(ui, &response, |at| nearest(&edges, at).map(|edge| edge.rate));
+    if let Some(edge) = edges.iter().find(|edge| near == Some(edge.rate)) {
         painter.line_segment(edge.ends, Stroke::new(3.0, theme.accent));
-        let words = format!("{} \u{2192} {}: {}", from + 1, to + 1, number::short(edge.value));
-        response.clone().on_hover_ui_at_pointer(|ui| {
-            ui.monospace(words);
-        });
+        name_ui(&response, edge.rate, edge.value);
     }
-    let edited = if response.double_clicked() { hovered } else { pressed };
-    edited.map(|e| e.rate).zip(touch(ui, &response))
+    response
 }
 
 /// The radius of a disc whose area stands for a probability, up to four times 1/n.
@@ -81,22 +100,15 @@ fn disc_radius(p: f64, max: f32, n: usize) -> f32 {
     (even * share.sqrt()).clamp(1.5, LARGEST)
 }
 
-fn names(painter: &eframe::egui::Painter, theme: &Theme, n: usize, at: impl Fn(usize) -> Pos2) {
-    let colour: Color32 = theme.secondary;
-    for s in 0..n {
-        painter.text(at(s), Align2::CENTER_CENTER, (s + 1).to_string(), FontId::proportional(11.0), colour);
-    }
-}
-
 /// The strongest rates, largest first.
-fn edges(state: &GeneratorState, place: impl Fn(usize) -> Pos2) -> Vec<Edge> {
+fn edges(state: &GeneratorState, circle: Circle) -> Vec<Edge> {
     let n = state.states();
     let values = state.matrix.data();
     let mut all: Vec<Edge> = (0..n * n)
         .map(|at| (at % n, at / n, f64::from(values[at])))
         .filter(|(from, to, value)| from != to && *value > 0.0 && value.is_finite())
         .map(|(from, to, value)| {
-            let (a, b) = (place(from), place(to));
+            let (a, b) = (circle.place(from), circle.place(to));
             let aside = ASIDE * (b - a).normalized().rot90();
             Edge { rate: (from, to), value, ends: [a + aside, b + aside] }
         })
