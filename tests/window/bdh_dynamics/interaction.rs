@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{accesskit::Role, pos2, vec2};
+use eframe::egui::{Ui, Vec2, accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::{Config, Knob, Value},
@@ -11,7 +11,7 @@ use orrery::{
         Command, Event, Measurement, Question, RunInfo, RunState, Sample, VariantInfo,
         measurements::{BdhDynamicsChecks, BdhDynamicsWeights, BdhTheory, TheoryCurve},
     },
-    ui::mirror::Mirror,
+    ui::{mirror::Mirror, plot},
 };
 
 use crate::{
@@ -149,6 +149,31 @@ fn a_clicked_neuron_is_poked() {
     assert_eq!(fired.len(), 1, "{fired:?}");
     assert!(fired[0].starts_with("12,"), "a quarter round: {}", fired[0]);
     harness.get_by_label_contains("Neuron 12 was poked");
+}
+
+/// From round to round, whose sentences have other numbers of lines, and while the tile grows.
+#[test]
+fn the_circle_keeps_its_place() {
+    let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
+        plot::begin_tile(ui.ctx(), 1);
+        tile.ui(ui);
+        plot::end_tile(ui.ctx(), Vec2::ZERO, Vec2::ZERO);
+    };
+    let config = Config::defaults("bdh_physics", &knobs());
+    let tile = Tile { config, knobs: knobs(), ..Tile::new("bdh_rules", run(true)) };
+    let mut harness = sized(420.0, 640.0).build_ui_state(in_a_tile, tile);
+    harness.run_steps(2);
+    let circle = rect_of(&harness, "neurons on a circle");
+    for round in 0..12 {
+        press(&mut harness, "step round");
+        assert_eq!(rect_of(&harness, "neurons on a circle"), circle, "round {round}");
+    }
+    for high in [460.0, 520.0, 580.0, 640.0, 760.0] {
+        harness.set_size(vec2(420.0, high));
+        harness.run_steps(2);
+        let grown = rect_of(&harness, "neurons on a circle");
+        assert_eq!(grown.center_top(), circle.center_top(), "{high} points high");
+    }
 }
 
 #[test]

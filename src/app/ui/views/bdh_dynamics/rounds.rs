@@ -1,7 +1,10 @@
 //! The table of the four rounds with the one that was executed marked, in formulas and in words.
 
 use super::machine::{Arrival, Machine};
-use crate::{analysis::bdh_dynamics::KERNELS, ui::views::prelude::*};
+use crate::{
+    analysis::bdh_dynamics::{Edge, KERNELS},
+    ui::views::prelude::*,
+};
 
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
 /// The variable that each round changes, for the sentence below the table.
@@ -83,18 +86,52 @@ pub(super) fn sentence(machine: &Machine, tokens: &[String]) -> String {
         (None, Some(Arrival::Poke(i))) => format!("Neuron {i} was poked; the wires bring {nodes} of {n} neurons an X."),
         (None, None) => String::new(),
         (Some(layer), _) => {
-            let synapses = match round.synapses.len() {
-                0 => String::new(),
-                changed => format!(", and \u{3c3} at {changed} of {} synapses", machine.system.synapses().len()),
-            };
-            let what = CHANGES[round.kernel];
-            format!(
-                "Layer {}, round {}. {} It changed {what} at {nodes} of {n} neurons{synapses}; {} edges carried something.",
-                layer + 1,
-                4 * layer + round.kernel,
-                KERNELS[round.kernel].words,
-                machine.carried
-            )
+            Counts { layer, kernel: round.kernel, nodes, synapses: round.synapses.len(), carried: machine.carried }
+                .sentence(machine)
         }
+    }
+}
+
+/// The sentence of each of the four rounds in the last layer, with every neuron, synapse and edge in it: none is longer.
+pub(super) fn longest_sentences(machine: &Machine) -> [String; 4] {
+    let system = &machine.system;
+    let edges = |parts: &[Vec<Edge<f64>>; 2]| parts.iter().map(Vec::len).sum::<usize>();
+    let synapses = system.synapses().len();
+    let carried = [synapses, synapses, edges(&system.prods), edges(&system.wires)];
+    let (layer, nodes) = (system.layers().saturating_sub(1), system.n());
+    [0, 1, 2, 3].map(|kernel| {
+        let synapses = if kernel < 2 { synapses } else { 0 };
+        Counts { layer, kernel, nodes, synapses, carried: carried[kernel] }.sentence(machine)
+    })
+}
+
+/// What a round changed.
+struct Counts {
+    /// The first layer is 0.
+    layer: usize,
+    /// The number of the round within its layer, 0 to 3.
+    kernel: usize,
+    /// Neurons that changed.
+    nodes: usize,
+    /// Synapses that changed.
+    synapses: usize,
+    /// Edges that carried something.
+    carried: usize,
+}
+
+impl Counts {
+    fn sentence(&self, machine: &Machine) -> String {
+        let Self { layer, kernel, nodes, synapses, carried } = *self;
+        let (n, system) = (machine.system.n(), &machine.system);
+        let synapses = match synapses {
+            0 => String::new(),
+            changed => format!(", and \u{3c3} at {changed} of {} synapses", system.synapses().len()),
+        };
+        let (words, what) = (KERNELS[kernel].words, CHANGES[kernel]);
+        format!(
+            "Layer {}, round {}. {words} It changed {what} at {nodes} of {n} neurons{synapses}; {carried} edges carried something.",
+            layer + 1,
+            4 * layer + kernel,
+        )
     }
 }

@@ -7,7 +7,7 @@ use super::{
     machine::Machine,
     origin,
     ring::{Ring, square},
-    rounds::{self, rounds_ui, sentence},
+    rounds::{self, longest_sentences, rounds_ui, sentence},
     shown,
 };
 use crate::{
@@ -22,10 +22,6 @@ use crate::{
 const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
-
-/// Height of the longest sentences in a narrow tile, points. In a tile that is too low for them above the circle they are below
-/// it, so that it keeps its place and its size while they change from round to round.
-const SENTENCES: f32 = 130.0;
 
 /// View `bdh_rules`.
 #[derive(Default)]
@@ -145,23 +141,24 @@ fn neuron_text(machine: &Machine, i: usize) -> String {
     words
 }
 
-/// Describes the last round and, after the last round of a token, the next token predicted by the rules and by the
-/// model.
+/// Describes the last round and, after the last round of a token, the next token.
 fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> Vec<String> {
-    let tokens = &measured.sample.tokens;
-    let mut words = vec![sentence(machine, tokens)];
-    let Some(t) = machine.token().filter(|_| machine.system.is_done(&machine.state)) else { return words };
-    if let (Some(rules), Some(model)) = (measured.rule_predictions.get(t), measured.model_predictions.get(t)) {
-        let norms = if measured.graph.is_some() { "by the model" } else { "by the model, which has LayerNorms" };
-        words.push(format!(
-            "next, by the rules: {}   {norms}: {}   (the same first on {} of {} tokens)",
-            likely_tokens_label(rules),
-            likely_tokens_label(model),
-            measured.agreements,
-            tokens.len()
-        ));
-    }
-    words
+    let token = machine.token().filter(|_| machine.system.is_done(&machine.state));
+    let predictions = token.and_then(|t| predictions_sentence(measured, t));
+    [sentence(machine, &measured.sample.tokens)].into_iter().chain(predictions).collect()
+}
+
+/// The next token after a token, as predicted by the rules and by the model.
+fn predictions_sentence(measured: Measured<'_, BdhDynamicsWeights>, token: usize) -> Option<String> {
+    let (rules, model) = (measured.rule_predictions.get(token)?, measured.model_predictions.get(token)?);
+    let norms = if measured.graph.is_some() { "by the model" } else { "by the model, which has LayerNorms" };
+    Some(format!(
+        "next, by the rules: {}   {norms}: {}   (the same first on {} of {} tokens)",
+        likely_tokens_label(rules),
+        likely_tokens_label(model),
+        measured.agreements,
+        measured.sample.tokens.len()
+    ))
 }
 
 fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
@@ -170,12 +167,21 @@ fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
     }
 }
 
-/// The height of the sentences with the gaps between them, points.
-fn sentences_height(ui: &Ui, cx: &ViewCx<'_>, words: &[String]) -> f32 {
-    let (font, gap) = (theme::small(), ui.spacing().item_spacing.y);
-    let layout =
-        |words: &String| ui.painter().layout(words.clone(), font.clone(), cx.theme.secondary, ui.available_width());
-    words.iter().map(|words| layout(words).size().y + gap).sum()
+/// The height of the longest sentences that rounds of this text have, with the gaps between them, points. No step changes it.
+fn sentences_height(
+    ui: &Ui,
+    cx: &ViewCx<'_>,
+    machine: &Machine,
+    measured: Measured<'_, BdhDynamicsWeights>,
+    shown: &[String],
+) -> f32 {
+    let (font, gap, width) = (theme::small(), ui.spacing().item_spacing.y, ui.available_width());
+    let height =
+        |words: &str| ui.painter().layout(words.to_owned(), font.clone(), cx.theme.secondary, width).size().y + gap;
+    let rounds = longest_sentences(machine).iter().map(|words| height(words)).fold(0.0, f32::max);
+    let predictions = (0..measured.sample.tokens.len()).filter_map(|t| predictions_sentence(measured, t));
+    let longest = rounds + predictions.map(|words| height(&words)).fold(0.0, f32::max);
+    longest.max(shown.iter().map(|words| height(words)).sum())
 }
 
 impl View for Rules {
@@ -210,14 +216,9 @@ impl View for Rules {
             rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
             let table = rounds::min_height();
-            // a tile too low for all scrolls to the sentences, so that the circle is in sight as a whole
-            let is_first = plot::is_lower(ui, plot::LEAST_PLOT.x + table + SENTENCES);
-            let below_circle = if is_first { sentences_height(ui, cx, &words) } else { 0.0 };
-            if !is_first {
-                sentences_ui(ui, cx, &words);
-            }
-            let room = ui.available_rect_before_wrap();
-            // and the circle keeps a size at which its tracks stay distinct
+            // the sentences are below the circle, in the room of the longest, so that it keeps its place and its size
+            let sentences = sentences_height(ui, cx, &machine, measured, &words);
+            // the tracks of a smaller circle would not be distinct
             let is_in_tile = plot::least_height(ui.ctx()) > 0.0;
             let least = match (is_in_tile, cx.has_controls) {
                 (true, _) => plot::LEAST_PLOT.x,
@@ -225,23 +226,18 @@ impl View for Rules {
                 (false, false) => 80.0,
             };
             let most = room.width().max(80.0);
-            let high = match is_first {
-                true => least.min(most),
-                false => (room.height() - table - 4.0).clamp(least.min(most), most),
+            let high = (room.height() - table - sentences - 8.0).clamp(least.min(most), most);
+            let part = |top: f32, high: f32| {
+                UiBuilder::new().max_rect(Rect::from_min_size(room.min + vec2(0.0, top), vec2(room.width(), high)))
             };
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
-            let left = room.height() - high - below_circle - 4.0;
+            ui.scope_builder(part(high + 4.0, sentences), |ui| sentences_ui(ui, cx, &words));
+            let left = room.height() - high - sentences - 8.0;
             // a tile can be scrolled to a table below its edge; a picture leaves such a table out
             if cx.has_controls || left >= table - 1.0 {
-                let top = vec2(0.0, high + below_circle + 4.0);
-                if is_first {
-                    let words_at =
-                        Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), below_circle));
-                    ui.scope_builder(UiBuilder::new().max_rect(words_at), |ui| sentences_ui(ui, cx, &words));
-                }
-                let below = Rect::from_min_size(room.min + top, vec2(room.width(), left.max(table)));
-                let place = UiBuilder::new().max_rect(below);
-                ui.scope_builder(place, |ui| rounds_ui(ui, cx.theme, &machine, below.size()));
+                let left = left.max(table);
+                let place = part(high + sentences + 8.0, left);
+                ui.scope_builder(place, |ui| rounds_ui(ui, cx.theme, &machine, vec2(room.width(), left)));
             }
         }
         if poked {
