@@ -215,29 +215,31 @@ impl View for Rules {
             let left = beside.available_size();
             rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
-            let table = rounds::min_height();
             // the sentences are below the circle, in the room of the longest, so that it keeps its place and its size
             let sentences = sentences_height(ui, cx, &machine, measured, &words);
+            let most = room.width().max(80.0);
             // the tracks of a smaller circle would not be distinct
             let is_in_tile = plot::least_height(ui.ctx()) > 0.0;
-            let least = match (is_in_tile, cx.has_controls) {
+            let least: f32 = match (is_in_tile, cx.has_controls) {
                 (true, _) => plot::LEAST_PLOT.x,
                 (false, true) => 200.0,
                 (false, false) => 80.0,
             };
-            let most = room.width().max(80.0);
-            let high = (room.height() - table - sentences - 8.0).clamp(least.min(most), most);
+            let least = least.min(most);
+            // a tile can be scrolled to a table below its edge; a picture leaves such a table out
+            let free = room.height() - sentences - 8.0;
+            let has_table = cx.has_controls || free - least >= rounds::min_height() - 1.0;
+            let table = if has_table { rounds::min_height() } else { 0.0 };
+            let high = (free - table).clamp(least, most);
+            poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let part = |top: f32, high: f32| {
                 UiBuilder::new().max_rect(Rect::from_min_size(room.min + vec2(0.0, top), vec2(room.width(), high)))
             };
-            poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             ui.scope_builder(part(high + 4.0, sentences), |ui| sentences_ui(ui, cx, &words));
-            let left = room.height() - high - sentences - 8.0;
-            // a tile can be scrolled to a table below its edge; a picture leaves such a table out
-            if cx.has_controls || left >= table - 1.0 {
-                let left = left.max(table);
-                let place = part(high + sentences + 8.0, left);
-                ui.scope_builder(place, |ui| rounds_ui(ui, cx.theme, &machine, vec2(room.width(), left)));
+            if has_table {
+                let size = vec2(room.width(), (free - high).max(table));
+                let place = part(high + sentences + 8.0, size.y);
+                ui.scope_builder(place, |ui| rounds_ui(ui, cx.theme, &machine, size));
             }
         }
         if poked {
