@@ -135,7 +135,7 @@ impl Run {
         }
         self.mirror.apply_batch(batch);
         // a worker holds the other end of the inbox for as long as it lives
-        self.mirror.has_worker = Arc::strong_count(&self.handle.inbox) > 1;
+        self.mirror.has_reader = self.replayed_folder().is_some() && Arc::strong_count(&self.handle.inbox) > 1;
         if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {
             self.recent.push_back((self.mirror.step, self.mirror.wall_secs));
             if self.recent.len() > 24 {
