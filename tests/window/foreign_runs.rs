@@ -26,6 +26,7 @@ use crate::{
     tiles::{Tile, painted},
 };
 
+mod own;
 mod views;
 
 impl Desk {

@@ -409,13 +409,14 @@ impl Page {
 
     /// True if a live setting reaches the run when its control is moved.
     pub fn reaches_run(&self) -> bool {
-        self.run.is_some() && self.launched.is_some() && !self.is_detached
+        self.mirror().is_some_and(|mirror| !mirror.is_followed()) && self.launched.is_some() && !self.is_detached
     }
 
     /// Sends a live setting to the run whose control it is.
     fn send_live(&mut self, key: &str) {
-        let Some(knob) = self.knobs.iter().find(|k| k.key == key && k.applies == Applies::Live) else { return };
-        let (Some(run), Some(launched), false) = (&mut self.run, &mut self.launched, self.is_detached) else { return };
+        let is_live = |knob: &&Knob| knob.key == key && knob.applies == Applies::Live;
+        let Some(knob) = self.knobs.iter().find(is_live).filter(|_| self.reaches_run()) else { return };
+        let (Some(run), Some(launched)) = (&mut self.run, &mut self.launched) else { return };
         let Some(value) = self.config.get(knob.key).filter(|value| launched.get(knob.key) != Some(value)) else {
             return;
         };

@@ -134,6 +134,8 @@ impl Run {
             self.origin = RunOrigin::Own;
         }
         self.mirror.apply_batch(batch);
+        // a worker holds the other end of the inbox for as long as it lives
+        self.mirror.has_reader = self.replayed_folder().is_some() && Arc::strong_count(&self.handle.inbox) > 1;
         if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {
             self.recent.push_back((self.mirror.step, self.mirror.wall_secs));
             if self.recent.len() > 24 {
@@ -187,6 +189,7 @@ impl Run {
         match (&self.mirror.state, &self.origin) {
             (Some(RunState::Failed { .. }), _) => "failed",
             (_, RunOrigin::Example) => "example",
+            _ if self.mirror.is_followed() => "followed",
             (_, RunOrigin::Folder(_)) => "replay",
             (None, _) => "preparing",
             (Some(RunState::Running), _) => "running",

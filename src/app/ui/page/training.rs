@@ -41,6 +41,10 @@ pub(super) fn complain(page: &mut Page, e: &ConfigError) {
     page.problem = Some(words);
 }
 
+/// The reason why the window neither trains nor saves a run that another process trains.
+const TRAINED_BY_ANOTHER: &str =
+    "another process trains this run: Ask the run, at the bottom, shows what it may be asked";
+
 /// The run of the page, unless it is the example of the lab.
 fn own_or_replayed(page: &Page) -> Option<&Run> {
     page.run.as_ref().filter(|run| !run.is_example())
@@ -60,6 +64,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
             (_, RunOrigin::Folder(_)) if !page.lab.trains() => {
                 "another program trains this run: Space plays what it has recorded so far"
             }
+            _ if run.mirror.is_followed() => TRAINED_BY_ANOTHER,
             (_, RunOrigin::Folder(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
             (Some(RunState::Finished), _) if is_only_looked_at(page) => {
                 "this model is not being trained; Train on, beside the step, starts to train it"
@@ -95,9 +100,18 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
         page.launch(host, ctx);
     }
     match page.run.as_mut().filter(|run| !run.is_example()) {
+        Some(run) if run.mirror.is_followed() => Err(TRAINED_BY_ANOTHER.into()),
         Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
         Some(run) => run.train(command),
         None => Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into())),
+    }
+}
+
+/// Writes a checkpoint.
+pub fn checkpoint(page: &Page) -> Result<(), String> {
+    match page.mirror() {
+        Some(mirror) if mirror.is_followed() => Err(TRAINED_BY_ANOTHER.into()),
+        _ => page.tell(Command::Checkpoint),
     }
 }
 

@@ -112,6 +112,9 @@ fn tip(knob: &Knob, page: &Page, differs: bool) -> Tip {
     }
     let begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
     match (knob.applies, begun) {
+        (Applies::Live, true) if page.mirror().is_some_and(Mirror::is_followed) => {
+            notes.push("Another process trains the run shown: a change applies at a reset (R).".to_owned());
+        }
         (Applies::Live, true) if !page.reaches_run() => {
             notes.push("The run shown was begun with other settings: a change applies at a reset (R).".to_owned());
         }

@@ -1,15 +1,18 @@
 //! The bar at the bottom: run, step, reset, pace, and time as an axis.
 
 use super::icon::{Icon, IconStyle, icon_button, icon_button_in};
-use crate::ui::{
-    action::TimeAction,
-    page::{
-        play::{self, SPEEDS},
-        training,
+use crate::{
+    labs::foreign,
+    ui::{
+        action::TimeAction,
+        page::{
+            play::{self, SPEEDS},
+            training,
+        },
+        panels::prelude::*,
+        plot::{StepEvent, near},
+        step_events,
     },
-    panels::prelude::*,
-    plot::{StepEvent, near},
-    step_events,
 };
 
 /// Paces to choose from: name, steps a second (0: no limit), words.
@@ -48,6 +51,23 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         }
         return;
     }
+    if page.mirror().is_some_and(Mirror::is_followed) {
+        let words = "Another process trains this run. The view Questions asks it what it allows: to pause, to save, or to \
+                     scale its learning rate.";
+        if ui.button("Ask the run").on_hover_text(words).clicked() {
+            shell.act(PageAction::ShowView(foreign::QUESTIONS));
+        }
+    } else {
+        training_buttons_ui(ui, shell, page);
+    }
+    let reset = icon_button(ui, shell.theme, Icon::Reset, "Reset");
+    if reset.on_hover_text("Begin again with the settings shown (R). What was run stays in its folder.").clicked() {
+        shell.act(RunAction::Reset);
+    }
+}
+
+/// Run or Pause, and Step.
+fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let running = page.run.as_ref().is_some_and(Run::is_running);
     let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
     let run = icon_button_in(ui, shell.theme, icon, name, IconStyle::Primary);
@@ -61,14 +81,10 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)").clicked() {
         shell.act(RunAction::StepOnce);
     }
-    let reset = icon_button(ui, shell.theme, Icon::Reset, "Reset");
-    if reset.on_hover_text("Begin again with the settings shown (R). What was run stays in its folder.").clicked() {
-        shell.act(RunAction::Reset);
-    }
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    if !page.lab.trains() {
+    if !page.lab.trains() || page.mirror().is_some_and(Mirror::is_followed) {
         return;
     }
     ui.spacing_mut().item_spacing.x = 4.0;

@@ -71,7 +71,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
      tables, texts as texts, each as of the step shown. Choose one to see it large.";
     "questions", "Questions", raster::<program_questions::ProgramQuestions>,
-    "What the program that trains this run elsewhere answers, as its script allows: attention along a text, the next \
+    "What the program that trains this run elsewhere answers, as far as it allows: attention along a text, the next \
      tokens, a pause, another learning rate. Answers open in the views of what they are; a question that waits says \
      since when.";
     "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,

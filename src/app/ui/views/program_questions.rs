@@ -1,5 +1,5 @@
-//! Questions to the program that trains a run elsewhere: those that its script allows, each with its arguments, and what
-//! became of the one that was put last; and questions to the weights that it keeps.
+//! Questions to the program that trains a run elsewhere, Orrery's own among them: those that it allows, each with its
+//! arguments, and what became of the one that was put last; and questions to the weights that another program keeps.
 
 mod weights;
 
@@ -12,17 +12,21 @@ use crate::{
         asks::{self, ScaleLrArgs},
     },
     telemetry::{
-        Args, Question,
+        Args, FOREIGN, Question, RunState,
         measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
     },
-    ui::{action::RunAction, views::prelude::*},
+    ui::{action::RunAction, run::EXAMPLE_CANNOT_BE_ASKED, views::prelude::*},
 };
 
 /// Seconds after which it is said what may keep an answer.
 const HINT_DELAY: f64 = 10.0;
-/// The reasons that may keep the program from an answer.
-const WAIT_REASONS: &str =
-    ", and it has not answered: it looks once a step, so that its steps are long or it runs no more";
+/// The reasons that may keep the program from an answer: another one, and a run of Orrery's own.
+const WAIT_REASONS: [&str; 2] = [
+    ", and it has not answered: it looks once a step, so that its steps are long or it runs no more",
+    ", and it has not answered: it does so once the thing is done, so that its steps are long or it runs no more",
+];
+/// What a run of Orrery's own may allow.
+const OWN_ASKS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
 /// Width of the fields, points.
 const FIELD: f32 = 420.0;
 
@@ -82,15 +86,45 @@ impl Form {
     }
 }
 
-/// The questions that the script allows, in its order; who may pause may also let training go on.
+/// The questions that the program allows, in its order: of a run of Orrery's own commands alone; who may pause may also
+/// let training go on.
 fn allowed(info: &RunInfo) -> Vec<&str> {
-    let mut all: Vec<&str> = info.asks.iter().map(String::as_str).collect();
+    let is_taken = |ask: &&str| info.lab == FOREIGN || asks::is_command(ask);
+    let mut all: Vec<&str> = info.asks.iter().map(String::as_str).filter(is_taken).collect();
     if let Some(place) = all.iter().position(|ask| *ask == asks::PAUSE)
         && !all.contains(&asks::RESUME)
     {
         all.insert(place + 1, asks::RESUME);
     }
     all
+}
+
+/// The reason why nobody answers questions about this run, if that is so.
+fn why_unanswered(cx: &ViewCx<'_>, info: &RunInfo) -> Option<&'static str> {
+    if cx.is_trained_elsewhere() {
+        let words = "The script of this run allows no questions. In Python, orrery_log.init(.., allow=[\"attention\"]) \
+                     allows one.";
+        return (info.asks.is_empty() && cx.mirror.snapshots.is_empty()).then_some(words);
+    }
+    if cx.mirror.is_followed() {
+        let words = "This run allows no questions while it trains: `orrery run` and `orrery resume` take --allow \
+                     pause,save,scale_lr.";
+        return allowed(info).is_empty().then_some(words);
+    }
+    Some(match &cx.mirror.state {
+        _ if cx.mirror.is_example => EXAMPLE_CANNOT_BE_ASKED,
+        Some(RunState::Stopped | RunState::Failed { .. }) => "This run has ended, and nobody is there to answer.",
+        _ => "The models of this run are here: its views ask them themselves.",
+    })
+}
+
+/// The words for what a run of Orrery's own does not allow, and what would allow it; `None` where it allows everything.
+fn not_allowed(info: &RunInfo) -> Option<String> {
+    let lacking: Vec<&str> = OWN_ASKS.into_iter().filter(|ask| !asks::is_allowed(&info.asks, ask)).collect();
+    let allow = lacking.join(",");
+    let words =
+        || format!("Not allowed: {}. `orrery run` and `orrery resume` take --allow {allow}.", lacking.join(", "));
+    (!lacking.is_empty()).then(words)
 }
 
 /// `key=value; key=value` as arguments.
@@ -135,7 +169,9 @@ impl Row {
             asks::NEXT_TOKENS => cx.ask_now::<NextTokens>(None, &NextTokensArgs { text, ..Default::default() }),
             _ => {
                 let request = cx.questions.number();
-                let (probe, args, at) = (ask.to_owned(), self.args(form), cx.at());
+                // a command is done now, whatever step is shown
+                let at = cx.at().filter(|_| !asks::is_command(ask));
+                let (probe, args) = (ask.to_owned(), self.args(form));
                 cx.act(RunAction::Ask(Question { request, probe, variant: None, args, at }));
                 request
             }
@@ -187,7 +223,7 @@ impl Row {
             self.ask(cx, ask, form, now);
         }
         if let Some(put) = self.put {
-            outcome_ui(ui, cx, put, &program(cx), WAIT_REASONS);
+            outcome_ui(ui, cx, put, &program(cx), WAIT_REASONS[usize::from(!cx.is_trained_elsewhere())]);
         }
         ui.add_space(6.0);
     }
@@ -234,6 +270,7 @@ fn words_of(sample: &Sample) -> Option<&str> {
 /// The program that trains the run, in words.
 fn program(cx: &ViewCx<'_>) -> String {
     match cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str()) {
+        _ if !cx.is_trained_elsewhere() => "the process that trains this run".to_owned(),
         "" => "the program of this run".to_owned(),
         name => format!("the program of \u{201c}{name}\u{201d}"),
     }
@@ -268,12 +305,7 @@ impl View for ProgramQuestions {
         let Some(info) = cx.mirror.info.clone() else {
             return cx.nothing_ui(ui, "Open a run that another program trains: here it is asked.");
         };
-        if !cx.is_trained_elsewhere() {
-            return cx.nothing_ui(ui, "This run trains here: its views ask its models themselves.");
-        }
-        if info.asks.is_empty() && cx.mirror.snapshots.is_empty() {
-            let words = "The script of this run allows no questions. In Python, orrery_log.init(.., allow=[\"attention\"]) \
-                         allows one.";
+        if let Some(words) = why_unanswered(cx, &info) {
             return cx.nothing_ui(ui, words);
         }
         if self.run != cx.mirror.run {
@@ -285,12 +317,17 @@ impl View for ProgramQuestions {
             let row = self.rows.entry(ask.to_owned()).or_default();
             ui.push_id(ask, |ui| row.ui(ui, cx, ask));
         }
-        self.weights.ui(ui, cx);
+        if cx.is_trained_elsewhere() {
+            self.weights.ui(ui, cx);
+        } else if let Some(words) = not_allowed(&info) {
+            wrapped_ui(ui, words, cx.theme.secondary);
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match cx.is_trained_elsewhere() {
             true => "to the program that trains this run, which answers between two steps".to_owned(),
+            false if cx.mirror.is_followed() => "to the process that trains this run".to_owned(),
             false => String::new(),
         }
     }
@@ -306,10 +343,18 @@ mod tests {
 
     #[test]
     fn who_may_pause_is_offered_to_go_on() {
-        let info = RunInfo { asks: ["save", "pause", "lesson"].map(String::from).into(), ..RunInfo::default() };
+        let allowing = |lab: &str, asks: &[&str]| {
+            let asks = asks.iter().copied().map(String::from).collect();
+            RunInfo { lab: lab.to_owned(), asks, ..RunInfo::default() }
+        };
+        let info = allowing(FOREIGN, &["save", "pause", "lesson"]);
         assert_eq!(allowed(&info), ["save", "pause", "resume", "lesson"]);
-        let info = RunInfo { asks: ["resume", "pause"].map(String::from).into(), ..RunInfo::default() };
-        assert_eq!(allowed(&info), ["resume", "pause"]);
+        assert_eq!(allowed(&allowing(FOREIGN, &["resume", "pause"])), ["resume", "pause"]);
+        let own = allowing("fast_slow", &["save", "lesson"]);
+        assert_eq!(allowed(&own), ["save"], "it takes commands alone");
+        let words = not_allowed(&own).expect("some are not allowed");
+        assert!(words.contains("pause, scale_lr") && words.contains("--allow pause,scale_lr"), "{words}");
+        assert_eq!(not_allowed(&allowing("fast_slow", &OWN_ASKS)), None);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
             page.pace = pace;
             if page.run.as_ref().is_some_and(Run::is_example) { Ok(()) } else { page.tell(Command::Pace(pace)) }
         }
-        RunAction::Checkpoint => page.tell(Command::Checkpoint),
+        RunAction::Checkpoint => training::checkpoint(page),
         RunAction::Ask(question) => page.tell(Command::Measure(question)),
         RunAction::Cancel(request) => page.tell(Command::Cancel(request)),
     };
