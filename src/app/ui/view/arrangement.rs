@@ -28,9 +28,9 @@ pub enum Arrangement {
 impl Arrangement {
     /// The places in a room of this size. `gap`: between panels, points; `alone`: the panel that is shown where there is room
     /// for one.
-    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize) -> Placement {
+    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize, panels: &[Panel<'_>]) -> Placement {
         let is_wide = match self {
-            Self::OneAxis => return Placement::OneAxis,
+            Self::OneAxis => return Placement::OneAxis(panels.iter().map(|panel| panel.share).collect()),
             Self::Grid => return Placement::Grid,
             Self::Halves { wide } | Self::HalvesOrOne { wide } => fits_two(ctx, room.x, wide),
             Self::HalvesByShape { wide } => fits_two(ctx, room.x, wide * room.y),
@@ -48,13 +48,13 @@ impl Arrangement {
 pub enum Placement {
     /// The panel with this index has all the room; the others are out of sight.
     Alone(usize),
-    /// As [`Arrangement::OneAxis`].
-    OneAxis,
+    /// As [`Arrangement::OneAxis`], with these shares of the height; the panels beyond those are out of sight.
+    OneAxis(Vec<f32>),
     /// As [`Arrangement::Grid`].
     Grid,
     /// Beside one another in these sizes, points.
     Row(Vec<Vec2>),
-    /// Above one another in these sizes, points.
+    /// Above one another in these sizes, points. An x axis that the chart below has too is named under that one alone.
     Column(Vec<Vec2>),
 }
 
@@ -65,7 +65,7 @@ impl Placement {
         ui: &mut Ui,
         theme: &Theme,
         room: Vec2,
-        panels: Vec<Panel<'_>>,
+        mut panels: Vec<Panel<'_>>,
         states: &mut [ChartState],
     ) -> Option<PanelResponse> {
         let (sizes, is_row) = match self {
@@ -73,8 +73,8 @@ impl Placement {
                 let (panel, state) = (panels.get(index)?, states.get_mut(index)?);
                 return Some(panel.show(ui, room, theme, state));
             }
-            Self::OneAxis => {
-                let charts = panels.into_iter().filter_map(Panel::into_chart).collect();
+            Self::OneAxis(shares) => {
+                let charts = panels.into_iter().filter_map(Panel::into_chart).zip(shares).collect();
                 one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
                 return None;
             }
@@ -83,7 +83,10 @@ impl Placement {
                 return None;
             }
             Self::Row(sizes) => (sizes, true),
-            Self::Column(sizes) => (sizes, false),
+            Self::Column(sizes) => {
+                Panel::name_axes_once(&mut panels);
+                (sizes, false)
+            }
         };
         let mut on_canvas = None;
         let mut all_ui = |ui: &mut Ui| {
@@ -107,10 +110,10 @@ fn grid_ui<'a>(
     ui: &mut Ui,
     theme: &Theme,
     room: Vec2,
-    charts: impl Iterator<Item = (Chart<'a>, f32)>,
+    charts: impl Iterator<Item = Chart<'a>>,
     states: &mut [ChartState],
 ) {
-    let mut charts: Vec<Chart<'a>> = charts.map(|(chart, _)| chart).collect();
+    let mut charts: Vec<Chart<'a>> = charts.collect();
     let (rows, gap) = (charts.len().div_ceil(2), ui.spacing().item_spacing);
     let high = room.y - gap.y * (rows.max(1) - 1) as f32;
     let size = vec2((room.x - gap.x) / 2.0, high / rows.max(1) as f32).floor();

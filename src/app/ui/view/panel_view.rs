@@ -1,6 +1,8 @@
 //! Views that are panels: charts, and canvases such as a map or a table. Such a view states its questions, its panels and
 //! its controls; its drawing, its table and its SVG follow from the panels. How far a chart is zoomed stays with the tile.
 
+use std::collections::HashMap;
+
 use eframe::egui::{Response, Ui, Vec2, vec2};
 
 use super::{
@@ -41,6 +43,11 @@ pub trait PanelView {
         String::new()
     }
 
+    /// Tells apart charts that take turns: those of each number have a zoom and a legend of their own.
+    fn turn(&self) -> usize {
+        0
+    }
+
     /// The index of the panel that is drawn where there is room for only one.
     fn alone(&self) -> usize {
         0
@@ -53,7 +60,7 @@ pub trait PanelView {
             false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
         };
         match has_several && room.y >= Self::LOW {
-            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, self.alone()),
+            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, self.alone(), panels),
             false => Placement::Alone(self.alone()),
         }
     }
@@ -93,7 +100,7 @@ pub trait PanelView {
     }
 
     /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
-    fn height_below(&self, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+    fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
         0.0
     }
 
@@ -116,31 +123,30 @@ pub const fn panels<V: PanelView + Default + 'static>(
     boxed::<Panels<V>>(id, title, about)
 }
 
-/// A view of panels with the state of each panel, by its place.
+/// A view of panels with the state of each panel, by its turn and its place.
 #[derive(Default)]
 struct Panels<V> {
     view: V,
-    states: Vec<ChartState>,
-}
-
-impl<V> Panels<V> {
-    /// The state of the main chart, which has none before it was drawn.
-    fn main_state(&self) -> ChartState {
-        self.states.first().cloned().unwrap_or_default()
-    }
+    states: HashMap<usize, Vec<ChartState>>,
 }
 
 impl<V: PanelView> Panels<V> {
+    /// The states of the panels, which have none before they were drawn.
+    fn states(&self) -> &[ChartState] {
+        self.states.get(&self.view.turn()).map_or(&[], Vec::as_slice)
+    }
+
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
+        let states = self.states.entry(self.view.turn()).or_default();
+        states.iter_mut().for_each(ChartState::put_out_of_sight);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
-        let below = self.view.height_below(cx, room, is_empty);
+        let below = self.view.height_below(ui, cx, room, is_empty);
         let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
-        if self.states.len() < panels.len() {
-            self.states.resize_with(panels.len(), ChartState::default);
+        if states.len() < panels.len() {
+            states.resize_with(panels.len(), ChartState::default);
         }
         let pointed = if panels.is_empty() {
             drop(panels);
@@ -148,14 +154,14 @@ impl<V: PanelView> Panels<V> {
             None
         } else {
             let placement = self.view.arrange(ui, cx, room, &panels);
-            placement.show(ui, cx.theme, room, panels, &mut self.states)
+            placement.show(ui, cx.theme, room, panels, states)
         };
         match pointed {
             Some(PanelResponse::Chart(on)) => self.view.pointed(ui, cx, &on),
             Some(PanelResponse::Canvas(on)) => self.view.canvas_pointed(cx, &on),
             None => {}
         }
-        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
+        states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         if foot > 0.0 {
             cx.controls_ui(ui, |ui, cx| self.view.foot_ui(ui, cx));
         }
@@ -199,20 +205,20 @@ impl<V: PanelView> View for Panels<V> {
             return Some(table.finish());
         }
         let mut panels = self.view.panels(cx).into_iter();
-        let (mut all, _) = panels.next()?.into_chart()?;
+        let mut all = panels.next()?.into_chart()?;
         for panel in panels {
             let Some(prefix) = panel.prefix else { continue };
-            all.lines.extend(panel.into_chart().into_iter().flat_map(|(chart, _)| chart.lines).map(|mut line| {
+            all.lines.extend(panel.into_chart().into_iter().flat_map(|chart| chart.lines).map(|mut line| {
                 line.label.insert_str(0, prefix);
                 line
             }));
         }
-        all.csv(&self.main_state())
+        all.csv(self.states().first().unwrap_or(&ChartState::default()))
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let panels = self.view.panels(cx);
-        let shown = panels.iter().zip(&self.states).filter_map(|(panel, state)| panel.drawing(state, cx.theme));
+        let shown = panels.iter().zip(self.states()).filter_map(|(panel, state)| panel.drawing(state, cx.theme));
         joined(panels.first()?.name(), shown.collect(), cx.theme)
     }
 }
