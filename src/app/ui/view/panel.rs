@@ -58,7 +58,7 @@ impl<'a> Panel<'a> {
     }
 
     /// True for a chart without points.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         matches!(&self.body, Body::Chart(chart) if chart.is_empty())
     }
 

@@ -215,13 +215,13 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Where the flow carries the state of each token from \u{3c4} = 0 (ring) to 1 (disc), in the plane or the space \
      of largest variance. Dots are the solver's steps, crosses are rejected ones; streaks follow the field at the \
      \u{3c4} of the slider.";
-    "flow_solver", "Solver", boxed::<flow::Solver>,
+    "flow_solver", "Solver", panels::<flow::Solver>,
     "The steps that the solver took, its error against its tolerance, and what it cost in evaluations. Beneath, the \
      ladder: since steps grow at most tenfold, the first one fixes how few there can be.";
-    "flow_along", "Along the flow", boxed::<flow::Along>,
+    "flow_along", "Along the flow", panels::<flow::Along>,
     "Speed of the state, curvature of its path and the largest stretch of the field's Jacobian, against \u{3c4}. \
      Nearly level lines mean a flow that a few steps follow.";
-    "flow_sweep", "Sweeps", boxed::<flow::Sweep>,
+    "flow_sweep", "Sweeps", panels::<flow::Sweep>,
     "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in the \
      background. Choose one and press Measure; it can be paused, go on where it was, or be cancelled.";
     "flow_claims", "Claims", boxed::<flow::Claims>,
