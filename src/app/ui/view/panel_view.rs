@@ -14,8 +14,9 @@ use super::{
 };
 use crate::ui::{
     mirror::Mirror,
-    plot::{ChartResponse, ChartState, ChartsOrWords, empty_ui, reading_order},
+    plot::{ChartResponse, ChartState, ChartsOrWords, empty_ui, fits_two, reading_order},
     table::Table,
+    widgets::choice_menu::choice_box,
 };
 
 /// A view that is panels. [`panels`] makes it a [`View`].
@@ -28,6 +29,9 @@ pub trait PanelView {
     const SPACING: Vec2 = vec2(8.0, 8.0);
     /// A chart without points keeps its place beside other panels, and says why it has none.
     const KEEPS_EMPTY: bool = matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. });
+    /// Names of the two panels of [`Arrangement::HalvesOrOne`] in a choice of the one that is drawn where there is room for
+    /// only one; empty where the view chooses by itself.
+    const CHOICE: &'static [&'static str] = &[];
     /// Height of a row of controls below the charts, points; 0 without one.
     const FOOT_HEIGHT: f32 = 0.0;
 
@@ -48,20 +52,20 @@ pub trait PanelView {
         0
     }
 
-    /// The index of the panel that is drawn where there is room for only one.
-    fn alone(&self) -> usize {
-        0
+    /// The index of the panel that is drawn where there is room for only one. `chosen`: of [`PanelView::CHOICE`], else 0.
+    fn alone(&self, chosen: usize) -> usize {
+        chosen
     }
 
-    /// The places of the panels, of which there is at least one, in a room of this size.
-    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+    /// The places of the panels, of which there is at least one, in a room of this size. `alone`: as [`PanelView::alone`].
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], alone: usize) -> Placement {
         let has_several = match Self::KEEPS_EMPTY {
             true => panels.len() > 1,
             false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
         };
         match has_several && room.y >= Self::LOW {
-            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, self.alone(), panels),
-            false => Placement::Alone(self.alone()),
+            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, alone, panels),
+            false => Placement::Alone(alone),
         }
     }
 
@@ -127,6 +131,8 @@ pub const fn panels<V: PanelView + Default + 'static>(
 #[derive(Default)]
 struct Panels<V> {
     view: V,
+    /// The panel that was chosen among [`PanelView::CHOICE`].
+    chosen: usize,
     states: HashMap<usize, Vec<ChartState>>,
 }
 
@@ -134,6 +140,17 @@ impl<V: PanelView> Panels<V> {
     /// The states of the panels, which have none before they were drawn.
     fn states(&self) -> &[ChartState] {
         self.states.get(&self.view.turn()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The choice of the panel that is drawn, where there is room for only one.
+    fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Arrangement::HalvesOrOne { wide } = V::ARRANGEMENT else { return };
+        let Some(shown) = V::CHOICE.get(self.chosen) else { return };
+        if fits_two(ui.ctx(), ui.available_width(), wide) || self.view.panels(cx).is_empty() {
+            return;
+        }
+        let choices = V::CHOICE.iter().copied().enumerate();
+        cx.controls_ui(ui, |ui, _| choice_box(ui, "picture", 100.0, shown, &mut self.chosen, choices));
     }
 
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -153,7 +170,7 @@ impl<V: PanelView> Panels<V> {
             empty_ui(ui, room, cx.theme, &self.view.why_nothing(cx));
             None
         } else {
-            let placement = self.view.arrange(ui, cx, room, &panels);
+            let placement = self.view.arrange(ui, cx, room, &panels, self.view.alone(self.chosen));
             placement.show(ui, cx.theme, room, panels, states)
         };
         match pointed {
@@ -187,6 +204,7 @@ impl<V: PanelView> View for Panels<V> {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = V::SPACING;
         cx.controls_ui(ui, |ui, cx| self.view.controls_ui(ui, cx));
+        self.choice_ui(ui, cx);
         self.view.above_ui(ui, cx);
         for part in reading_order(ui) {
             match part {
@@ -271,7 +289,7 @@ mod tests {
             vec![Panel::new(chart("first", 1.0), 0.5), canvas]
         }
 
-        fn alone(&self) -> usize {
+        fn alone(&self, _chosen: usize) -> usize {
             1
         }
 

@@ -87,7 +87,7 @@ impl PanelView for Along {
         if there.is_empty() { Panel::whole(Self::chart(cx, 0)) } else { there }
     }
 
-    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         if panels[0].is_empty() {
             return Placement::Alone(0);
         }

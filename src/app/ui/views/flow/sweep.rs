@@ -235,7 +235,7 @@ impl PanelView for Sweep {
     }
 
     /// So many charts as a tile of this height has room for.
-    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         let most = match room.y {
             _ if panels[0].is_empty() => 0,
             y if y > TALL => 3,
