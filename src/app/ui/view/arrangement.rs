@@ -56,6 +56,8 @@ pub enum Placement {
     Row(Vec<Vec2>),
     /// Above one another in these sizes, points. An x axis that the chart below has too is named under that one alone.
     Column(Vec<Vec2>),
+    /// Groups of panels beside one another, or above: the size of each, points, its number of panels, and their places in it.
+    Groups { is_row: bool, groups: Vec<(Vec2, usize, Placement)> },
 }
 
 impl Placement {
@@ -80,6 +82,23 @@ impl Placement {
             }
             Self::Grid => {
                 grid_ui(ui, theme, room, panels.into_iter().filter_map(Panel::into_chart), states);
+                return None;
+            }
+            Self::Groups { is_row, groups } => {
+                let mut states = states;
+                let all_ui = |ui: &mut Ui| {
+                    for (size, count, placement) in groups {
+                        let own: Vec<Panel<'_>> = panels.drain(..count.min(panels.len())).collect();
+                        let (own_states, others) = std::mem::take(&mut states).split_at_mut(own.len());
+                        states = others;
+                        ui.vertical(|ui| placement.show(ui, theme, size, own, own_states));
+                    }
+                };
+                if is_row {
+                    ui.horizontal_top(all_ui);
+                } else {
+                    all_ui(ui);
+                }
                 return None;
             }
             Self::Row(sizes) => (sizes, true),

@@ -133,7 +133,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
      chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
      places, and the random map of the paper.";
-    "token_residuals", "By token", boxed::<token_residuals::TokenResidualsView>,
+    "token_residuals", "By token", panels::<token_residuals::TokenResidualsView>,
     "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and below the \
      same over training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
      fall; a selected token is the one of the lower lines.";

@@ -37,7 +37,6 @@ pub use crate::ui::{
         large_figure::{LargeFigure, large_figures_ui},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped, share, short},
-        one_axis::one_axis_ui,
         playhead::Playhead,
         token_strip::{drawable_text, position_label, quoted, token_strip_ui, visible_text},
         truncated::{paint_truncated, truncated},
