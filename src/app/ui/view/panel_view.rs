@@ -298,6 +298,25 @@ mod tests {
         }
     }
 
+    #[derive(Default)]
+    struct Grouped;
+
+    impl PanelView for Grouped {
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            ["first", "second", "third"].map(|name| Panel::new(chart(name, 1.0), 0.5)).into()
+        }
+
+        fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
+            let half = vec2(room.x, room.y / 2.0);
+            let groups = vec![(half, 2, Placement::Alone(0)), (half, 1, Placement::OneAxis(vec![1.0]))];
+            Placement::Groups { is_row: false, groups }
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("two of three charts")
+        }
+    }
+
     /// The SVG of a view after a frame of this size.
     fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
         let ctx = Context::default();
@@ -334,6 +353,10 @@ mod tests {
         assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
         let low = drawn(three.as_mut(), &mut cx, [600.0, 120.0]);
         assert!(low.contains("first") && !low.contains("second"), "{low}");
+
+        let mut grouped = (panels::<Grouped>("grouped", "Grouped", "").make)();
+        let groups = drawn(grouped.as_mut(), &mut cx, [600.0, 500.0]);
+        assert!(has(&groups, "first") && !has(&groups, "second") && has(&groups, "third"), "{groups}");
 
         let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
         assert_eq!(painted.csv(&cx).unwrap(), "step,line\n0,1\n");
