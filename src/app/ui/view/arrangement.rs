@@ -6,7 +6,7 @@ use super::panel::{Panel, PanelResponse};
 use crate::ui::{
     plot::{Chart, ChartState, fits_two},
     theme::Theme,
-    widgets::one_axis::one_axis_ui,
+    widgets::{notes::note_ui, one_axis::one_axis_ui},
 };
 
 /// The rule by which the panels of a view share its room.
@@ -58,6 +58,8 @@ pub enum Placement {
     Column(Vec<Vec2>),
     /// Groups of panels beside one another, or above: the size of each, points, its number of panels, and their places in it.
     Groups { is_row: bool, groups: Vec<(Vec2, usize, Placement)> },
+    /// So, with small words below.
+    Noted(Box<Placement>, String),
 }
 
 impl Placement {
@@ -91,7 +93,10 @@ impl Placement {
                         let own: Vec<Panel<'_>> = panels.drain(..count.min(panels.len())).collect();
                         let (own_states, others) = std::mem::take(&mut states).split_at_mut(own.len());
                         states = others;
-                        ui.vertical(|ui| placement.show(ui, theme, size, own, own_states));
+                        ui.vertical(|ui| {
+                            ui.set_width(size.x);
+                            placement.show(ui, theme, size, own, own_states);
+                        });
                     }
                 };
                 if is_row {
@@ -100,6 +105,12 @@ impl Placement {
                     all_ui(ui);
                 }
                 return None;
+            }
+            Self::Noted(placement, words) => {
+                ui.spacing_mut().item_spacing.y = 2.0;
+                let response = placement.show(ui, theme, room, panels, states);
+                note_ui(ui, theme, words);
+                return response;
             }
             Self::Row(sizes) => (sizes, true),
             Self::Column(sizes) => {

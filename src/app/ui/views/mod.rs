@@ -283,7 +283,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How far the graph falls into communities (Newman's Q, best of several searches) against the number of edges, \
      beside random graphs with as many; and over training. Sparse random graphs have communities too: only the \
      distance to them counts.";
-    "graph_degrees", "Degrees", boxed::<connectivity::Degrees>,
+    "graph_degrees", "Degrees", panels::<connectivity::Degrees>,
     "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the words \
      beneath say where it begins, how far off it is, and whether a lognormal fits better.";
     "graph_neuron", "One neuron", raster::<connectivity::Neuron>,

@@ -26,10 +26,7 @@ pub use crate::ui::{
     seed_series::{SeedGroup, SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
     table::{Table, optional_field},
     theme::{self, Theme},
-    view::{
-        Arrangement, Measured, Panel, PanelView, Placement, View, ViewCx, charts_svg, joined, sample_subtitle,
-        shown_drawings,
-    },
+    view::{Arrangement, Measured, Panel, PanelView, Placement, View, ViewCx, joined, sample_subtitle, shown_drawings},
     widgets::{
         bars::{Bar, bars_ui},
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
