@@ -6,7 +6,7 @@ use super::panel::{Panel, PanelResponse};
 use crate::ui::{
     plot::{Chart, ChartState, fits_two},
     theme::Theme,
-    widgets::one_axis::one_axis_ui,
+    widgets::{notes::note_ui, one_axis::one_axis_ui},
 };
 
 /// The rule by which the panels of a view share its room.
@@ -28,9 +28,9 @@ pub enum Arrangement {
 impl Arrangement {
     /// The places in a room of this size. `gap`: between panels, points; `alone`: the panel that is shown where there is room
     /// for one.
-    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize) -> Placement {
+    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize, panels: &[Panel<'_>]) -> Placement {
         let is_wide = match self {
-            Self::OneAxis => return Placement::OneAxis,
+            Self::OneAxis => return Placement::OneAxis(panels.iter().map(|panel| panel.share).collect()),
             Self::Grid => return Placement::Grid,
             Self::Halves { wide } | Self::HalvesOrOne { wide } => fits_two(ctx, room.x, wide),
             Self::HalvesByShape { wide } => fits_two(ctx, room.x, wide * room.y),
@@ -48,14 +48,18 @@ impl Arrangement {
 pub enum Placement {
     /// The panel with this index has all the room; the others are out of sight.
     Alone(usize),
-    /// As [`Arrangement::OneAxis`].
-    OneAxis,
+    /// As [`Arrangement::OneAxis`], with these shares of the height; the panels beyond those are out of sight.
+    OneAxis(Vec<f32>),
     /// As [`Arrangement::Grid`].
     Grid,
     /// Beside one another in these sizes, points.
     Row(Vec<Vec2>),
-    /// Above one another in these sizes, points.
+    /// Above one another in these sizes, points. An x axis that the chart below has too is named under that one alone.
     Column(Vec<Vec2>),
+    /// Groups of panels beside one another, or above: the size of each, points, its number of panels, and their places in it.
+    Groups { is_row: bool, groups: Vec<(Vec2, usize, Placement)> },
+    /// So, with small words below.
+    Noted(Box<Placement>, String),
 }
 
 impl Placement {
@@ -65,7 +69,7 @@ impl Placement {
         ui: &mut Ui,
         theme: &Theme,
         room: Vec2,
-        panels: Vec<Panel<'_>>,
+        mut panels: Vec<Panel<'_>>,
         states: &mut [ChartState],
     ) -> Option<PanelResponse> {
         let (sizes, is_row) = match self {
@@ -73,8 +77,8 @@ impl Placement {
                 let (panel, state) = (panels.get(index)?, states.get_mut(index)?);
                 return Some(panel.show(ui, room, theme, state));
             }
-            Self::OneAxis => {
-                let charts = panels.into_iter().filter_map(Panel::into_chart).collect();
+            Self::OneAxis(shares) => {
+                let charts = panels.into_iter().filter_map(Panel::into_chart).zip(shares).collect();
                 one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
                 return None;
             }
@@ -82,8 +86,37 @@ impl Placement {
                 grid_ui(ui, theme, room, panels.into_iter().filter_map(Panel::into_chart), states);
                 return None;
             }
+            Self::Groups { is_row, groups } => {
+                let mut states = states;
+                let all_ui = |ui: &mut Ui| {
+                    for (size, count, placement) in groups {
+                        let own: Vec<Panel<'_>> = panels.drain(..count.min(panels.len())).collect();
+                        let (own_states, others) = std::mem::take(&mut states).split_at_mut(own.len());
+                        states = others;
+                        ui.vertical(|ui| {
+                            ui.set_width(size.x);
+                            placement.show(ui, theme, size, own, own_states);
+                        });
+                    }
+                };
+                if is_row {
+                    ui.horizontal_top(all_ui);
+                } else {
+                    all_ui(ui);
+                }
+                return None;
+            }
+            Self::Noted(placement, words) => {
+                ui.spacing_mut().item_spacing.y = 2.0;
+                let response = placement.show(ui, theme, room, panels, states);
+                note_ui(ui, theme, words);
+                return response;
+            }
             Self::Row(sizes) => (sizes, true),
-            Self::Column(sizes) => (sizes, false),
+            Self::Column(sizes) => {
+                Panel::name_axes_once(&mut panels);
+                (sizes, false)
+            }
         };
         let mut on_canvas = None;
         let mut all_ui = |ui: &mut Ui| {
@@ -107,10 +140,10 @@ fn grid_ui<'a>(
     ui: &mut Ui,
     theme: &Theme,
     room: Vec2,
-    charts: impl Iterator<Item = (Chart<'a>, f32)>,
+    charts: impl Iterator<Item = Chart<'a>>,
     states: &mut [ChartState],
 ) {
-    let mut charts: Vec<Chart<'a>> = charts.map(|(chart, _)| chart).collect();
+    let mut charts: Vec<Chart<'a>> = charts.collect();
     let (rows, gap) = (charts.len().div_ceil(2), ui.spacing().item_spacing);
     let high = room.y - gap.y * (rows.max(1) - 1) as f32;
     let size = vec2((room.x - gap.x) / 2.0, high / rows.max(1) as f32).floor();

@@ -10,7 +10,8 @@ use crate::ui::{
     theme::Theme,
 };
 
-/// The drawings of those of a view's charts that are in sight, each with the corner where it stands.
+/// The drawings of those of a view's charts that are in sight, each with the corner where it stands. Such a view puts all of
+/// them out of sight before it shows any ([`ChartState::put_out_of_sight`]).
 pub fn shown_drawings<'c, 's>(
     charts: impl IntoIterator<Item = (Chart<'c>, &'s ChartState)>,
     theme: &Theme,
@@ -39,17 +40,6 @@ pub fn joined(name: &str, mut drawings: Vec<(Pos2, String)>, theme: &Theme) -> O
     let mut sheet = Svg::new(name, size, theme.panel);
     drawings.iter().zip(places).enumerate().for_each(|(nth, ((_, drawing), place))| sheet.part(place, drawing, nth));
     Some(sheet.finish())
-}
-
-/// Those of a view's charts that are in sight as one drawing, with the name of the first. Such a view puts all of them out
-/// of sight before it shows any ([`ChartState::put_out_of_sight`]).
-pub fn charts_svg<'c, 's>(
-    charts: impl IntoIterator<Item = (Chart<'c>, &'s ChartState)>,
-    theme: &Theme,
-) -> Option<String> {
-    let charts: Vec<_> = charts.into_iter().collect();
-    let name = charts.first()?.0.name.clone();
-    joined(&name, shown_drawings(charts, theme), theme)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer
 pub use arrangement::{Arrangement, Placement};
 pub use context::{Measured, ViewCx, sample_subtitle};
 pub use controls::LOCKED;
-pub use drawings::{charts_svg, joined, shown_drawings};
+pub use drawings::{joined, shown_drawings};
 pub use panel::Panel;
 pub use panel_view::{PanelView, panels};
 

@@ -11,7 +11,7 @@ use crate::ui::{
 pub struct Panel<'a> {
     body: Body<'a>,
     /// Its share of the height of all charts of the view.
-    share: f32,
+    pub(super) share: f32,
     /// Stands before the labels of its lines in the common table; `None` keeps them out of it.
     pub(super) prefix: Option<&'static str>,
 }
@@ -58,7 +58,7 @@ impl<'a> Panel<'a> {
     }
 
     /// True for a chart without points.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         matches!(&self.body, Body::Chart(chart) if chart.is_empty())
     }
 
@@ -69,11 +69,23 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// The chart with its share of the height; `None` for a canvas.
-    pub(super) fn into_chart(self) -> Option<(Chart<'a>, f32)> {
+    /// The chart; `None` for a canvas.
+    pub(super) fn into_chart(self) -> Option<Chart<'a>> {
         match self.body {
-            Body::Chart(chart) => Some((*chart, self.share)),
+            Body::Chart(chart) => Some(*chart),
             Body::Canvas(_) => None,
+        }
+    }
+
+    /// Leaves the name of an x axis to the chart right below, where that has the same.
+    pub(super) fn name_axes_once(panels: &mut [Self]) {
+        for place in 1..panels.len() {
+            let (above, below) = panels.split_at_mut(place);
+            if let (Body::Chart(above), Body::Chart(below)) = (&mut above[place - 1].body, &below[0].body)
+                && above.x.label == below.x.label
+            {
+                above.x.label.clear();
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Views that are panels: charts, and canvases such as a map or a table. Such a view states its questions, its panels and
 //! its controls; its drawing, its table and its SVG follow from the panels. How far a chart is zoomed stays with the tile.
 
+use std::collections::HashMap;
+
 use eframe::egui::{Response, Ui, Vec2, vec2};
 
 use super::{
@@ -12,8 +14,9 @@ use super::{
 };
 use crate::ui::{
     mirror::Mirror,
-    plot::{ChartResponse, ChartState, ChartsOrWords, empty_ui, reading_order},
+    plot::{ChartResponse, ChartState, ChartsOrWords, empty_ui, fits_two, reading_order},
     table::Table,
+    widgets::choice_menu::choice_box,
 };
 
 /// A view that is panels. [`panels`] makes it a [`View`].
@@ -26,6 +29,9 @@ pub trait PanelView {
     const SPACING: Vec2 = vec2(8.0, 8.0);
     /// A chart without points keeps its place beside other panels, and says why it has none.
     const KEEPS_EMPTY: bool = matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. });
+    /// Names of the two panels of [`Arrangement::HalvesOrOne`] in a choice of the one that is drawn where there is room for
+    /// only one; empty where the view chooses by itself.
+    const CHOICE: &'static [&'static str] = &[];
     /// Height of a row of controls below the charts, points; 0 without one.
     const FOOT_HEIGHT: f32 = 0.0;
 
@@ -41,20 +47,25 @@ pub trait PanelView {
         String::new()
     }
 
-    /// The index of the panel that is drawn where there is room for only one.
-    fn alone(&self) -> usize {
+    /// Tells apart charts that take turns: those of each number have a zoom and a legend of their own.
+    fn turn(&self) -> usize {
         0
     }
 
-    /// The places of the panels, of which there is at least one, in a room of this size.
-    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+    /// The index of the panel that is drawn where there is room for only one. `chosen`: of [`PanelView::CHOICE`], else 0.
+    fn alone(&self, chosen: usize) -> usize {
+        chosen
+    }
+
+    /// The places of the panels, of which there is at least one, in a room of this size. `alone`: as [`PanelView::alone`].
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], alone: usize) -> Placement {
         let has_several = match Self::KEEPS_EMPTY {
             true => panels.len() > 1,
             false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
         };
         match has_several && room.y >= Self::LOW {
-            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, self.alone()),
-            false => Placement::Alone(self.alone()),
+            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, alone, panels),
+            false => Placement::Alone(alone),
         }
     }
 
@@ -93,7 +104,7 @@ pub trait PanelView {
     }
 
     /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
-    fn height_below(&self, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+    fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
         0.0
     }
 
@@ -116,46 +127,58 @@ pub const fn panels<V: PanelView + Default + 'static>(
     boxed::<Panels<V>>(id, title, about)
 }
 
-/// A view of panels with the state of each panel, by its place.
+/// A view of panels with the state of each panel, by its turn and its place.
 #[derive(Default)]
 struct Panels<V> {
     view: V,
-    states: Vec<ChartState>,
-}
-
-impl<V> Panels<V> {
-    /// The state of the main chart, which has none before it was drawn.
-    fn main_state(&self) -> ChartState {
-        self.states.first().cloned().unwrap_or_default()
-    }
+    /// The panel that was chosen among [`PanelView::CHOICE`].
+    chosen: usize,
+    states: HashMap<usize, Vec<ChartState>>,
 }
 
 impl<V: PanelView> Panels<V> {
+    /// The states of the panels, which have none before they were drawn.
+    fn states(&self) -> &[ChartState] {
+        self.states.get(&self.view.turn()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The choice of the panel that is drawn, where there is room for only one.
+    fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Arrangement::HalvesOrOne { wide } = V::ARRANGEMENT else { return };
+        let Some(shown) = V::CHOICE.get(self.chosen) else { return };
+        if fits_two(ui.ctx(), ui.available_width(), wide) || self.view.panels(cx).is_empty() {
+            return;
+        }
+        let choices = V::CHOICE.iter().copied().enumerate();
+        cx.controls_ui(ui, |ui, _| choice_box(ui, "picture", 100.0, shown, &mut self.chosen, choices));
+    }
+
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
+        let states = self.states.entry(self.view.turn()).or_default();
+        states.iter_mut().for_each(ChartState::put_out_of_sight);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
-        let below = self.view.height_below(cx, room, is_empty);
+        let below = self.view.height_below(ui, cx, room, is_empty);
         let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
-        if self.states.len() < panels.len() {
-            self.states.resize_with(panels.len(), ChartState::default);
+        if states.len() < panels.len() {
+            states.resize_with(panels.len(), ChartState::default);
         }
         let pointed = if panels.is_empty() {
             drop(panels);
             empty_ui(ui, room, cx.theme, &self.view.why_nothing(cx));
             None
         } else {
-            let placement = self.view.arrange(ui, cx, room, &panels);
-            placement.show(ui, cx.theme, room, panels, &mut self.states)
+            let placement = self.view.arrange(ui, cx, room, &panels, self.view.alone(self.chosen));
+            placement.show(ui, cx.theme, room, panels, states)
         };
         match pointed {
             Some(PanelResponse::Chart(on)) => self.view.pointed(ui, cx, &on),
             Some(PanelResponse::Canvas(on)) => self.view.canvas_pointed(cx, &on),
             None => {}
         }
-        self.states.iter_mut().for_each(|state| cx.open_asked_claim(state));
+        states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         if foot > 0.0 {
             cx.controls_ui(ui, |ui, cx| self.view.foot_ui(ui, cx));
         }
@@ -181,6 +204,7 @@ impl<V: PanelView> View for Panels<V> {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = V::SPACING;
         cx.controls_ui(ui, |ui, cx| self.view.controls_ui(ui, cx));
+        self.choice_ui(ui, cx);
         self.view.above_ui(ui, cx);
         for part in reading_order(ui) {
             match part {
@@ -199,20 +223,20 @@ impl<V: PanelView> View for Panels<V> {
             return Some(table.finish());
         }
         let mut panels = self.view.panels(cx).into_iter();
-        let (mut all, _) = panels.next()?.into_chart()?;
+        let mut all = panels.next()?.into_chart()?;
         for panel in panels {
             let Some(prefix) = panel.prefix else { continue };
-            all.lines.extend(panel.into_chart().into_iter().flat_map(|(chart, _)| chart.lines).map(|mut line| {
+            all.lines.extend(panel.into_chart().into_iter().flat_map(|chart| chart.lines).map(|mut line| {
                 line.label.insert_str(0, prefix);
                 line
             }));
         }
-        all.csv(&self.main_state())
+        all.csv(self.states().first().unwrap_or(&ChartState::default()))
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let panels = self.view.panels(cx);
-        let shown = panels.iter().zip(&self.states).filter_map(|(panel, state)| panel.drawing(state, cx.theme));
+        let shown = panels.iter().zip(self.states()).filter_map(|(panel, state)| panel.drawing(state, cx.theme));
         joined(panels.first()?.name(), shown.collect(), cx.theme)
     }
 }
@@ -265,12 +289,31 @@ mod tests {
             vec![Panel::new(chart("first", 1.0), 0.5), canvas]
         }
 
-        fn alone(&self) -> usize {
+        fn alone(&self, _chosen: usize) -> usize {
             1
         }
 
         fn subtitle(&self, cx: &ViewCx<'_>) -> String {
             cx.subtitle("a chart and a canvas")
+        }
+    }
+
+    #[derive(Default)]
+    struct Grouped;
+
+    impl PanelView for Grouped {
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            ["first", "second", "third"].map(|name| Panel::new(chart(name, 1.0), 0.5)).into()
+        }
+
+        fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
+            let half = vec2(room.x, room.y / 2.0);
+            let groups = vec![(half, 2, Placement::Alone(0)), (half, 1, Placement::OneAxis(vec![1.0]))];
+            Placement::Groups { is_row: false, groups }
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("two of three charts")
         }
     }
 
@@ -310,6 +353,10 @@ mod tests {
         assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
         let low = drawn(three.as_mut(), &mut cx, [600.0, 120.0]);
         assert!(low.contains("first") && !low.contains("second"), "{low}");
+
+        let mut grouped = (panels::<Grouped>("grouped", "Grouped", "").make)();
+        let groups = drawn(grouped.as_mut(), &mut cx, [600.0, 500.0]);
+        assert!(has(&groups, "first") && !has(&groups, "second") && has(&groups, "third"), "{groups}");
 
         let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
         assert_eq!(painted.csv(&cx).unwrap(), "step,line\n0,1\n");

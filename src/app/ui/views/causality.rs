@@ -231,7 +231,7 @@ impl PanelView for Causality {
         }
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+    fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
         match cx.answered::<measurements::Causality>() {
             None => 0.0,
             Some(_) if room.y > 170.0 => 2.0 * LINE + GAP,

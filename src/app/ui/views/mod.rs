@@ -133,7 +133,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
      chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
      places, and the random map of the paper.";
-    "token_residuals", "By token", boxed::<token_residuals::TokenResidualsView>,
+    "token_residuals", "By token", panels::<token_residuals::TokenResidualsView>,
     "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and below the \
      same over training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
      fall; a selected token is the one of the lower lines.";
@@ -215,13 +215,13 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Where the flow carries the state of each token from \u{3c4} = 0 (ring) to 1 (disc), in the plane or the space \
      of largest variance. Dots are the solver's steps, crosses are rejected ones; streaks follow the field at the \
      \u{3c4} of the slider.";
-    "flow_solver", "Solver", boxed::<flow::Solver>,
+    "flow_solver", "Solver", panels::<flow::Solver>,
     "The steps that the solver took, its error against its tolerance, and what it cost in evaluations. Beneath, the \
      ladder: since steps grow at most tenfold, the first one fixes how few there can be.";
-    "flow_along", "Along the flow", boxed::<flow::Along>,
+    "flow_along", "Along the flow", panels::<flow::Along>,
     "Speed of the state, curvature of its path and the largest stretch of the field's Jacobian, against \u{3c4}. \
      Nearly level lines mean a flow that a few steps follow.";
-    "flow_sweep", "Sweeps", boxed::<flow::Sweep>,
+    "flow_sweep", "Sweeps", panels::<flow::Sweep>,
     "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in the \
      background. Choose one and press Measure; it can be paused, go on where it was, or be cancelled.";
     "flow_claims", "Claims", boxed::<flow::Claims>,
@@ -283,7 +283,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How far the graph falls into communities (Newman's Q, best of several searches) against the number of edges, \
      beside random graphs with as many; and over training. Sparse random graphs have communities too: only the \
      distance to them counts.";
-    "graph_degrees", "Degrees", boxed::<connectivity::Degrees>,
+    "graph_degrees", "Degrees", panels::<connectivity::Degrees>,
     "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the words \
      beneath say where it begins, how far off it is, and whether a lognormal fits better.";
     "graph_neuron", "One neuron", raster::<connectivity::Neuron>,

@@ -26,10 +26,7 @@ pub use crate::ui::{
     seed_series::{SeedGroup, SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
     table::{Table, optional_field},
     theme::{self, Theme},
-    view::{
-        Arrangement, Measured, Panel, PanelView, Placement, View, ViewCx, charts_svg, joined, sample_subtitle,
-        shown_drawings,
-    },
+    view::{Arrangement, Measured, Panel, PanelView, Placement, View, ViewCx, joined, sample_subtitle, shown_drawings},
     widgets::{
         bars::{Bar, bars_ui},
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
@@ -37,7 +34,6 @@ pub use crate::ui::{
         large_figure::{LargeFigure, large_figures_ui},
         notes::{canvas_ui, note_ui, small_text, wrapped_ui},
         number::{self, grouped, share, short},
-        one_axis::one_axis_ui,
         playhead::Playhead,
         token_strip::{drawable_text, position_label, quoted, token_strip_ui, visible_text},
         truncated::{paint_truncated, truncated},

@@ -107,7 +107,7 @@ impl PanelView for Recoverability {
         Panel::whole(Self::depth_chart(cx).unwrap_or_else(|| Self::chart(cx)))
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+    fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
         let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && Self::has_readers(cx);
         if may_begin { 32.0 } else { 0.0 }
     }

@@ -16,12 +16,7 @@ const BY_TOKEN: f32 = 0.45;
 
 /// View `token_residuals`.
 #[derive(Default)]
-pub struct TokenResidualsView {
-    by_token: ChartState,
-    over_steps: ChartState,
-    gate: ChartState,
-    benefit: ChartState,
-}
+pub struct TokenResidualsView;
 
 /// "2 passes".
 fn passes_label(passes: usize) -> String {
@@ -118,51 +113,46 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
     chart
 }
 
-impl View for TokenResidualsView {
+/// The gate's help that was measured with the residuals.
+fn benefit<'a>(cx: &ViewCx<'a>) -> Option<&'a GateBenefit> {
+    cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref())
+}
+
+impl PanelView for TokenResidualsView {
+    const SPACING: Vec2 = vec2(GAP, GAP);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         cx.ask_if_missing::<TokenResiduals>();
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let all = [&mut self.by_token, &mut self.over_steps, &mut self.gate, &mut self.benefit];
-        all.into_iter().for_each(ChartState::put_out_of_sight);
-        let by_token = Self::by_token(cx);
-        let room = ui.available_size();
-        if by_token.is_empty() {
-            by_token.show(ui, room, cx.theme, &mut self.by_token);
-            return;
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let benefit = benefit(cx).map(|b| benefit_chart(cx, b));
+        let by_token = std::iter::once(Self::by_token(cx)).chain(benefit);
+        by_token.chain([Self::over_steps(cx), Self::gate(cx)]).map(|chart| Panel::new(chart, 0.5)).collect()
+    }
+
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
+        if panels[0].is_empty() {
+            return Placement::Alone(0);
         }
-        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let gate = cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref());
-        if let Some(benefit) = gate {
-            wrapped_ui(ui, sentence(benefit), cx.theme.text);
-        }
-        let room = ui.available_size();
-        let charts = vec![(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
-        let states = &mut [&mut self.over_steps, &mut self.gate];
-        if fits_two(ui.ctx(), room.x, WIDE) {
-            ui.horizontal_top(|ui| {
-                let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-                match gate.filter(|_| room.y > ROOMY) {
-                    Some(benefit) => {
-                        let quarter = vec2(half.x, ((room.y - GAP) / 2.0).floor());
-                        ui.vertical(|ui| {
-                            ui.set_width(half.x);
-                            by_token.show(ui, quarter, cx.theme, &mut self.by_token);
-                            benefit_chart(cx, benefit).show(ui, quarter, cx.theme, &mut self.benefit);
-                        });
-                    }
-                    None => {
-                        by_token.show(ui, half, cx.theme, &mut self.by_token);
-                    }
-                }
-                ui.vertical(|ui| one_axis_ui(ui, cx.theme, half, charts, states));
-            });
-        } else {
+        let (by_token, over_steps) = (panels.len() - 2, Placement::OneAxis(vec![0.5, 0.5]));
+        if !fits_two(ui.ctx(), room.x, WIDE) {
             let high = (room.y * BY_TOKEN).floor();
-            by_token.show(ui, vec2(room.x, high), cx.theme, &mut self.by_token);
-            let lower = vec2(room.x, room.y - high - 2.0 * GAP);
-            one_axis_ui(ui, cx.theme, lower, charts, states);
+            let lower = (vec2(room.x, room.y - high - 2.0 * GAP), 2, over_steps);
+            let groups = vec![(vec2(room.x, high), by_token, Placement::Alone(0)), lower];
+            return Placement::Groups { is_row: false, groups };
+        }
+        let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+        let left = match by_token > 1 && room.y > ROOMY {
+            true => Placement::Column(vec![vec2(half.x, ((room.y - GAP) / 2.0).floor()); 2]),
+            false => Placement::Alone(0),
+        };
+        Placement::Groups { is_row: true, groups: vec![(half, by_token, left), (half, 2, over_steps)] }
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(benefit) = benefit(cx).filter(|_| !Self::by_token(cx).is_empty()) {
+            wrapped_ui(ui, sentence(benefit), cx.theme.text);
         }
     }
 
@@ -171,20 +161,5 @@ impl View for TokenResidualsView {
         m.map_or("residual of every token, and the gate".to_owned(), |m| {
             m.subtitle(cx, &format!("round {} \u{b7} ", m.round))
         })
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        cx.measured_in_focus::<TokenResiduals>()?;
-        Self::by_token(cx).csv(&self.by_token)
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let benefit = cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref());
-        let charts = [
-            (Self::by_token(cx), &self.by_token),
-            (Self::over_steps(cx), &self.over_steps),
-            (Self::gate(cx), &self.gate),
-        ];
-        charts_svg(charts.into_iter().chain(benefit.map(|b| (benefit_chart(cx, b), &self.benefit))), cx.theme)
     }
 }

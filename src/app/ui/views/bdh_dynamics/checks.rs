@@ -178,7 +178,7 @@ impl PanelView for Checks {
         std::iter::once(Panel::new(chart, 1.0)).chain(table).collect()
     }
 
-    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         match panels.len() > 1 {
             true if room.y > TABLE + 110.0 => {
                 Placement::Column(vec![vec2(room.x, room.y - TABLE - GAP), vec2(room.x, TABLE)])

@@ -20,9 +20,7 @@ const SIDES: [Side; 2] = [
 
 /// View `graph_degrees`.
 #[derive(Default)]
-pub struct Degrees {
-    states: [ChartState; 2],
-}
+pub struct Degrees;
 
 impl Degrees {
     fn chart(cx: &ViewCx<'_>, k: usize) -> Chart<'static> {
@@ -87,12 +85,32 @@ fn core_sentence(core: &CorePeriphery) -> String {
     )
 }
 
-impl View for Degrees {
+impl PanelView for Degrees {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        (0..SIDES.len()).map(|k| Panel::new(Self::chart(cx, k), 0.5)).collect()
+    }
+
+    fn arrange(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
+        if panels.iter().all(Panel::is_empty) {
+            return Placement::Alone(0);
+        }
+        let is_row = fits_two(ui.ctx(), room.x, 1.2 * room.y);
+        let wide = if is_row { ((room.x - 12.0) / 2.0).floor() } else { room.x };
+        // room for the taller of the two verdicts after wrapping
+        let words = SIDES.each_ref().map(|side| Self::summary(cx, side));
+        let tall =
+            |words: &String| ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, wide).size().y;
+        let words_high = words.iter().map(tall).fold(0.0, f32::max) + 4.0;
+        let high = if is_row { room.y - words_high } else { (room.y / 2.0).floor() - words_high - 4.0 };
+        let noted = |words| (vec2(wide, high), 1, Placement::Noted(Placement::Alone(0).into(), words));
+        Placement::Groups { is_row, groups: words.map(noted).into() }
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(core) = shown::<CorePeriphery>(cx) {
             // it is measured more seldom than the degrees
             let step = core.sample.step;
@@ -100,46 +118,14 @@ impl View for Degrees {
             let at = if is_other { format!("step {step}: ") } else { String::new() };
             note_ui(ui, cx.theme, at + &core_sentence(core.value));
         }
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
-        let room = ui.available_size();
-        let charts = [Self::chart(cx, 0), Self::chart(cx, 1)];
-        if charts.iter().all(Chart::is_empty) {
-            charts[0].show(ui, room, cx.theme, &mut self.states[0]);
-            return;
-        }
-        let beside = fits_two(ui.ctx(), room.x, 1.2 * room.y);
-        let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
-        // room for the taller of the two verdicts after wrapping
-        let words = [0, 1].map(|k| Self::summary(cx, &SIDES[k]));
-        let tall =
-            |words: &String| ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, wide).size().y;
-        let words_high = words.iter().map(tall).fold(0.0, f32::max) + 4.0;
-        let high = if beside { room.y - words_high } else { (room.y / 2.0).floor() - words_high - 4.0 };
-        let mut one = |ui: &mut Ui, k: usize| {
-            ui.vertical(|ui| {
-                ui.set_width(wide);
-                ui.spacing_mut().item_spacing.y = 2.0;
-                charts[k].show(ui, vec2(wide, high), cx.theme, &mut self.states[k]);
-                note_ui(ui, cx.theme, &words[k]);
-            });
-        };
-        if beside {
-            ui.horizontal_top(|ui| (0..2).for_each(|k| one(ui, k)));
-        } else {
-            (0..2).for_each(|k| one(ui, k));
-        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         subtitle::<GraphDegrees>(cx, "how many edges leave and enter a neuron")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        super::table(&[Self::chart(cx, 0), Self::chart(cx, 1)]).map(Table::finish)
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        charts_svg([0, 1].map(|k| Self::chart(cx, k)).into_iter().zip(&self.states), cx.theme)
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
+        super::table(&[Self::chart(cx, 0), Self::chart(cx, 1)])
     }
 }
 

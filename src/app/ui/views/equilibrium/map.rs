@@ -4,7 +4,7 @@
 use eframe::egui::Stroke as Pen;
 
 use super::{
-    ARRANGEMENT, GAP, Y, alone_ui,
+    ARRANGEMENT, GAP, Y,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
     keep_fresh, settings, subtitle, why_nothing,
 };
@@ -22,10 +22,7 @@ const CANVAS: &str = "error of the network over the control";
 
 /// View `stationary_map`.
 #[derive(Default)]
-pub struct StationaryMapView {
-    /// The picture that a narrow tile shows: over the control, or over steps.
-    shown: usize,
-}
+pub struct StationaryMapView;
 
 impl StationaryMapView {
     /// The error over training, beside what a map that ignores the control makes.
@@ -105,6 +102,7 @@ fn verdict(map: &StationaryMapError) -> String {
 impl PanelView for StationaryMapView {
     const ARRANGEMENT: Arrangement = ARRANGEMENT;
     const SPACING: Vec2 = vec2(GAP, GAP);
+    const CHOICE: &'static [&'static str] = &["over the control", "over steps"];
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<StationaryMapError>(cx, EquilibriumSettings::map_args);
@@ -120,16 +118,6 @@ impl PanelView for StationaryMapView {
 
     fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
         why_nothing::<StationaryMapError>(cx)
-    }
-
-    fn alone(&self) -> usize {
-        self.shown
-    }
-
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.answered::<StationaryMapError>().is_some() {
-            alone_ui(ui, &mut self.shown, ["over the control", "over steps"]);
-        }
     }
 
     fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

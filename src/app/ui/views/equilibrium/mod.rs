@@ -45,20 +45,12 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
 }
 
 /// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
-const WIDE: f32 = 420.0;
-const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: WIDE };
+const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: 420.0 };
 
 /// A choice among pictures.
 fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
     let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);
     choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
-}
-
-/// A choice between two pictures, in a tile that is too narrow for both.
-fn alone_ui(ui: &mut Ui, chosen: &mut usize, [first, second]: [&'static str; 2]) {
-    if !fits_two(ui.ctx(), ui.available_width(), WIDE) {
-        picture_ui(ui, chosen, &[(0, first), (1, second)]);
-    }
 }
 
 /// Names of the numbers of the control.

@@ -192,7 +192,7 @@ impl PanelView for RelaxationView {
         why_nothing::<GeneratorFlow>(cx)
     }
 
-    fn alone(&self) -> usize {
+    fn alone(&self, _chosen: usize) -> usize {
         usize::from(self.shown != RelaxationPicture::Distances)
     }
 

@@ -4,7 +4,7 @@
 use eframe::egui::Stroke as Pen;
 
 use super::{
-    ARRANGEMENT, GAP, alone_ui,
+    ARRANGEMENT, GAP,
     canvas::{Plane, frame, inner},
     keep_fresh, settings, subtitle, why_nothing,
 };
@@ -19,10 +19,7 @@ const MAX_RADIUS: f32 = 1e5;
 
 /// View `generator_spectrum`.
 #[derive(Default)]
-pub struct SpectrumView {
-    /// The picture that a narrow tile shows: the eigenvalues, or the gap by size.
-    shown: usize,
-}
+pub struct SpectrumView;
 
 impl SpectrumView {
     fn gaps(cx: &ViewCx<'_>, gap: f64) -> Chart<'static> {
@@ -128,6 +125,7 @@ fn verdict(state: &GeneratorState, dt: f64) -> String {
 impl PanelView for SpectrumView {
     const ARRANGEMENT: Arrangement = ARRANGEMENT;
     const SPACING: Vec2 = vec2(GAP, GAP);
+    const CHOICE: &'static [&'static str] = &["eigenvalues", "gap by size"];
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
@@ -143,16 +141,6 @@ impl PanelView for SpectrumView {
 
     fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
         why_nothing::<GeneratorState>(cx)
-    }
-
-    fn alone(&self) -> usize {
-        self.shown
-    }
-
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.answered::<GeneratorState>().is_some() {
-            alone_ui(ui, &mut self.shown, ["eigenvalues", "gap by size"]);
-        }
     }
 
     fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

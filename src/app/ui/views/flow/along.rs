@@ -18,12 +18,12 @@ const LINES: [(&str, &str); 3] = [
 ];
 /// Index of the stretch, which takes longer and is a question of its own.
 const STRETCH_INDEX: usize = 2;
+/// Under each chart, points.
+const GAP: f32 = 2.0;
 
 /// View `flow_along`.
 #[derive(Default)]
-pub struct Along {
-    states: [ChartState; 3],
-}
+pub struct Along;
 
 impl Along {
     /// True where the stretch belongs to another answer than the one shown.
@@ -33,7 +33,7 @@ impl Along {
         asked && (due(cx).is_some() || Answer::in_focus(cx).is_some_and(waits))
     }
 
-    fn chart<'a>(&self, cx: &ViewCx<'a>, k: usize) -> Chart<'a> {
+    fn chart<'a>(cx: &ViewCx<'a>, k: usize) -> Chart<'a> {
         let (words, short) = LINES[k];
         let y = Axis::new(words).include(&[0.0]);
         let mut chart =
@@ -56,15 +56,6 @@ impl Along {
         chart.min_left_margin = 60.0;
         chart
     }
-
-    /// All lines in one table.
-    fn all<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = self.chart(cx, 0);
-        for k in 1..LINES.len() {
-            chart.lines.extend(self.chart(cx, k).lines);
-        }
-        chart
-    }
 }
 
 /// The variant whose stretch is to be asked for, and the arguments, where the stretch does not go with the answer shown.
@@ -80,7 +71,9 @@ fn is_at_rest(cx: &ViewCx<'_>) -> bool {
     cx.selection.get::<FlowSettings>().is_none_or(|flow| !flow.is_moving) && is_answered(cx)
 }
 
-impl View for Along {
+impl PanelView for Along {
+    const SPACING: Vec2 = vec2(8.0, GAP);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
         if let Some((variant, args)) = due(cx).filter(|_| cx.can_ask() && is_at_rest(cx)) {
@@ -88,29 +81,25 @@ impl View for Along {
         }
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let charts = (0..LINES.len()).map(|k| Self::chart(cx, k));
+        let there: Vec<_> = charts.filter(|chart| !chart.is_empty()).map(|c| Panel::new(c, 1.0).in_table("")).collect();
+        if there.is_empty() { Panel::whole(Self::chart(cx, 0)) } else { there }
+    }
+
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
+        if panels[0].is_empty() {
+            return Placement::Alone(0);
+        }
+        let high = (room.y / panels.len() as f32).floor() - GAP;
+        Placement::Column(vec![vec2(room.x, high); panels.len()])
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         FlowSettings::watch(ui, cx);
         if cx.can_ask() && due(cx).is_some() {
             let wait = if is_at_rest(cx) { 0.0 } else { REST_SECONDS };
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(wait));
-        }
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
-        let room = ui.available_size();
-        let there: Vec<usize> = (0..LINES.len()).filter(|k| !self.chart(cx, *k).is_empty()).collect();
-        let Some(&last) = there.last() else {
-            let chart = self.chart(cx, 0);
-            chart.show(ui, room, cx.theme, &mut self.states[0]);
-            return;
-        };
-        ui.spacing_mut().item_spacing.y = 2.0;
-        let high = (room.y / there.len() as f32).floor() - 2.0;
-        for k in there {
-            let mut chart = self.chart(cx, k);
-            if k != last {
-                // The axis is named once, under the last.
-                chart.x.label.clear();
-            }
-            chart.show(ui, vec2(room.x, high), cx.theme, &mut self.states[k]);
         }
     }
 
@@ -120,13 +109,5 @@ impl View for Along {
             "along the solved path",
             "speed, curvature and stretch over depth",
         )
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.all(cx).csv(&ChartState::default())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        charts_svg((0..LINES.len()).map(|k| self.chart(cx, k)).zip(&self.states), cx.theme)
     }
 }

@@ -13,9 +13,7 @@ use crate::{
 
 /// View `flow_solver`.
 #[derive(Default)]
-pub struct Solver {
-    states: [ChartState; 2],
-}
+pub struct Solver;
 
 impl Solver {
     /// Step lengths over depth, with the rejected steps and those that the growth bound limited.
@@ -71,19 +69,32 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
     Axis::new("depth \u{3c4}").fixed(-0.02, if over { 1.15 } else { 1.02 })
 }
 
-impl View for Solver {
+/// The attempts of the solve shown, if it has any, and its account.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<(&'a [SolverAttempt], SolveSummary)> {
+    let answer = Answer::in_focus(cx)?.value;
+    let attempts = &answer.trace.attempts[..];
+    (!attempts.is_empty()).then(|| (attempts, SolveSummary::new(answer)))
+}
+
+impl PanelView for Solver {
+    const LOW: f32 = 230.0;
+    const SPACING: Vec2 = vec2(8.0, 4.0);
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(answer) = Answer::in_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
-            return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY);
-        };
-        let (account, attempts) = (SolveSummary::new(answer.value), &answer.value.trace.attempts);
-        let theme = cx.theme;
-        ui.spacing_mut().item_spacing.y = 4.0;
-        let room = ui.available_size();
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some((attempts, _)) = shown(cx) else { return vec![] };
+        vec![Panel::new(Self::steps_chart(cx, attempts), 0.58), Panel::new(Self::errors_chart(cx, attempts), 0.42)]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        cx.why_nothing::<FlowAnswer>(EMPTY)
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some((_, account)) = shown(cx) else { return };
         let figures = format!(
             "NFE {}  h_init {}  steps {}  rejected {}  capped {}",
             account.nfe,
@@ -92,26 +103,22 @@ impl View for Solver {
             account.rejected,
             account.capped
         );
-        ui.label(RichText::new(figures).font(theme::numbers()).color(theme.text));
+        ui.label(RichText::new(figures).font(theme::numbers()).color(cx.theme.text));
+    }
+
+    fn height_below(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+        let Some((_, account)) = shown(cx) else { return 0.0 };
         let words = account.sentences().join(" ");
-        let galley = ui.painter().layout(words.clone(), theme::small(), theme.secondary, room.x);
-        let foot = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
-        let left = ui.available_height() - foot;
+        let galley = ui.painter().layout(words, theme::small(), cx.theme.secondary, room.x);
+        let height = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
-        let has_account = left > 120.0;
-        let room = vec2(room.x, if has_account { left } else { ui.available_height() });
-        self.states.iter_mut().for_each(ChartState::put_out_of_sight);
-        let errors = Self::errors_chart(cx, attempts);
-        let steps = Self::steps_chart(cx, attempts);
-        if errors.is_empty() || room.y < 230.0 {
-            steps.show(ui, room, theme, &mut self.states[0]);
-        } else {
-            one_axis_ui(ui, theme, room, vec![(steps, 0.58), (errors, 0.42)], &mut self.states.each_mut());
-        }
-        if has_account {
-            account.strip_ui(ui, theme);
-            note_ui(ui, theme, words);
-        }
+        if room.y - height > 120.0 { height } else { 0.0 }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+        let Some((_, account)) = shown(cx) else { return };
+        account.strip_ui(ui, cx.theme);
+        note_ui(ui, cx.theme, account.sentences().join(" "));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -127,19 +134,13 @@ impl View for Solver {
         format!("step {} \u{b7} {}{with} \u{b7} {}", sample.step, solver.method, sample.about)
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
+        let (attempts, _) = shown(cx)?;
         let mut table = Table::new(["attempt", "tau", "h", "error_over_tolerance", "accepted", "growth_capped"]);
         for (i, a) in attempts.iter().enumerate() {
             let error = optional_field(a.error.is_finite().then_some(a.error));
             table.cells(&[&(i + 1), &a.t, &a.h, &error, &u8::from(a.accepted), &u8::from(a.growth_capped)]);
         }
-        table.finish_if_any()
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
-        let charts = [Self::steps_chart(cx, attempts), Self::errors_chart(cx, attempts)];
-        charts_svg(charts.into_iter().zip(&self.states), cx.theme)
+        Some(table)
     }
 }

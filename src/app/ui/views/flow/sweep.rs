@@ -37,8 +37,6 @@ pub struct Sweep {
     asked: [Option<FlowArgs>; KINDS.len()],
     /// Answers to requests up to this one were cancelled.
     dropped: [u64; KINDS.len()],
-    states: [ChartState; KINDS.len()],
-    below: [ChartState; LowerChart::ALL.len()],
     run: RunNumber,
     /// Why the last one ended, where it was not asked to.
     note: String,
@@ -194,17 +192,6 @@ impl Sweep {
         (kind.chart)(kind, self.payload(self.kind), theme)
     }
 
-    /// The charts under the main one that a tile of this height has room for.
-    fn lower_charts(&self, height: f32, theme: &Theme) -> Vec<LowerChart> {
-        let room = match height {
-            _ if self.kind != NFE || height <= LOW => 0,
-            h if h > TALL => 3,
-            _ => 2,
-        };
-        let shown = LowerChart::ALL.into_iter().take(room);
-        shown.filter(|which| !lower_chart(self.evaluations(), *which, theme).is_empty()).collect()
-    }
-
     fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
         let now = KINDS[self.kind];
         let selected = &mut self.kind;
@@ -221,6 +208,46 @@ impl Sweep {
         let shown = ComboBox::from_id_salt("kind").selected_text(now.name).width(104.0).show_ui(ui, choose);
         shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "what to measure"));
         shown.response.on_hover_text(now.about);
+    }
+}
+
+impl PanelView for Sweep {
+    const SPACING: Vec2 = vec2(8.0, GAP);
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.follow(cx);
+        if !cx.can_ask() {
+            self.running = None;
+        }
+        self.show_step(cx);
+        self.compare(cx);
+    }
+
+    fn turn(&self) -> usize {
+        self.kind
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let lower = LowerChart::ALL.into_iter().filter(|_| self.kind == NFE);
+        let lower = lower.map(|which| lower_chart(self.evaluations(), which, cx.theme)).filter(|c| !c.is_empty());
+        let main = Panel::new(self.chart(cx.theme), 1.0);
+        std::iter::once(main).chain(lower.map(|chart| Panel::new(chart, 1.0).in_table(""))).collect()
+    }
+
+    /// So many charts as a tile of this height has room for.
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
+        let most = match room.y {
+            _ if panels[0].is_empty() => 0,
+            y if y > TALL => 3,
+            y if y > LOW => 2,
+            _ => 0,
+        };
+        let lower = most.min(panels.len() - 1);
+        if lower == 0 {
+            return Placement::Alone(0);
+        }
+        let each = if lower > 2 { 0.19 } else { 0.24 };
+        Placement::OneAxis([vec![1.0 - each * lower as f32], vec![each; lower]].concat())
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -283,39 +310,6 @@ impl Sweep {
             ui.label(small_text(&self.note, cx.theme.error));
         }
     }
-}
-
-impl View for Sweep {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.follow(cx);
-        if !cx.can_ask() {
-            self.running = None;
-        }
-        self.show_step(cx);
-        self.compare(cx);
-    }
-
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing.y = 4.0;
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx));
-        self.states.iter_mut().chain(&mut self.below).for_each(ChartState::put_out_of_sight);
-        let room = ui.available_size();
-        let theme = cx.theme;
-        let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));
-        if lower_charts.is_empty() || main.is_empty() {
-            main.show(ui, room, theme, &mut self.states[self.kind]);
-            return cx.open_asked_claim(&mut self.states[self.kind]);
-        }
-        let each = if lower_charts.len() > 2 { 0.19 } else { 0.24 };
-        let share = 1.0 - each * lower_charts.len() as f32;
-        let lower = lower_charts.iter().map(|which| (lower_chart(self.evaluations(), *which, theme), each));
-        let charts = std::iter::once((main, share)).chain(lower).collect();
-        let mut states = vec![&mut self.states[self.kind]];
-        let below = self.below.iter_mut().zip(LowerChart::ALL);
-        states.extend(below.filter(|(_, which)| lower_charts.contains(which)).map(|(s, _)| s));
-        one_axis_ui(ui, theme, room, charts, &mut states);
-        cx.open_asked_claim(&mut self.states[self.kind]);
-    }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let kind = &KINDS[self.kind];
@@ -327,21 +321,5 @@ impl View for Sweep {
             None if cx.follow => format!("{}: not measured yet", kind.name),
             None => format!("{}: not measured by step {}", kind.name, cx.step),
         }
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let mut main = self.chart(cx.theme);
-        if self.kind == NFE {
-            for which in LowerChart::ALL {
-                main.lines.extend(lower_chart(self.evaluations(), which, cx.theme).lines);
-            }
-        }
-        main.csv(&self.states[self.kind])
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let main = (self.chart(cx.theme), &self.states[self.kind]);
-        let lower = LowerChart::ALL.into_iter().map(|which| lower_chart(self.evaluations(), which, cx.theme));
-        charts_svg(std::iter::once(main).chain(lower.zip(&self.below)), cx.theme)
     }
 }

@@ -305,18 +305,16 @@ impl View for RoleAccuracyView {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let (rows, entries) = (Self::rows(cx), self.entries(cx));
-        let mut csv = "role,read_from,test,right,words,share,low,high\n".to_owned();
+        let mut table = Table::new("role,read_from,test,right,words,share,low,high".split(','));
         for row in &rows {
             for entry in &entries {
                 for (counts, test) in entry.counts.iter().zip(["within", "transfer"]) {
                     let (right, total) = counts.sum(|r| row.roles.contains(&r));
                     let (low, high) = wilson(right, total);
-                    let label = entry.label.replace('"', "\"\"");
-                    let _ =
-                        writeln!(csv, "{},\"{label}\",{test},{right},{total},{},{low},{high}", row.name, right / total);
+                    table.cells(&[&row.name, &entry.label, &test, &right, &total, &(right / total), &low, &high]);
                 }
             }
         }
-        (!rows.is_empty() && !entries.is_empty()).then_some(csv)
+        table.finish_if_any()
     }
 }

@@ -6,17 +6,15 @@ use crate::ui::{table::Table as Csv, view::ViewCx};
 /// Every number as of the shown step.
 pub(super) fn numbers(cx: &ViewCx<'_>, entries: &[Entry]) -> Option<String> {
     let mut csv = Csv::new(["channel", "variant", "step", "value"]);
-    let mut is_empty = true;
     for entry in entries.iter().filter(|entry| !entry.is_measured) {
         for variant in &entry.variants {
             let curve = cx.mirror.curve(*variant, entry.channel.as_str());
             let Some((step, value)) = curve.and_then(|curve| curve.point_at(cx.step)) else { continue };
             let label = cx.mirror.variants().get(*variant).map_or("run", |v| v.id.as_str());
             csv.row([entry.channel.as_str(), label, &step.to_string(), &value.to_string()]);
-            is_empty = false;
         }
     }
-    (!is_empty).then(|| csv.finish())
+    csv.finish_if_any()
 }
 
 /// A measurement whole.

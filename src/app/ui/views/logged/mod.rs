@@ -208,6 +208,8 @@ impl View for Logged {
             chart.y.has_hidden_label = false;
             Some((chart, &panel.chart))
         };
-        charts_svg(entries(cx).iter().filter_map(named), cx.theme)
+        let charts: Vec<_> = entries(cx).iter().filter_map(named).collect();
+        let name = charts.first()?.0.name.clone();
+        joined(&name, shown_drawings(charts, cx.theme), cx.theme)
     }
 }

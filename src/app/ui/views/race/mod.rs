@@ -215,7 +215,7 @@ impl PanelView for Race {
         self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
     }
 
-    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+    fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
         let racers = self.racers(cx);
         // an axis that no racer has leaves the chart empty, and the table as it is
         let has_rows = racers.iter().any(|racer| !racer.marks.is_empty());

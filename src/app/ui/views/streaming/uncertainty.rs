@@ -80,7 +80,7 @@ impl PanelView for UncertaintyView {
         panels
     }
 
-    fn arrange(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>]) -> Placement {
+    fn arrange(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         let Some(m) = shown::<Uncertainty>(cx).filter(|_| panels.len() > 1) else { return Placement::Alone(0) };
         if fits_two(ui.ctx(), room.x, WIDE) {
             let wide = ((room.x - GAP) * 0.58).floor();

@@ -344,13 +344,13 @@ pub fn subtitle(cx: &ViewCx<'_>) -> String {
 
 pub fn csv(cx: &ViewCx<'_>) -> Option<String> {
     let rows = rows(&measurements(cx));
-    let mut csv = "text,model,loss\n".to_owned();
+    let mut table = Table::new(["text", "model", "loss"]);
     for LossRow { name, losses } in &rows {
         for (model, loss) in NAMES.iter().zip(losses).filter_map(|(model, loss)| Some((model, (*loss)?))) {
-            csv.push_str(&format!("\"{}\",{model},{loss}\n", name.replace('"', "\"\"")));
+            table.cells(&[name, model, &loss]);
         }
     }
-    (!rows.is_empty()).then_some(csv)
+    (!rows.is_empty()).then(|| table.finish())
 }
 
 #[cfg(test)]

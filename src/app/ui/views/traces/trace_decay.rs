@@ -103,7 +103,7 @@ impl PanelView for TraceDecay {
         Panel::whole(Self::chart(self.shown, cx))
     }
 
-    fn height_below(&self, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+    fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
         if room.y > 260.0 { CONTROLS + TABLE } else { CONTROLS }
     }
 

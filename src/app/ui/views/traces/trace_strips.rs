@@ -194,14 +194,14 @@ impl View for TraceStrips {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let s = Sentence::from_settings(cx);
         let cursor = s.cursor(cx.selection.token);
-        let mut csv =
-            "word,text,words_ago,fast_left,medium_left,slow_left,fast_weight,medium_weight,slow_weight\n".to_owned();
+        let columns = "word,text,words_ago,fast_left,medium_left,slow_left,fast_weight,medium_weight,slow_weight";
+        let mut table = Table::new(columns.split(','));
         for (i, word) in s.words.iter().enumerate().take(cursor + 1) {
             let k = (cursor - i) as f64;
-            let left = s.alphas.map(|a| ema::retention(a, k).to_string()).join(",");
-            let weight = s.alphas.map(|a| ema::impulse(a, k).to_string()).join(",");
-            let _ = writeln!(csv, "{},\"{}\",{k},{left},{weight}", i + 1, word.replace('"', "\"\""));
+            let [fast, medium, slow] = s.alphas.map(|a| ema::retention(a, k));
+            let weights = s.alphas.map(|a| ema::impulse(a, k));
+            table.cells(&[&(i + 1), word, &k, &fast, &medium, &slow, &weights[0], &weights[1], &weights[2]]);
         }
-        (!s.words.is_empty()).then_some(csv)
+        table.finish_if_any()
     }
 }

@@ -157,7 +157,7 @@ impl PanelView for AttentionChainView {
     }
 
     /// Under all that is said about a chain, its chart has a least size.
-    fn arrange(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>]) -> Placement {
+    fn arrange(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
         match cx.measured_in_focus::<AttentionChain>() {
             Some(_) => Placement::Column(vec![room.max(vec2(140.0, 100.0))]),
             None => Placement::Alone(0),
