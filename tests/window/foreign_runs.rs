@@ -57,7 +57,7 @@ fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     assert!(!page.lab.trains() && page.config.get("lr").is_some());
     let mirror = page.mirror().unwrap();
     assert!(mirror.curve(0, "gate/tanh").is_some_and(|gate| gate.len() == 20));
-    assert!(matches!(mirror.state, Some(RunState::Stopped)), "nobody answers questions for it");
+    assert!(matches!(mirror.state, Some(RunState::Followed)), "nobody answers questions for it");
     assert!(desk.shows("nanogpt"), "its name stands at the top");
     assert!(desk.shows("Settings of the run") && desk.shows("model.layers"), "its settings stand at the left");
     assert!(desk.harness.query_by_role_and_label(Role::Button, "Run").is_none(), "there is nothing to start");

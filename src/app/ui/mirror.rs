@@ -23,8 +23,6 @@ pub struct Mirror {
     pub is_example: bool,
     /// A run was begun and has not reported yet.
     pub is_preparing: bool,
-    /// The worker that reads the run from its folder, and follows it there, has not ended.
-    pub has_reader: bool,
     /// Newest finished step.
     pub step: u64,
     /// Wall-clock seconds of training so far.
@@ -148,7 +146,7 @@ impl Mirror {
     /// True for a run of Orrery's own that another process trains: its models are there, and it is asked over its folder.
     pub fn is_followed(&self) -> bool {
         let is_own = |info: &Arc<RunInfo>| info.lab != FOREIGN;
-        self.has_reader && self.state == Some(RunState::Stopped) && self.info.as_ref().is_some_and(is_own)
+        self.state == Some(RunState::Followed) && self.info.as_ref().is_some_and(is_own)
     }
 
     /// The changes of live settings with which a recorded run goes on: those before its newest checkpoint; all of them

@@ -134,8 +134,6 @@ impl Run {
             self.origin = RunOrigin::Own;
         }
         self.mirror.apply_batch(batch);
-        // a worker holds the other end of the inbox for as long as it lives
-        self.mirror.has_reader = self.replayed_folder().is_some() && Arc::strong_count(&self.handle.inbox) > 1;
         if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {
             self.recent.push_back((self.mirror.step, self.mirror.wall_secs));
             if self.recent.len() > 24 {
@@ -179,9 +177,9 @@ impl Run {
         Some((last.1 - first.1) * 1e3 / steps as f64)
     }
 
-    /// True if its worker is gone or done, so that only a reset goes on.
+    /// True if its worker does not train: it is gone, done, or reads what another program records. Only a reset trains.
     pub fn has_ended(&self) -> bool {
-        matches!(self.mirror.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
+        !matches!(self.mirror.state, None | Some(RunState::Paused | RunState::Running))
     }
 
     /// Its state in a word or two.
@@ -198,6 +196,7 @@ impl Run {
             (Some(RunState::Finished), _) if self.mirror.info.as_ref().is_some_and(|i| i.total_steps == 0) => "looking",
             (Some(RunState::Finished), _) => "finished",
             (Some(RunState::Stopped), _) => "stopped",
+            (Some(RunState::Followed), _) => "followed",
         }
     }
 }

@@ -112,6 +112,9 @@ pub enum RunState {
     Finished,
     /// Ended by a command or because its handle went away.
     Stopped,
+    /// Another program trains it, and what it records is read as it is written. Never recorded itself.
+    #[serde(skip)]
+    Followed,
     /// Ended by an error, NaN loss or panic. What was recorded stays.
     Failed {
         /// The error as a sentence.

@@ -259,7 +259,7 @@ impl EventSummary {
             Some(RunState::Stopped) => RowState::Stopped,
             Some(RunState::Failed { message }) => RowState::Failed(message),
             Some(RunState::Paused) => RowState::Paused,
-            Some(RunState::Running) | None => RowState::Running,
+            Some(RunState::Running | RunState::Followed) | None => RowState::Running,
         };
         let mut problems = self.problems;
         let unsaid: Vec<String> = damage.0.iter().filter(|lost| !problems.contains(lost)).cloned().collect();

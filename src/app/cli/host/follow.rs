@@ -182,7 +182,7 @@ impl<'a> Followed<'a> {
     /// The window has what was there; the rest comes as it is written.
     fn begin(&self) {
         if !self.reader.has_failed() {
-            self.inbox.deliver(Event::State(RunState::Stopped));
+            self.inbox.deliver(Event::State(RunState::Followed));
         }
     }
 
@@ -219,7 +219,7 @@ impl<'a> Followed<'a> {
         *self = other;
         self.tell();
         if !self.reader.has_failed() {
-            self.inbox.deliver(Event::State(RunState::Stopped));
+            self.inbox.deliver(Event::State(RunState::Followed));
         }
         self.notice(
             Level::Info,
@@ -318,6 +318,7 @@ impl<'a> Followed<'a> {
 
     /// Says what only the end of a record tells.
     fn finish(&mut self) {
+        self.inbox.deliver(Event::State(RunState::Stopped));
         self.reader.end_following();
         self.tell();
     }

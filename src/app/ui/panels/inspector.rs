@@ -142,7 +142,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let channels = mirror.scalar_channels();
     if channels.is_empty() {
         let words = match mirror.state {
-            Some(RunState::Running) => "Nothing measured yet: the run has begun.",
+            Some(RunState::Running | RunState::Followed) => "Nothing measured yet: the run has begun.",
             Some(RunState::Stopped | RunState::Failed { .. }) => "This run has recorded no numbers.",
             _ => "Nothing measured yet. Space runs the lab.",
         };
