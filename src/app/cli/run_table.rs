@@ -53,7 +53,7 @@ struct Edit {
     /// Write this note beside it; empty: none
     #[arg(long, requires = "edit")]
     note: Option<String>,
-    /// Give it these tags, apart by commas, in place of those that it has; empty: none
+    /// Give it these tags, separated by commas, in place of those that it has; empty: none
     #[arg(long, requires = "edit")]
     tags: Option<String>,
     /// Pin it above all others, or not

@@ -14,7 +14,7 @@ pub fn neuron_name(neuron: usize, per_head: usize) -> String {
     }
 }
 
-/// The numbers of the neurons that a person wrote, parted by commas or blanks: `2:517 0:3`, or numbers in the model.
+/// The numbers of the neurons that a person wrote, separated by commas or blanks: `2:517 0:3`, or numbers in the model.
 ///
 /// # Errors
 /// In words, if one is not a neuron of a model with this many heads and neurons per head.
@@ -66,7 +66,7 @@ impl Synapse {
     }
 }
 
-/// The synapses that a person wrote, parted by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
+/// The synapses that a person wrote, separated by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
 ///
 /// # Errors
 /// In words, if one is not a synapse of a model with this many layers, heads and neurons per head.

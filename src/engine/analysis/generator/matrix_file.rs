@@ -1,4 +1,4 @@
-//! A matrix as text: one row per line, numbers parted by commas, semicolons, tabs or blanks. It opens no file.
+//! A matrix as text: one row per line, numbers separated by commas, semicolons, tabs or blanks. It opens no file.
 
 use crate::config::choices;
 use serde::{Deserialize, Serialize};

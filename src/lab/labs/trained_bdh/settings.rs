@@ -100,10 +100,10 @@ settings! {
         /// Neurons: what they are at each token. Synapses: what they hold of all that was read.
         #[knob("Change in", in_views)]
         target: TargetKind = TargetKind::Neurons,
-        /// The neurons, as head:index, both counted from 0, parted by commas: 0:12, 2:517. None leaves the model as it is.
+        /// The neurons, as head:index, both counted from 0, separated by commas: 0:12, 2:517. None leaves the model as it is.
         #[knob("Neurons", in_views)]
         neurons: String = String::new(),
-        /// The synapses, as layer y>x, parted by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. Layer and two numbers over all heads will do: 2:517:1569.
+        /// The synapses, as layer y>x, separated by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. Layer and two numbers over all heads will do: 2:517:1569.
         #[knob("Synapses", in_views)]
         synapses: String = String::new(),
         /// Silence: the activation, or what the synapse holds, is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.
