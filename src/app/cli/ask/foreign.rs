@@ -155,7 +155,7 @@ impl PutQuestion {
     /// The program's reply, once it is there; `info` describes the run.
     ///
     /// # Errors
-    /// If what is there is no answer to this question, or none will come.
+    /// If what is there is not an answer to this question, or none will come.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
