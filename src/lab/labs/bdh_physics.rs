@@ -152,7 +152,7 @@ settings! {
         /// Synapses of a neuron, the edges of Gₛ; each is written with a trained weight. BDH-GPU has one for every pair.
         #[knob("Synapses a neuron", range(1..=256), unit("synapses"))]
         synapses: usize = 8,
-        /// The slowest neuron's synapses keep a share 1/e after so many tokens, the fastest's after one, the others between. The paper leaves U to the model.
+        /// The slowest neuron's synapses keep a share 1/e after this many tokens, the fastest's after one, and the others lie in between. The paper leaves U to the model.
         #[knob("Longest memory", range(1.0..=4096.0), log, unit("tokens"))]
         memory: f64 = 64.0,
         /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) without norms, as it is printed, which vanishes or explodes.

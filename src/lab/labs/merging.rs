@@ -20,7 +20,7 @@ const LABELS: [&str; 4] = ["base", "child A", "child B", "merged"];
 settings! {
     /// The merging of two children of the model.
     pub struct MergingSettings in "merging" {
-        /// When the steps of the base are done, two copies of it go on for so many updates, each with a text of its own, and are then merged into one. 0 trains one model and merges nothing.
+        /// After the last step of the base, two copies of it train for this many more updates, each on a text of its own, and are then merged into one. 0 trains one model and merges nothing.
         #[knob("Tune two children", range(0..=10_000_000), unit("updates"))]
         tune: u64 = 0,
         /// The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.

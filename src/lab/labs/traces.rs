@@ -122,7 +122,7 @@ settings! {
         /// Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.
         #[knob("Hidden units", range(8..=2048), symbol("H"))]
         hidden: usize = 128,
-        /// Reads each unit of a trace with so many bits, as a real memory would. 0 reads the full 32-bit number.
+        /// Reads each unit of a trace with this many bits, as a real memory would. 0 reads the full 32-bit number.
         #[knob("Bits a unit", range(0..=16), unit("bits"))]
         bits: u32 = 0,
         /// Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.
