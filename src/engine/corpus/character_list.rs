@@ -39,8 +39,8 @@ pub(super) fn read<T>(
     let pairs = if is_json { json::parse(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {
         CorpusError::new(format!(
-            "{here} is no list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \"b\": 1, ..}}, \
-             alone or as `stoi`; or give the text that the model was trained on."
+            "{here} is not a list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \
+             \"b\": 1, ..}}, alone or as `stoi`; or give the text that the model was trained on."
         ))
     })
 }

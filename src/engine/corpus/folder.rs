@@ -33,7 +33,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
             e,
         ),
         io::ErrorKind::PermissionDenied => CorpusError::with_source(
-            format!("{here} may not be read by you: change its permissions (chmod +rx), or choose another folder."),
+            format!("{here} cannot be read with your permissions: change them (chmod +rx), or choose another folder."),
             e,
         ),
         _ => refused(folder, e.into()),

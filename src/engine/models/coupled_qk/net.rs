@@ -37,7 +37,7 @@ pub(super) struct Net {
 impl Net {
     pub(super) fn new(p: &mut Params, spec: &CoupledQkSpec, vocab: usize) -> Result<Self> {
         if !spec.dt.is_finite() || spec.dt <= 0.0 {
-            bail!("dt = {} is no step length; give a number above 0", spec.dt);
+            bail!("dt = {} is not a step length; give a number above 0", spec.dt);
         }
         let embed = p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?;
         let positions = match spec.rotary {

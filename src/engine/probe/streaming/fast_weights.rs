@@ -82,7 +82,7 @@ pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>
             Ok(values)
         }
         _ => candle_core::bail!(
-            "`{given}` is no list of {name}: give up to {MAX_VALUES} positive numbers with commas between them"
+            "`{given}` is not a list of {name}: give up to {MAX_VALUES} positive numbers, separated by commas"
         ),
     }
 }
