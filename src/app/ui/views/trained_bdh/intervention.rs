@@ -54,7 +54,7 @@ fn verdict(m: &InterventionEffect) -> String {
 fn details(m: &InterventionEffect) -> String {
     let loss = match (mean_loss(&m.loss_before), mean_loss(&m.loss_after)) {
         (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats a token."),
-        _ => "The text has no loss to compare: it takes two tokens.".to_owned(),
+        _ => "The text has no loss to compare: that takes at least two tokens.".to_owned(),
     };
     let activity = match (m.sigma, m.null_sigma) {
         (Some(own), Some(random)) => {
