@@ -218,8 +218,8 @@ struct ForeignColumn<'a> {
     cell: Box<dyn Fn(&RunRow) -> String + 'a>,
 }
 
-/// The columns of runs that another program has trained, in the place of headline numbers, which such runs have not: the last
-/// losses of each group of variants, and the settings in which these runs differ.
+/// The columns of runs that another program has trained, in the place of headline numbers, which such runs lack: the
+/// last losses of each group of variants, and the settings in which these runs differ.
 fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
     let foreign: Vec<&RunRow> = rows.iter().copied().filter(|row| row.lab == FOREIGN).collect();
     let groups: BTreeSet<&str> =

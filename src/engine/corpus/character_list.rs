@@ -77,7 +77,7 @@ fn parse_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
                 (Node::Text(symbol), other) => {
                     Err(format!("the id of `{symbol}` is {}, not a whole number", kind(other)))
                 }
-                (other, _) => Err(format!("{} stands where a character should", kind(other))),
+                (other, _) => Err(format!("{} is where a character should be", kind(other))),
             });
             pairs.collect()
         }

@@ -24,7 +24,7 @@ const MIN_FILE: u64 = 4 << 10;
 /// and whose names do not begin with a dot.
 ///
 /// # Errors
-/// If it is no folder, may not be read, has too many entries, none that is a file, or a link where a file could be.
+/// If it is no folder, cannot be read, has too many entries, none that is a file, or a link where a file could be.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
     let entries = files::all_entries(folder).map_err(|e| match e.kind() {

@@ -220,7 +220,7 @@ fn encoded(text: &str) -> String {
 }
 
 fn decoded(text: &str) -> Result<String, String> {
-    let broken = || format!("`{text}` is not percent-encoded: after % stand two hexadecimal digits of UTF-8");
+    let broken = || format!("`{text}` is not percent-encoded: two hexadecimal digits of UTF-8 must follow %");
     let (bytes, mut out, mut i) = (text.as_bytes(), vec![], 0);
     while i < bytes.len() {
         match bytes[i] {

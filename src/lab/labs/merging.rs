@@ -35,7 +35,7 @@ settings! {
         /// Updates of the merged model, on all three texts in turn. 0 leaves it as the merging made it, which is what the paper asks about.
         #[knob("Tune the merged", range(0..=10_000_000), unit("updates"))]
         after: u64 = 0,
-        /// How much each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
+        /// How many tokens each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
         #[knob("Samples", range(0..=4096), unit("tokens"))]
         write: usize = 100,
         /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery model merge` writes the file.

@@ -131,7 +131,7 @@ settings! {
         /// Steps between two measurements on held-out text. 0 never measures by itself.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
         every: u64 = 50,
-        /// On how many held-out windows accuracy is measured. More make the band narrower and the measurement slower.
+        /// How many held-out windows accuracy is measured on. More make the band narrower and the measurement slower.
         #[knob("Held-out windows", range(1..=1024), unit("windows"))]
         windows: usize = 24,
     }

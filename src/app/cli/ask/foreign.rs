@@ -203,7 +203,7 @@ impl AskedProgram<'_> {
             )));
         }
         if has_ended {
-            return Err(Failure::usage("the run has ended, and nobody is there to answer"));
+            return Err(Failure::usage("the run has ended, so no program can answer"));
         }
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);

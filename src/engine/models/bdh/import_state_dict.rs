@@ -157,7 +157,8 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         }
         Some(_) => {}
         None => notes.push(format!(
-            "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {layers} is taken"
+            "`{shown}` does not say how many layers its model had, and shared weights do not show it: `model.layers` \
+             = {layers} is taken"
         )),
     }
     let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };

@@ -49,7 +49,7 @@ impl Net {
         let class_head = match spec.classes {
             None => None,
             Some(classes) if classes < 2 => {
-                bail!("a classification head tells at least 2 classes apart, not {classes}")
+                bail!("a classification head distinguishes at least 2 classes, not {classes}")
             }
             Some(classes) => Some(p.normal(CLASS_HEAD, (classes, spec.d_model), EMBEDDING_STD)?),
         };

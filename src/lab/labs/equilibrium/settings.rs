@@ -98,7 +98,7 @@ settings! {
         /// Rates that you changed, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5. Drag a cell of the matrix to change one.
         #[knob("Changed rates", in_views)]
         edits: String = String::new(),
-        /// Takes away every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
+        /// Removes every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
         #[knob("Cut in two", in_views)]
         cut: bool = false,
     }

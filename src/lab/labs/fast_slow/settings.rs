@@ -90,7 +90,7 @@ settings! {
         /// The same, with gradients of the last cycle alone: what earlier cycles add counts as constant.
         #[knob("Update counts, last cycle")]
         update_count_last: bool = false,
-        /// Fast passes before each slow update, for the two hierarchies by update counts.
+        /// Fast passes before each slow update, for the two variants that are hierarchies by update counts.
         #[knob("Fast passes a cycle", range(1..=64), symbol("k"))]
         cycle_passes: usize = 2,
         /// A dense decoder of the same width with four layers: 1,025,408 parameters at the defaults.

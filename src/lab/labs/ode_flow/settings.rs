@@ -132,7 +132,7 @@ settings! {
         /// Width of each of the network's two layers. A narrow network bends little; a wide one learns the field more closely.
         #[knob("Hidden units", range(2..=1024), unit("units"))]
         hidden: usize = 64,
-        /// How long the points of the plane are carried, in the field's own time. It counts as the depth 0 to 1.
+        /// How long the points of the plane are carried, in the field's own time, which stands for the depth 0 to 1.
         #[knob("Time", range(0.1..=100.0))]
         time: f64 = 6.0,
     }

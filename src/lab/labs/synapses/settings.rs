@@ -37,7 +37,7 @@ settings! {
         /// Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last.
         #[knob("Layer", range(1..=63), in_views)]
         layer: usize = 2,
-        /// Turns what was written by how long ago it was, as the model's attention does. Off adds up what y and x brought, which never falls.
+        /// Rotates what was written by its age, as the model's attention does. Off only adds up what y and x contributed, which never falls.
         #[knob("As the model sees it", in_views)]
         rotated: bool = true,
         /// Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.
