@@ -40,7 +40,7 @@ impl Training {
         training
     }
 
-    /// Asks in words parted by blanks; the exit code and the output.
+    /// Asks in words separated by blanks; the exit code and the output.
     fn ask(&self, words: &str) -> (Option<i32>, String) {
         let (runs, name) = (self.folder.parent().unwrap(), self.folder.file_name().unwrap().to_str().unwrap());
         orrery(runs, &format!("ask {name} {words} --wait 60"))

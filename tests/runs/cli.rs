@@ -32,7 +32,7 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
     write("lab.toml", b"lab = \"nothing\"\n");
     fs::create_dir(here.join("folder")).unwrap();
     for (words, code, part) in [
-        ("run missing.txt", 2, "`missing.txt` is no lab, preset, file or run folder"),
+        ("run missing.txt", 2, "`missing.txt` is not a lab, preset, file or run folder"),
         ("run empty.txt", 2, "empty.txt is empty"),
         ("run binary.txt", 2, "binary.txt is binary, not text"),
         ("run short.txt", 2, "too short"),

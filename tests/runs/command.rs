@@ -16,7 +16,7 @@ pub fn unpainted(command: &mut Command) -> &mut Command {
     command.env("WGPU_BACKEND", "vulkan").envs(no_driver)
 }
 
-/// Exit code, and all that was said on both outputs; arguments are parted by blanks.
+/// Exit code, and all that was said on both outputs; arguments are separated by blanks.
 pub fn orrery(folder: &Path, words: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
     command.args(words.split_whitespace()).current_dir(folder);

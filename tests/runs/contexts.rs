@@ -256,7 +256,7 @@ fn the_command_line_says_the_same() {
     for (more, words) in [
         ("", "--neuron"),
         ("--neuron 5:0", "2 heads of 24 neurons"),
-        ("--synapse 2:3", "no synapse"),
+        ("--synapse 2:3", "not a synapse"),
         ("--synapse 9:1:2", "layers 0 to 2"),
         ("--neuron 0:1 --layer 8", "layers 0 to 2"),
         ("--neuron 0:1 --csv text.txt", "text.txt is an input"),

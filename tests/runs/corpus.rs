@@ -418,7 +418,7 @@ fn a_file_without_permission_is_refused_in_words() {
         return;
     }
     let said = refusal(&path);
-    assert!(said.contains("may not be read") && said.contains("chmod"), "{said}");
+    assert!(said.contains("cannot be read with your permissions") && said.contains("chmod"), "{said}");
 }
 
 #[test]

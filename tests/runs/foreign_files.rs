@@ -35,7 +35,7 @@ fn refused(here: &Path, way: &str, file: &str, parts: &[&str]) {
     for part in parts {
         assert!(said.contains(part), "{way} of {file}, `{part}`: {said}");
     }
-    for part in ["panicked", "defect of the program"] {
+    for part in ["panicked", "bug in the program"] {
         assert!(!said.contains(part), "{way} of {file}: {said}");
     }
 }

@@ -178,7 +178,7 @@ fn what_is_no_answer_is_said_and_not_shown() {
         let (code, said, _) = asked(&run, "attention --set text=hi", move |run, id| reply(file(run, id)));
         assert!(code == Some(2) && said.contains(part), "{part}: {said}");
     };
-    refused("is no answer to this question", |path| fs::write(path, b"\xff\x00 garbage").unwrap());
+    refused("is not an answer to this question", |path| fs::write(path, b"\xff\x00 garbage").unwrap());
     refused("it is a folder", |path| fs::create_dir(path).unwrap());
 }
 
@@ -541,8 +541,8 @@ fn a_connection_is_waited_for_no_longer_than_an_answer() {
     fs::write(far.here.path().join("down"), "").unwrap();
     let (code, said) = far.ask(&["lesson", "--wait", "60"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("`ssh` ended with code 255") && said.contains("asks for no password"), "{said}");
-    assert!(said.contains("connecting once by hand"), "{said}");
+    assert!(said.contains("`ssh` ended with code 255") && said.contains("cannot ask for a password"), "{said}");
+    assert!(said.contains("connect once by hand"), "{said}");
 }
 
 /// As a folder here that is not there.
@@ -572,7 +572,7 @@ fn an_older_copy_that_another_holds_does_not_count() {
     let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
     let (code, said) = far.ask(&["save", "--wait", "60"]);
     assert!(code == Some(0) && said.contains("saved"), "{said}");
-    assert!(said.contains("another Orrery copies this run already"), "{said}");
+    assert!(said.contains("another Orrery is already copying this run"), "{said}");
     replier.join().unwrap();
 }
 
@@ -593,7 +593,7 @@ fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
     fs::write(far.here.path().join("down"), "").unwrap();
     let (code, said) = far.ask(&["attention", "--set", "text=hi", "--wait", "60"]);
     assert_eq!(code, Some(1), "a connection that is cut: {said}");
-    assert!(said.contains("another Orrery copies this run already"), "{said}");
+    assert!(said.contains("another Orrery is already copying this run"), "{said}");
     assert!(said.contains("`ssh` ended with code 255, and no answer has come"), "{said}");
     far.is_silent_soon();
 }
@@ -627,7 +627,7 @@ fn no_link_of_a_folder_on_another_machine_is_followed() {
     let replier = replying(&far.run, |run, id| {
         fs::write(run.folder.join(format!("answer/{id}.json")), b"\xff garbage").unwrap();
     });
-    refused("is no answer to this question");
+    refused("is not an answer to this question");
     replier.join().unwrap();
     far.is_silent_soon();
 

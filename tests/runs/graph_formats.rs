@@ -173,7 +173,7 @@ fn what_is_wrong_is_named_with_its_line() {
         (Format::NodeLinkJson, "{\"nodes\": [{\"id\": 1},\n{\"id\": 1}], \"edges\": []}", 2, "second node `1`"),
         (Format::NodeLinkJson, "{\"nodes\": [{\"id\": 1}],\n \"links\": [{\"source\": 1}]}", 2, "no `target`"),
         (Format::NodeLinkJson, "{\"nodes\": [{\"id\": 1}", 1, "cut off"),
-        (Format::NodeLinkJson, "{\"elements\": {\"nodes\": []}}", 1, "no node-link graph"),
+        (Format::NodeLinkJson, "{\"elements\": {\"nodes\": []}}", 1, "not a node-link graph"),
         (Format::NodeLinkJson, "[1, 2]", 1, "an object"),
     ] {
         let e = format.read(text).expect_err(text);

@@ -67,7 +67,7 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
     let out_folder = dir.path().join("linked");
     let out_words = out_folder.to_str().unwrap();
     let out = orrery(&["open", &link.to_string(), "--out", out_words]);
-    assert!(out.status.success() && told(&out).contains("stopped at step 6, as the link wants it"), "{}", told(&out));
+    assert!(out.status.success() && told(&out).contains("stopped at step 6, the step of the link"), "{}", told(&out));
     let run = only_run(&out_folder);
     let (first, again) = (recorded(&original, 6), recorded(&run, u64::MAX));
     assert_eq!(again, first, "the same losses, bit for bit, and no step more");

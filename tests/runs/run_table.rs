@@ -276,7 +276,7 @@ fn filters_ask_words_settings_and_results() {
         assert_eq!(found(line), folders, "{line}");
     }
     let refused = Filter::parse("lr<small").unwrap_err();
-    assert!(refused.contains("`small` is no number"), "{refused}");
+    assert!(refused.contains("`small` is not a number"), "{refused}");
     assert!(Filter::parse("lab:").is_err());
     let unknown = Filter::parse("ler<1").unwrap().unknown(rows.iter()).unwrap();
     assert!(unknown.contains("`ler`") && unknown.contains("train.lr"), "{unknown}");
@@ -346,7 +346,7 @@ fn runs_are_named_deleted_and_taken_back() {
     assert_eq!(note::read(&run).unwrap(), kept);
     for (args, words) in [
         (vec!["--restore", shown], "not in the trash"),
-        (vec!["lr<x"], "is no number"),
+        (vec!["lr<x"], "is not a number"),
         (vec!["nothing>1"], "no run here has"),
         (vec!["--sort", "nothing"], "to sort by"),
         (vec!["--edit", "/nowhere", "--pin"], "not a run folder"),

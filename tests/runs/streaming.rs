@@ -94,7 +94,7 @@ fn the_sweep_has_every_setting_and_its_baseline() -> Outcome {
     }
     sizes.insert("rates".into(), Value::Text("fast".into()));
     let refused = ask::<FastWeights>(&mut model, &corpus, &sizes).err().map(|e| e.to_string()).unwrap_or_default();
-    assert!(refused.contains("`fast` is no list of rates"), "{refused}");
+    assert!(refused.contains("`fast` is not a list of rates"), "{refused}");
     Ok(())
 }
 

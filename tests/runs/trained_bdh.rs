@@ -163,8 +163,8 @@ fn candidates_are_compared_where_the_file_does_not_say() {
         Args::from([("windows".to_owned(), Value::Int(count)), ("window".to_owned(), Value::Int(length))])
     };
     let usual: ReadingCandidates = of(&mut run, &Args::new()).unwrap();
-    assert_eq!((usual.window, usual.window_from), (256, Evidence::Assumed), "nothing tells those of training");
-    assert!(usual.windows >= 4 && usual.warnings[0].starts_with("nothing tells"), "{:?}", usual.warnings);
+    assert_eq!((usual.window, usual.window_from), (256, Evidence::Assumed), "it is not known which ones training used");
+    assert!(usual.windows >= 4 && usual.warnings[0].starts_with("it is not known"), "{:?}", usual.warnings);
     // as many and as long as those of the card, whose loss is compared below
     let tried: ReadingCandidates = of(&mut run, &windows(4, 128)).unwrap();
     let layers: Vec<usize> = tried.candidates.iter().map(|c| c.layers).collect();

@@ -487,7 +487,7 @@ fn a_link_keeps_the_answers_of_a_lesson_back() {
     d.steps(2);
     d.press(Key::Enter);
     d.steps(3);
-    assert!(d.shows("keeps the answer back") && !d.shows(ANSWER));
+    assert!(d.shows("hides the answer") && !d.shows(ANSWER));
     paste(&mut d, "orrery:traces?lesson=2");
     assert!(d.shows(ANSWER), "opened without it, the guess is answered");
 }

@@ -160,7 +160,7 @@ fn an_interrupted_run_is_named_looked_at_and_goes_on() {
     let run = interrupted(out.path());
     let before = record_of(&run);
     let mut d = desk(out.path());
-    let title = format!("ended without a word at step {STEPS} (");
+    let title = format!("was interrupted at step {STEPS} (");
     d.until("the message", |d| d.shows(&title));
     assert!(d.shows(&format!("from its checkpoint of step {STEPS}")));
     d.click("Look");
@@ -184,15 +184,15 @@ fn a_message_about_an_interrupted_run_is_dismissed() {
     let out = tempfile::tempdir().unwrap();
     interrupted(out.path());
     let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("ended without a word"));
+    d.until("the message", |d| d.shows("was interrupted at step"));
     d.press(Key::Escape);
-    d.until("the card says it too", |d| d.shows(&format!("a run ended without a word at step {STEPS}")));
+    d.until("the card says it too", |d| d.shows(&format!("a run was interrupted at step {STEPS}")));
     d.click("Open Fast-slow gate");
     d.click("Close this message");
-    assert!(!d.shows("ended without a word"));
+    assert!(!d.shows("was interrupted at step"));
     d.press(Key::Escape);
     d.steps(10);
-    assert!(!d.shows("ended without a word"), "nor does the card in the gallery say it");
+    assert!(!d.shows("was interrupted at step"), "nor does the card in the gallery say it");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_run_without_a_checkpoint_can_only_be_looked_at() {
     let run = interrupted(out.path());
     fs::remove_dir_all(run.join("checkpoints")).unwrap();
     let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("It has no checkpoint, so that it cannot go on"));
+    d.until("the message", |d| d.shows("It has no checkpoint, so it cannot continue"));
     assert!(d.harness.query_by_label("Go on").is_none());
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
@@ -230,7 +230,7 @@ fn other_settings_undone_bring_back_the_replay_and_its_own() {
     let out = tempfile::tempdir().unwrap();
     let run = interrupted(out.path());
     let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("ended without a word"));
+    d.until("the message", |d| d.shows("was interrupted at step"));
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
     let config = d.page().config.clone();
@@ -307,7 +307,7 @@ fn letters_lose_no_run() {
     let out = tempfile::tempdir().unwrap();
     interrupted(out.path());
     let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("ended without a word"));
+    d.until("the message", |d| d.shows("was interrupted at step"));
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
     press_letters(&mut d, out.path());
@@ -333,7 +333,7 @@ fn the_right_arrow_trains_no_replay() {
     let run = interrupted(out.path());
     let before = record_of(&run);
     let mut d = desk(out.path());
-    d.until("the message", |d| d.shows("ended without a word"));
+    d.until("the message", |d| d.shows("was interrupted at step"));
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
     d.press(Key::ArrowRight);

@@ -67,7 +67,7 @@ fn a_link_is_pasted_or_typed_and_a_broken_one_says_so() {
     assert_eq!(d.page().config.get("recoverability.bits").unwrap().to_string(), "2");
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=two".into()));
     d.steps(3);
-    assert!(d.shows("is no link to a lesson"));
+    assert!(d.shows("is not a link to a lesson"));
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=77".into()));
     d.steps(3);
     assert!(d.shows("there is no step 77"));

@@ -307,7 +307,7 @@ fn runs_are_listed_found_and_sorted() {
     d.filter("lr<1e-3");
     assert_eq!(d.rows().len(), 1, "{:?}", d.rows());
     d.filter("lr<none");
-    assert!(d.shows("`none` is no number"));
+    assert!(d.shows("`none` is not a number"));
     assert_eq!(d.rows().len(), 1, "what was found stays while one types");
     d.filter("nothing-like-it");
     assert!(d.shows("No run matches"));

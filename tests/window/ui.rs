@@ -746,7 +746,7 @@ fn a_run_too_large_for_the_memory_begins_only_when_asked_for_again() {
     d.harness.event(egui::Event::Text("480".into()));
     d.press(Key::Enter);
     d.until("the refusal", |d| d.shows("would hold about 9.0 GB"));
-    assert!(d.shows("lower `train.batch`") && d.shows("Asked for once more"));
+    assert!(d.shows("lower `train.batch`") && d.shows("Ask again to start it anyway"));
     assert_eq!(d.asked.launched.lock().unwrap().len(), 1, "nothing was begun");
     d.click("Run");
     d.until("the run that was insisted on", |d| d.asked.launched.lock().unwrap().len() == 2);

@@ -36,10 +36,10 @@ pub struct AskArgs {
     /// An argument of the question; `orrery ask --list PROBE` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Only this variant; all that can answer if not given
+    /// Ask only this variant; without it, all that can answer
     #[arg(long, value_name = "ID")]
     variant: Option<String>,
-    /// The weights kept at this step or last before it; those of the newest checkpoint if not given
+    /// Use the weights kept at this step or last before it; without it, those of the newest checkpoint
     #[arg(long)]
     step: Option<u64>,
     /// A text for the models to read in place of the configured one
@@ -49,10 +49,10 @@ pub struct AskArgs {
     /// neurons write by, and what they read by
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
     matrices: Vec<String>,
-    /// Seconds that a program which trains a run elsewhere is given to answer; those until ssh is connected count too
+    /// Seconds to wait for a program that trains a run elsewhere to answer, including the time until ssh is connected
     #[arg(long, value_name = "SECS", default_value_t = 60)]
     wait: u32,
-    /// Print CSV, a row a value, in place of JSON, a line a measurement
+    /// Print CSV with one row per value, in place of JSON with one line per measurement
     #[arg(long)]
     csv: bool,
     /// Draw the answer by this view (`orrery list --views`) into the file of --out in place of printing it
@@ -95,7 +95,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     }
     if !args.matrices.is_empty() {
         return Err(Failure::usage(
-            "--matrices goes with the run of another program: the models of this one have their own",
+            "--matrices is only for the runs of other programs: the models of this one have matrices of their own",
         ));
     }
     let probe = find(id)?;
@@ -207,9 +207,7 @@ impl OpenedRun {
 
     fn from_config(lab: &'static Lab, mut config: Config, args: &AskArgs) -> Result<Self, Failure> {
         if args.step.is_some() {
-            return Err(Failure::usage(
-                "--step goes with a run folder: nothing else keeps the weights of several steps",
-            ));
+            return Err(Failure::usage("--step needs a run folder: nothing else keeps the weights of several steps"));
         }
         if let Some(path) = &args.text {
             settings::set_text_file(lab, &mut config, path)?;

@@ -250,7 +250,7 @@ impl Answerer {
     }
 
     fn scale_lr(&self, args: &Args) -> Result<String, String> {
-        let factor = args.get("factor").and_then(Value::as_f64).ok_or("`factor` is no number")?;
+        let factor = args.get("factor").and_then(Value::as_f64).ok_or("`factor` is not a number")?;
         if !(factor > 0.0 && factor <= 100.0) {
             return Err(format!("`factor` is {factor}: it must be above 0 and at most 100"));
         }

@@ -144,7 +144,7 @@ pub fn record(
 ) -> Result<PathBuf, Failure> {
     let mut steps = vec![];
     for path in left_out(folder) {
-        notice!("warning: {} is no ordinary file and is left out", path.display());
+        notice!("warning: {} is not an ordinary file and is left out", path.display());
     }
     for file in step_files(folder)? {
         let config = with_file(lab, config, &file.path)?;

@@ -32,11 +32,11 @@ pub enum Command {
     List(list::ListArgs),
     /// List past runs with their results: filtered, sorted, as CSV or JSON; name, note, pin, archive, delete them
     Runs(run_table::RunsArgs),
-    /// Set runs beside each other: curves overlaid, settings that differ, headline numbers
+    /// Compare runs: curves overlaid, settings that differ, headline numbers
     Compare(compare::CompareArgs),
     /// Run one preset over values of some settings and over seeds: here, under Slurm, or by printed commands
     Sweep(sweep::SweepArgs),
-    /// The published claims: each with its quote, the rule that decides it, and what runs here have said of it
+    /// The published claims: each with its quote, the rule that decides it, and what runs here have found
     Claims(Box<claims::ClaimsArgs>),
     /// Write a run as one HTML file that opens without a network and without Orrery
     Report(report::ReportArgs),
@@ -64,7 +64,7 @@ pub enum ModelCommand {
     Info(model_info::InfoArgs),
     /// Read a text with a trained BDH: its loss, in nats a token and bits a byte, and token by token
     Eval(eval::EvalArgs),
-    /// Let a trained BDH go on after a prompt
+    /// Let a trained BDH continue a prompt
     Generate(generate::GenerateArgs),
     /// Write what a trained BDH's neurons do while it reads a text, as safetensors or npz
     Activations(activations::ActivationArgs),

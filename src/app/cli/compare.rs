@@ -32,10 +32,10 @@ pub struct CompareArgs {
     /// Two to thirty run folders, or logs of other tools (docs/runs.md)
     #[arg(required = true, value_name = "RUN")]
     pub(super) runs: Vec<PathBuf>,
-    /// The folder to write figures (SVG, and PNG where a graphics adapter is) and tables (CSV) into
+    /// The folder to write figures (SVG, and PNG where there is a graphics adapter) and tables (CSV) into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Runs that differ in nothing but their seed are one line: their mean, with a band of one standard deviation
+    /// Draw runs that differ only in their seed as one line: their mean, with a band of one standard deviation
     #[arg(long)]
     fold: bool,
     /// Also draws this view of every run into one picture, and of two runs the difference where the view has one; may be
@@ -45,7 +45,7 @@ pub struct CompareArgs {
     /// Views as of this step; the last one if not given
     #[arg(long, requires = "views")]
     step: Option<u64>,
-    /// On paper instead of the dark ground
+    /// Draw on a light background instead of the dark one
     #[arg(long)]
     light: bool,
 }
@@ -62,7 +62,7 @@ struct ComparedRun {
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     if !(2..=MAX_RUNS).contains(&args.runs.len()) {
         let given = counted(args.runs.len(), "run");
-        return Err(Failure::usage(format!("{given} given: two to {MAX_RUNS} can be set beside each other")));
+        return Err(Failure::usage(format!("{given} given: two to {MAX_RUNS} can be compared")));
     }
     let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {

@@ -85,7 +85,9 @@ fn models(args: &ConceptArgs) -> Result<Vec<ModelSource<'_>>, Failure> {
     let mut all: Vec<ModelSource<'_>> = vec![];
     if !args.runs.is_empty() {
         if !args.set.is_empty() {
-            return Err(Failure::usage("a trained run has its settings; leave --set, --steps and their like out"));
+            return Err(Failure::usage(
+                "a trained run already has its settings; leave out --set, --steps and the like",
+            ));
         }
         all.extend(args.runs.iter().map(|folder| Box::new(|| opened(folder)) as Box<_>));
         return Ok(all);

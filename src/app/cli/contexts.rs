@@ -38,7 +38,7 @@ pub struct ContextArgs {
     /// Tokens of a window; each is read from an empty state
     #[arg(long, value_name = "TOKENS", default_value_t = 128, value_parser = clap::value_parser!(u64).range(2..=65_536))]
     window: u64,
-    /// Stop after so many tokens; all are read if not given
+    /// Stop after this many tokens; without it, all are read
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     tokens: Option<u64>,
     /// Write rank, value, layer, position, token and passage into this CSV file
@@ -124,7 +124,7 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivatio
             Ok(TrackedActivation::Synapse(Synapse { layer: *layer, i, j }))
         }
         _ => Err(Failure::usage(format!(
-            "`{synapse}` is no synapse: write the layer and both neurons, such as 2:12:519 or 2:0:12:1:7"
+            "`{synapse}` is not a synapse: write the layer and both neurons, such as 2:12:519 or 2:0:12:1:7"
         ))),
     }
 }

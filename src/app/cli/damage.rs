@@ -6,7 +6,7 @@ use crate::{cli::prelude::*, store::export::Record};
 /// The option to write the readable part of a damaged record.
 #[derive(Args, Clone, Copy)]
 pub struct PartialArgs {
-    /// Of a record that is damaged, write what can be read, and say what is missing
+    /// Write what can be read of a damaged record, and say what is missing
     #[arg(long)]
     pub partial: bool,
 }

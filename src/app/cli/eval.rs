@@ -13,7 +13,7 @@ use crate::{
 pub struct EvalArgs {
     #[command(flatten)]
     read: ReadArgs,
-    /// Read in windows of so many tokens, each from an empty state; one stream if not given
+    /// Read in windows of this many tokens, each from an empty state; without it, as one stream
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=65_536))]
     window: Option<u64>,
     /// Write position, token and loss (nats) of every token into this CSV file

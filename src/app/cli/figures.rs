@@ -36,7 +36,7 @@ pub struct PictureArgs {
     /// Pixels a point
     #[arg(long, default_value_t = 2.0)]
     scale: f32,
-    /// On paper instead of the dark ground
+    /// Draw on a light background instead of the dark one
     #[arg(long)]
     light: bool,
 }

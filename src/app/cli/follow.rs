@@ -14,10 +14,10 @@ pub struct FollowArgs {
     /// A run folder that this program or another one writes (docs/protocol.md says how), or ssh://host/path of one on
     /// another machine
     run: String,
-    /// Where the copy of a run of another machine is kept, which a later call goes on with
+    /// Where the copy of a remote run is kept; a later call continues that copy
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     out: PathBuf,
-    /// Print new numbers as lines, a step and variant each, until the run ends; so it is without a display too
+    /// Print new numbers as lines, one for each step and variant, until the run ends; the default without a display
     #[arg(long)]
     headless: bool,
 }
@@ -66,7 +66,7 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         let words = match follower.reader.look() {
             Ok(Look::Same) => String::new(),
             Ok(Look::Missing { why }) => {
-                format!("{} is not whole at the moment ({why}); it is looked for again", folder.display())
+                format!("{} is incomplete at the moment ({why}); it will be looked for again", folder.display())
             }
             Ok(Look::Replaced) => match Reader::follow(folder) {
                 Ok(reader) => {

@@ -48,8 +48,9 @@ pub fn is_certainly_graph(path: &Path) -> bool {
 pub fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let format = Format::from_name(&name)
-        .ok_or_else(|| format!("{shown} is no graph that can be read: its name should end in {}", Format::endings()))?;
+    let format = Format::from_name(&name).ok_or_else(|| {
+        format!("{shown} is not a graph that can be read: its name should end in {}", Format::endings())
+    })?;
     let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
     let file = open(path).map_err(wrong)?;
     let length = file.metadata().map_err(|e| wrong(e.into()))?.len();
@@ -63,10 +64,10 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
 /// How the graph of a file is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, clap::Args)]
 pub struct GraphReading {
-    /// Take edges as leading from source to target, whatever the file says (a .csv that says nothing is taken so)
+    /// Treat edges as directed from source to target, whatever the file says (the default for a .csv that says nothing)
     #[arg(long, conflicts_with = "undirected")]
     directed: bool,
-    /// Take edges as joining two nodes, whatever the file says
+    /// Treat edges as undirected, whatever the file says
     #[arg(long)]
     undirected: bool,
     /// Leave out edges whose weight is nearer to 0 than this

@@ -26,7 +26,7 @@ pub struct GraphArgs {
     /// Draw it into this PNG instead of opening the window
     #[arg(long, value_name = "PNG")]
     out: Option<PathBuf>,
-    /// Lay it out and write it, with places, into this file (.gexf, .graphml, .gml or .json)
+    /// Lay it out and write it, with positions, into this file (.gexf, .graphml, .gml or .json)
     #[arg(long, value_name = "FILE")]
     layout: Option<PathBuf>,
     /// Write it into this file, in the format that its name ends in

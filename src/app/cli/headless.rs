@@ -34,7 +34,7 @@ pub struct RunArgs {
     /// Do not draw figures at the end
     #[arg(long)]
     no_figures: bool,
-    /// Begin although the estimate is that memory does not suffice
+    /// Start even if the estimate says that memory will not suffice
     #[arg(long)]
     insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
@@ -52,7 +52,7 @@ pub struct ResumeArgs {
     /// Do not draw figures at the end
     #[arg(long)]
     no_figures: bool,
-    /// Go on although the estimate is that memory does not suffice
+    /// Continue even if the estimate says that memory will not suffice
     #[arg(long)]
     insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
@@ -118,7 +118,7 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     pub with_figures: bool,
-    /// Begin although the estimate is that memory does not suffice.
+    /// Start even if the estimate says that memory will not suffice.
     pub insist_memory: bool,
     /// End at this step, as a link wants it, and not at the last one of the settings.
     pub until: Option<u64>,
@@ -166,7 +166,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
     let until = wanted.until.filter(|step| *step < plan.steps);
     let mut outcome = drive(plan, options, until, &wanted.allow);
     if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
-        notice!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
+        notice!("stopped at step {}, the step of the link; `orrery resume` continues", outcome.step);
         outcome.state = RunState::Finished;
     }
     finish(outcome, writer.folder(), wanted.with_figures)

@@ -15,7 +15,7 @@ use crate::{
 
 #[derive(Args)]
 pub struct InterveneArgs {
-    /// Neurons to change, as head:index from 0, parted by commas: 0:12,2:517
+    /// Neurons to change, as head:index from 0, separated by commas: 0:12,2:517
     #[arg(long, required_unless_present = "synapse", conflicts_with = "synapse")]
     neurons: Option<String>,
     /// A synapse to change, as layer:i:j: from y of neuron i in the layer before to x of neuron j in this layer, numbers

@@ -34,7 +34,7 @@ pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file.take(MAX_BYTES)));
     let found = reader.deserialize_any(Outermost);
     let found =
-        found.map_err(|e| format!("{shown} is no JSON of a graph, a tokenizer or a list of characters: {e}"))?;
+        found.map_err(|e| format!("{shown} is not JSON of a graph, a tokenizer or a list of characters: {e}"))?;
     let has = |key: &str| found.contains(key);
     Ok(if has("nodes") && (has("links") || has("edges") || has("adjacency")) {
         FileContent::Graph
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(kind(r#"{"version": "1", "added_tokens": [], "model": {"nodes": 1}}"#), Ok(FileContent::Tokenizer));
         assert_eq!(kind(r#"{"stoi": {"a": 0}}"#), Ok(FileContent::Characters));
         assert_eq!(kind(r#"["a", "b"]"#), Ok(FileContent::Characters));
-        for (text, words) in [("{", "no JSON"), ("3", "an object or a list"), ("", "no JSON")] {
+        for (text, words) in [("{", "not JSON"), ("3", "an object or a list"), ("", "not JSON")] {
             let said = kind(text).unwrap_err();
             assert!(said.contains(words) && said.contains("a.json"), "{text}: {said}");
         }

@@ -72,19 +72,19 @@ pub use failure::Failure;
 pub use process::{exit_code, prepare_process};
 
 const EXIT_CODES: [(u8, &str); 5] = [
-    (0, "done and recorded whole"),
-    (1, "the run, the window or a connection failed, or a result could not be written whole"),
+    (0, "finished, with a complete record"),
+    (1, "the run, the window or a connection failed, or a result could not be written completely"),
     (2, "wrong arguments, settings or files"),
     (130, "stopped by Ctrl-C or the system, with a checkpoint"),
-    (141, "the reader of the output left"),
+    (141, "the program that read the output closed it"),
 ];
 
 /// Notes at the end of the help, one paragraph each; they wrap at the terminal's width.
 const REMARKS: [&str; 2] = [
     "Without a command Orrery opens its window; on a machine without a display it says so and runs the default lab into \
      a folder instead.",
-    "The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine can give \
-     the numbers of another.",
+    "The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine can \
+     reproduce the numbers of another.",
 ];
 
 fn after_help() -> String {

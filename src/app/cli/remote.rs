@@ -137,7 +137,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     let run = RemoteRun { folder, source, _socket: socket };
     let worker = spawn("ssh", move || copy.copy_when_unlocked(&lock)).map_err(Failure::run)?;
     if is_copied {
-        notice!("another Orrery copies this run already: it shows here what that one has copied");
+        notice!("another Orrery is already copying this run: what it has copied is shown here");
         return Ok(run);
     }
     let is_late = || patience.is_some_and(|patience| begun.elapsed() >= patience);
@@ -158,7 +158,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
             std::thread::sleep(5 * POLL);
             check_interrupt()?;
             let why = worker.join().ok().and_then(Result::err);
-            return Err(why.unwrap_or_else(|| Failure::run(format!("{address} is not copied any more"))));
+            return Err(why.unwrap_or_else(|| Failure::run(format!("{address} is no longer copied"))));
         }
         if is_late() {
             let secs = begun.elapsed().as_secs();
@@ -348,7 +348,7 @@ impl Copy {
         let mut file = open_inside_to_write(&self.folder, log).map_err(|e| unwritten(&self.folder, &e))?;
         let there = file.seek(SeekFrom::End(0)).map_err(|e| unwritten(&self.folder, &e))?;
         if there != from {
-            return Err(format!("{log} has {there} bytes here, and what came goes on after {from}"));
+            return Err(format!("{log} has {there} bytes here, and the data that arrived continue after {from}"));
         }
         file.write_all(content).map_err(|e| unwritten(&self.folder, &e))
     }

@@ -20,16 +20,16 @@ use crate::{
 
 #[derive(Args)]
 pub struct RoleArgs {
-    /// Seeds, each of sentences, weights and projections of its own
+    /// Seeds; each draws its own sentences, weights and projections
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
     /// Training sentences; half as many in each test, at most 3,000
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(20..=100_000))]
     sentences: u64,
-    /// Every ablation beside the network
+    /// Also train every ablation of the network
     #[arg(long)]
     ablations: bool,
-    /// The three supervised GRUs, for so many passes over the sentences
+    /// Also train the three supervised GRUs, for this many passes over the sentences
     #[arg(long, value_name = "PASSES")]
     bigru: Option<u64>,
     /// The second preset: more units on, relative precisions, a weak buffer asked by cosine, fewer adjectives

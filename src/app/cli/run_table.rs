@@ -21,10 +21,11 @@ const MAX_CELL_WIDTH: usize = 36;
 #[derive(Args)]
 pub struct RunsArgs {
     /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`, `tag:talk`, `lr<1e-3`,
-    /// `gate>0.1`, `is:pinned`, `is:archived`; `!` before a term leaves out. All must hold
+    /// `gate>0.1`, `is:pinned`, `is:archived`; `!` before a term excludes its matches. All terms must match
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// By began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` falls
+    /// Sort by began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` sorts
+    /// downwards
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sort: Option<String>,
     /// Write JSON, everything about each run
@@ -47,25 +48,25 @@ struct Edit {
     /// A run's folder, to be changed by the options below
     #[arg(long, value_name = "RUN", conflicts_with_all = ["filter", "sort", "json", "csv"])]
     edit: Option<PathBuf>,
-    /// Give it this name; empty: none
+    /// Give it this name; empty removes the name
     #[arg(long, requires = "edit")]
     name: Option<String>,
-    /// Write this note beside it; empty: none
+    /// Attach this note to it; empty removes the note
     #[arg(long, requires = "edit")]
     note: Option<String>,
-    /// Give it these tags, apart by commas, in place of those that it has; empty: none
+    /// Replace its tags by these, separated by commas; empty removes them all
     #[arg(long, requires = "edit")]
     tags: Option<String>,
     /// Pin it above all others, or not
     #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pin: Option<bool>,
-    /// List it no more unless `is:archived` is asked for, or list it again
+    /// Hide it unless `is:archived` is asked for, or list it again
     #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     archive: Option<bool>,
     /// Move it to the trash, a folder `.trash` beside the runs
     #[arg(long, requires = "edit")]
     delete: bool,
-    /// Take a run back out of the trash, by its folder there
+    /// Restore a run from the trash, given its folder there
     #[arg(long, value_name = "RUN", conflicts_with = "edit")]
     restore: Option<PathBuf>,
 }
@@ -104,7 +105,7 @@ fn list(out: &Path) -> Result<Listing, Failure> {
     let report = |done: usize, total: usize| {
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress
-            .get_or_insert_with(|| StepProgress::counting("reading what no index has", "run", total as u64))
+            .get_or_insert_with(|| StepProgress::counting("reading runs that are not indexed yet", "run", total as u64))
             .step(done as u64);
     };
     run_rows::list_with_progress(out, |_| (), report).map_err(Failure::wrong)
@@ -114,7 +115,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         report_place(run);
         let place = trash::discard(run).map_err(Failure::wrong)?;
-        notice!("in the trash; `orrery runs --restore {}` takes it back", quoted(&place));
+        notice!("in the trash; `orrery runs --restore {}` restores it", quoted(&place));
         return print_line!("{}", place.display());
     }
     let mut kept = note::read(run).map_err(Failure::wrong)?;
@@ -217,8 +218,8 @@ struct ForeignColumn<'a> {
     cell: Box<dyn Fn(&RunRow) -> String + 'a>,
 }
 
-/// The columns of runs that another program has trained, in the place of headline numbers, which such runs have not: the last
-/// losses of each group of variants, and the settings in which these runs differ.
+/// The columns of runs that another program has trained, in the place of headline numbers, which such runs lack: the
+/// last losses of each group of variants, and the settings in which these runs differ.
 fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
     let foreign: Vec<&RunRow> = rows.iter().copied().filter(|row| row.lab == FOREIGN).collect();
     let groups: BTreeSet<&str> =

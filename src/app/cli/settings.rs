@@ -32,7 +32,7 @@ pub enum SettingsError {
     #[error("`{}` is a folder, but neither of a run (it has no config.toml), of a sweep (sweep.toml) nor of checkpoints (.safetensors, .pt, .pth)", .0.display())]
     NoRunFolder(PathBuf),
     #[error(
-        "`{name}` is no lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets", .labs.join(", ")
+        "`{name}` is not a lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets", .labs.join(", ")
     )]
     UnknownName { name: String, labs: Vec<&'static str> },
     #[error("the config file {} cannot be read: {source}", .path.display())]

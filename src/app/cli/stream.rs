@@ -52,10 +52,10 @@ pub enum Frame {
 pub struct StreamArgs {
     /// A run folder
     run: PathBuf,
-    /// Write to standard output, the only place that there is
+    /// Write to standard output, the only destination that is supported
     #[arg(long, required = true)]
     stdio: bool,
-    /// Go on after so many bytes of a log, which end with these (in hexadecimal digits)
+    /// Continue after this many bytes of a log; END is the last of them, in hexadecimal digits
     #[arg(long = "have", value_name = "LOG=BYTES:END")]
     have: Vec<LocalPart>,
 }

@@ -240,7 +240,7 @@ impl Chosen {
         }
         let width = tokenizers.iter().map(|t| t.label().chars().count()).max().unwrap_or(0).max("tokens".len());
         let source = match from {
-            Evidence::Assumed => "nothing tells those of training".to_owned(),
+            Evidence::Assumed => "it is not known which ones training used".to_owned(),
             from => format!("those of training, {}", from.label()),
         };
         let mut out = format!("candidates in {count} windows of {length} tokens of the text ({source})\n");

@@ -59,7 +59,7 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
         (None, [only]) => Some(only),
         (None, _) => None,
     };
-    let chosen = chosen.ok_or_else(|| Failure::usage(format!("say whose weights: --variant ID, one of {}", ids())))?;
+    let chosen = chosen.ok_or_else(|| Failure::usage(format!("choose a model: --variant ID, one of {}", ids())))?;
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
     Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))

@@ -23,7 +23,7 @@ pub fn whole_numbers(
         _ => Err(ConfigError::WrongType {
             key: key.to_owned(),
             got: format!("`{part}`"),
-            want: format!("whole numbers from {least} to {most} with commas between them, {example}"),
+            want: format!("whole numbers from {least} to {most}, separated by commas, {example}"),
         }),
     };
     let parts = text.split([',', ' ']).filter(|part| !part.is_empty());

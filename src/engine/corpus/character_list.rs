@@ -39,8 +39,8 @@ pub(super) fn read<T>(
     let pairs = if is_json { json::parse(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {
         CorpusError::new(format!(
-            "{here} is no list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \"b\": 1, ..}}, \
-             alone or as `stoi`; or give the text that the model was trained on."
+            "{here} is not a list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \
+             \"b\": 1, ..}}, alone or as `stoi`; or give the text that the model was trained on."
         ))
     })
 }
@@ -77,7 +77,7 @@ fn parse_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
                 (Node::Text(symbol), other) => {
                     Err(format!("the id of `{symbol}` is {}, not a whole number", kind(other)))
                 }
-                (other, _) => Err(format!("{} stands where a character should", kind(other))),
+                (other, _) => Err(format!("{} is where a character should be", kind(other))),
             });
             pairs.collect()
         }

@@ -24,7 +24,7 @@ const MIN_FILE: u64 = 4 << 10;
 /// and whose names do not begin with a dot.
 ///
 /// # Errors
-/// If it is no folder, may not be read, has too many entries, none that is a file, or a link where a file could be.
+/// If it is no folder, cannot be read, has too many entries, none that is a file, or a link where a file could be.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
     let entries = files::all_entries(folder).map_err(|e| match e.kind() {
@@ -33,7 +33,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
             e,
         ),
         io::ErrorKind::PermissionDenied => CorpusError::with_source(
-            format!("{here} may not be read by you: change its permissions (chmod +rx), or choose another folder."),
+            format!("{here} cannot be read with your permissions: change them (chmod +rx), or choose another folder."),
             e,
         ),
         _ => refused(folder, e.into()),

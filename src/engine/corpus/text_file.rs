@@ -244,7 +244,9 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
             format!("{here} does not exist{from}: check the path, or choose a file by the dialog.")
         }
         Some(io::ErrorKind::PermissionDenied) => {
-            format!("{here} may not be read by you: change its permissions (chmod +r), or copy it to your own folder.")
+            format!(
+                "{here} cannot be read with your permissions: change them (chmod +r), or copy it to your own folder."
+            )
         }
         Some(_) => format!("{here} cannot be read ({error}): copy it to a local disk and choose the copy."),
         None => format!("{here} cannot be read: {error}."),

@@ -200,7 +200,7 @@ impl<'a> Machine<'a> {
             }
             b'b' => {
                 let state = self.pop()?;
-                let top = *self.stack.last().ok_or("it sets it sets a state without an object")?;
+                let top = *self.stack.last().ok_or("it sets a state without an object")?;
                 if let Node::Made { state: at, .. } = &mut self.nodes[top] {
                     *at = Some(state);
                 }

@@ -203,14 +203,20 @@ impl LocalLearning for Spcn {
         let divergence = diverges.then(|| {
             if self.spec.feedforward_rule != FeedforwardRule::Frozen {
                 return format!(
-                    "its numbers are no numbers any more; its feedforward weights learn at the rate {}, and a smaller one helps",
+                    "its numbers are no longer finite; its feedforward weights learn at the rate {}, and a smaller \
+                     one helps",
                     self.spec.feedforward_rate
                 );
             }
             format!(
-                "its numbers are no numbers any more. The update of the feedback weights has a gain of {} pi^2 |x|^2, which must stay below 2: unit norm keeps |x| at 1{}",
+                "its numbers are no longer finite. The update of the feedback weights has a gain of {} pi^2 |x|^2, \
+                 which must stay below 2: unit norm keeps |x| at 1{}",
                 self.spec.rate,
-                if self.spec.unit_norm { ", and a smaller rate or largest precision helps" } else { " and is switched off" }
+                if self.spec.unit_norm {
+                    ", and a smaller rate or largest precision helps"
+                } else {
+                    " and is switched off"
+                }
             )
         });
         Ok(LocalUpdate { loss: if diverges { f64::NAN } else { loss }, scalars: vec![], divergence })

@@ -161,7 +161,8 @@ impl Weights {
         if let Some(i) = values.iter().position(|v| !v.is_finite()) {
             let bad = values.iter().filter(|v| !v.is_finite()).count();
             bail!(
-                "tensor `{name}` of `{shown}` has {bad} of {} values that are no numbers, the first ({}) at index {i}: the training that wrote it had diverged, or the file is damaged; use an earlier checkpoint",
+                "tensor `{name}` of `{shown}` has {bad} of {} values that are not numbers, the first ({}) at index \
+                 {i}: the training that wrote it had diverged, or the file is damaged; use an earlier checkpoint",
                 values.len(),
                 values[i]
             );
@@ -174,7 +175,8 @@ impl Weights {
         if let Some(checksum) = entry.checksum
             && !checksum.holds(&mut file)?
         {
-            let words = "its bytes are not those that were written (their CRC-32 differs): the file is damaged; copy it anew, or save it with its checksums on";
+            let words = "its bytes are not those that were written (their CRC-32 differs): the file is damaged; copy \
+                         it again, or save it with its checksums on";
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, words));
         }
         file.seek(SeekFrom::Start(entry.at))?;
@@ -247,7 +249,8 @@ fn checked(entry: Entry, end: u64) -> std::result::Result<Entry, String> {
     match size {
         Some(n) if at.checked_add(n).is_some_and(|last| last <= end) => Ok(entry),
         Some(n) => Err(format!(
-            "tensor `{name}` {shape:?} needs {n} bytes and the file holds {} for it: it is cut off or damaged; copy it anew",
+            "tensor `{name}` {shape:?} needs {n} bytes and the file holds {} for it: it is cut off or damaged; copy \
+             it again",
             end.saturating_sub(*at)
         )),
         None => Err(format!("tensor `{name}` claims the impossible shape {shape:?}")),

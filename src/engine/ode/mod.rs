@@ -40,7 +40,7 @@ pub trait Field {
     /// dy/dt at time t, of y's shape and type.
     fn at(&self, t: f64, y: &Tensor) -> Result<Tensor>;
 
-    /// y + h f(t, y), of a field that has it cheaper than the slope and the sum; `None` of one that has not.
+    /// y + h f(t, y), of a field that has it cheaper than the slope and the sum; `None` of one that does not.
     fn euler_step(&self, _t: f64, _y: &Tensor, _h: f64) -> Result<Option<Tensor>> {
         Ok(None)
     }

@@ -80,7 +80,7 @@ impl TokenEdit {
             }
             text => match corpus.encode_typed(text)?.first() {
                 Some(id) => *id,
-                None => candle_core::bail!("`{text}` is no token of this corpus; type another replacement"),
+                None => candle_core::bail!("`{text}` is not a token of this corpus; type another replacement"),
             },
         };
         let mut ids = passage.ids.clone();

@@ -35,7 +35,7 @@ impl Probe for DomainCoherence {
     fn ask((): (), args: &DomainCoherenceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = windows(cx.corpus, args)?;
         if windows.len() < 2 {
-            candle_core::bail!("the text has no two windows of {} tokens; make them shorter", args.window);
+            candle_core::bail!("the text is too short for two windows of {} tokens; make them shorter", args.window);
         }
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let exchanged = exchanged(&windows, &mut rng);

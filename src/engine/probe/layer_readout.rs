@@ -85,7 +85,10 @@ impl States {
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let windows = held_out.rows / 2 * 2; // two halves
         if windows == 0 {
-            candle_core::bail!("the held-out text has no two windows of {} tokens; make them shorter", args.window);
+            candle_core::bail!(
+                "the held-out text is too short for two windows of {} tokens; make them shorter",
+                args.window
+            );
         }
         let paths = [&[wanted], readers].concat();
         let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];

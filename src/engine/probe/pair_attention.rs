@@ -31,7 +31,8 @@ impl Probe for PairAttention {
         let questions = questions(&windows);
         if questions.is_empty() {
             candle_core::bail!(
-                "no question of this text repeats the key of a pair that stands before it: choose a corpus of associative recall, such as mqar_easy"
+                "no question of this text repeats the key of a pair that comes before it: choose a corpus of \
+                 associative recall, such as mqar_easy"
             )
         }
         let layers = &model.layers;

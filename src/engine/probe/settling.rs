@@ -44,7 +44,7 @@ impl SettledSentence {
         if !args.text.trim().is_empty() {
             let ids = corpus.try_encode(&args.text)?;
             if ids.is_empty() || ids.len() > MAX_WORDS {
-                candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {MAX_WORDS}", ids.len());
+                candle_core::bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
             }
             return Ok(Self { ids, roles: vec![], about: "typed sentence".into() });
         }

@@ -43,7 +43,7 @@ impl Probe for Staircase {
             Some(c) if c < streams.width => {
                 (format!("channel {c}"), [fast.channel(c), slow.channel(c)], share(&fast, &slow, first, c))
             }
-            Some(c) => candle_core::bail!("coordinate `{c}` is no channel of 0..{}", streams.width),
+            Some(c) => candle_core::bail!("coordinate `{c}` is not a channel of 0..{}", streams.width),
         };
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);

@@ -145,11 +145,11 @@ impl OpenQuestion {
     /// The program's reply, once it is there; `info` describes the run.
     ///
     /// # Errors
-    /// If what is there is no answer to this question, or too large.
+    /// If what is there is not an answer to this question, or too large.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, StoreError> {
         let Some((path, bytes)) = self.answer_file("json", 1)? else { return Ok(None) };
         let wrong = |words: &dyn std::fmt::Display| {
-            StoreError::new(format!("`{}` is no answer to this question: {words}", path.display()))
+            StoreError::new(format!("`{}` is not an answer to this question: {words}", path.display()))
         };
         check_memory(json_memory(&bytes)).map_err(|e| wrong(&e))?;
         let answer: AnswerIn = serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?;
@@ -359,8 +359,8 @@ mod tests {
     fn what_is_no_answer_is_refused_in_words() {
         let folder = Folder::new();
         for (answer, words) in [
-            ("garbage", "is no answer to this question"),
-            ("[1]", "is no answer to this question"),
+            ("garbage", "is not an answer to this question"),
+            ("[1]", "is not an answer to this question"),
             (r#"{"id":"ID","state":"perhaps"}"#, "perhaps"),
             (r#"{"id":"another","state":"answered"}"#, "it answers `another`"),
             (r#"{"protocol":9,"id":"ID","state":"answered"}"#, "version 9"),
@@ -380,7 +380,7 @@ mod tests {
         let said = folder.refused(&long);
         assert!(said.contains("longer than 67.1 MB"), "{said}");
         let deep = format!("{{\"id\":\"ID\",\"state\":\"answered\",\"sample\":{}", "[".repeat(100_000));
-        assert!(folder.refused(&deep).contains("is no answer to this question"));
+        assert!(folder.refused(&deep).contains("is not an answer to this question"));
     }
 
     #[test]

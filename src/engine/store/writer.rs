@@ -387,7 +387,7 @@ impl Drop for OpenFolder {
     /// After a panic or a failure nobody syncs; what is pending may still be written.
     fn drop(&mut self) {
         if let Err(e) = self.flush_answers(Duration::ZERO) {
-            log::warn!("the last answers of a run were not kept: {e}");
+            log::warn!("the last answers of a run could not be saved: {e}");
         }
     }
 }

@@ -14,14 +14,14 @@ pub fn neuron_name(neuron: usize, per_head: usize) -> String {
     }
 }
 
-/// The numbers of the neurons that a person wrote, parted by commas or blanks: `2:517 0:3`, or numbers in the model.
+/// The numbers of the neurons that a person wrote, separated by commas or blanks: `2:517 0:3`, or numbers in the model.
 ///
 /// # Errors
 /// In words, if one is not a neuron of a model with this many heads and neurons per head.
 pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usize>, String> {
     let read = |word: &str| {
         let number = |digits: &str| {
-            digits.parse::<usize>().map_err(|_| format!("`{word}` is no neuron: write head:index, such as 0:12"))
+            digits.parse::<usize>().map_err(|_| format!("`{word}` is not a neuron: write head:index, such as 0:12"))
         };
         let found = match word.split_once(':') {
             None => Some(number(word)?),
@@ -66,14 +66,14 @@ impl Synapse {
     }
 }
 
-/// The synapses that a person wrote, parted by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
+/// The synapses that a person wrote, separated by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
 ///
 /// # Errors
 /// In words, if one is not a synapse of a model with this many layers, heads and neurons per head.
 pub fn read_synapses(text: &str, layers: usize, heads: usize, per_head: usize) -> Result<Vec<Synapse>, String> {
     let mut all = vec![];
     for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
-        let form = || format!("`{item}` is no synapse: write layer:i:j, such as 2:517:1569, or `2 0:517>3:33`");
+        let form = || format!("`{item}` is not a synapse: write layer:i:j, such as 2:517:1569, or `2 0:517>3:33`");
         let parts = item.split([' ', ':', '>', '/']).filter(|part| !part.is_empty());
         let numbers = parts.map(str::parse).collect::<Result<Vec<usize>, _>>().map_err(|_| form())?;
         let (layer, y, x) = match *numbers.as_slice() {

@@ -54,11 +54,11 @@ pub enum RunError {
     /// A setting, question or checkpoint does not fit the run, which continues as it was.
     #[error("{0}")]
     Refused(String),
-    /// The loss or the gradient is no number any more.
+    /// The loss or the gradient is no longer a number.
     #[error("the {what} of `{variant}` became {value} at step {step}. {advice}; the numbers up to here are kept")]
     Diverged { what: &'static str, variant: String, value: f64, step: u64, advice: &'static str },
     /// The program panicked.
-    #[error("the run met a defect of the program and was ended: {0}. What was recorded is kept")]
+    #[error("a bug in the program ended the run: {0}. What was recorded is kept")]
     Defect(String),
 }
 

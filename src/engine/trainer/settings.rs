@@ -27,13 +27,13 @@ settings! {
         /// Peak step size of AdamW. Acts on the running model at the next update; warm-up and decay scale it.
         #[knob("Learning rate", range(1e-6..=1.0), log, live, symbol("η"))]
         lr: f64 = 1e-3,
-        /// Updates over which the learning rate rises from zero. It keeps the first steps from being wild.
+        /// Updates over which the learning rate rises from zero. It keeps the first steps from being too large.
         #[knob("Warm-up", range(0..=1_000_000), unit("updates"))]
         warmup: u64 = 20,
         /// The learning rate at the last step, as a share of the peak. 1 keeps it constant after warm-up.
         #[knob("Final rate", range(0.0..=1.0))]
         floor: f64 = 0.1,
-        /// The way from the peak to the final rate: half a cosine, or a straight line.
+        /// How the rate falls from its peak to its final value: along half a cosine, or a straight line.
         #[knob("Decay")]
         schedule: Decay = Decay::Cosine,
         /// Decoupled decay of every weight at each update, times the learning rate. AdamW's.
@@ -45,7 +45,7 @@ settings! {
         /// How long AdamW remembers the squared gradient. 0.95 is about twenty updates.
         #[knob("Second moment", range(0.0..=0.99999), symbol("β₂"))]
         beta2: f64 = 0.95,
-        /// Gradients longer than this are shortened to it. 0 switches clipping off.
+        /// Gradients whose norm is larger than this are scaled down to it. 0 switches clipping off.
         #[knob("Clip norm", range(0.0..=1000.0))]
         clip: f64 = 1.0,
         /// zclip also shortens a gradient whose norm is an outlier among those before it (z-score above 2.5 after 25 updates). The clip norm above still holds; 0 there leaves zclip alone.

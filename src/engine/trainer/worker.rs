@@ -43,7 +43,7 @@ pub struct DriveOptions {
     pub from: Option<Checkpoint>,
     /// The process that it runs in, if that waits for its end.
     pub process: Option<Process>,
-    /// Begin although the estimate is that memory does not suffice.
+    /// Start even if the estimate says that memory will not suffice.
     pub insist_memory: bool,
     /// The questions that whoever sends the commands takes from the run's folder, for its description.
     pub asks: Vec<String>,

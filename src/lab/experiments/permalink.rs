@@ -99,7 +99,7 @@ impl Permalink {
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         let number = || {
             let number = value.parse::<u64>();
-            number.map(Some).map_err(|_| format!("`{key}` = `{value}` is no whole number from 0"))
+            number.map(Some).map_err(|_| format!("`{key}` = `{value}` is not a whole number from 0"))
         };
         let text = || Some(value.to_owned());
         match key {
@@ -220,7 +220,7 @@ fn encoded(text: &str) -> String {
 }
 
 fn decoded(text: &str) -> Result<String, String> {
-    let broken = || format!("`{text}` is not percent-encoded: after % stand two hexadecimal digits of UTF-8");
+    let broken = || format!("`{text}` is not percent-encoded: two hexadecimal digits of UTF-8 must follow %");
     let (bytes, mut out, mut i) = (text.as_bytes(), vec![], 0);
     while i < bytes.len() {
         match bytes[i] {
@@ -341,7 +341,7 @@ mod tests {
             ("orrery:fast_slow?hide=train.lr,model.dmodel", "did you mean `model.d_model`"),
             ("orrery:fast_slow?lesson=2&lock=trian", "did you mean `train`"),
             ("orrery:fast_slow?answers=shown", "`answers` = `shown`"),
-            ("orrery:fast_slow#step=late", "`step` = `late` is no whole number"),
+            ("orrery:fast_slow#step=late", "`step` = `late` is not a whole number"),
             ("orrery:fast_slow?corpus.file=%zz", "not percent-encoded"),
             ("orrery:fast_slow?corpus.file=%ff", "not percent-encoded"),
         ] {

@@ -103,7 +103,7 @@ fn list_names(
     if index.keep_only(&names) || read > 0 {
         // It is only a cache: a folder that cannot be written is listed all the same.
         if let Err(e) = index.save(runs) {
-            log::debug!("the index of runs was not kept: {e}");
+            log::debug!("the index of runs could not be saved: {e}");
         }
     }
     sort(&mut rows);

@@ -23,7 +23,7 @@ settings! {
         /// The neurons are split evenly among them; a synapse ends in one of them and may begin in any. Twice as many must divide the neurons.
         #[knob("Heads", range(1..=64), symbol("H"))]
         heads: usize = 4,
-        /// How often a token passes through. All layers share one set of weights, so this adds no weights; training keeps what each pass saves.
+        /// How many layers a token passes through. All layers share one set of weights, so this adds no weights; training keeps what each pass saves.
         #[knob("Layers", range(1..=64), symbol("L"))]
         layers: usize = 4,
         /// The effect of time on a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
@@ -76,7 +76,7 @@ impl BdhSettings {
 settings! {
     /// Carrying a state over batches; the settings stand among those of training.
     pub struct CarrySettings in "train" {
-        /// Each batch goes on where the one before ended, and the state of every row with it, for so many updates; then both begin anew. Gradients stay within a batch. 0 reads every window by itself. Held-out windows always begin without a past. A step takes longer with it.
+        /// Each batch continues where the one before ended, and carries the state of every row on, for this many updates; then both start afresh. Gradients stay within a batch. 0 reads every window by itself. Held-out windows always begin without a past. A step takes longer with it.
         #[knob("Carry the state", range(0..=4096), unit("updates"))]
         carry: u64 = 0,
     }
@@ -88,7 +88,7 @@ settings! {
         /// A GPT with ALiBi of as many parameters, counted with `corpus.vocab` tokens, learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
-        /// The transformer carries keys and values of so many last tokens from batch to batch, first in, first out, and a token sees so many at most: what its state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
+        /// The transformer carries the keys and values of this many tokens, the last ones, from batch to batch, first in, first out, and a token sees at most this many: they are to it what the state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
         #[knob("Keys and values it carries", range(0..=8192), unit("tokens"))]
         cache: usize = 0,
         /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.

@@ -102,7 +102,7 @@ settings! {
         /// The effect of a token's time on a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
         #[knob("Time", in_views, symbol("U"))]
         drift: SynapseDrift = SynapseDrift::Trained,
-        /// Share of a synapse's state that is left after a token, where Time is damping or both. The rule calls 1 - u the decay.
+        /// Share of a synapse's state that remains after a token, where Time is damping or both. The rule calls 1 - u the decay.
         #[knob("Kept a token", range(0.0..=1.0), in_views, symbol("u"))]
         keep: f64 = 0.9,
     }
@@ -131,7 +131,7 @@ settings! {
         /// How strongly a pulse y pulls the particles that its wires lead to.
         #[knob("Wires", range(0.0..=60.0), in_views, unit("1/s"), symbol("Gx"))]
         wires: f64 = 6.0,
-        /// How hard the tension of a particle's connectors prods others into a pulse y. Turn it up far and the pulses no longer subside.
+        /// How strongly the tension of a particle's connectors excites a pulse y in others. At high values the pulses no longer subside.
         #[knob("Prods", range(0.0..=60.0), in_views, unit("1/s"), symbol("Gy"))]
         prods: f64 = 6.0,
         /// How long a pulse lasts. The paper's pulses are far quicker than its connectors.
@@ -152,7 +152,7 @@ settings! {
         /// Synapses of a neuron, the edges of Gₛ; each is written with a trained weight. BDH-GPU has one for every pair.
         #[knob("Synapses a neuron", range(1..=256), unit("synapses"))]
         synapses: usize = 8,
-        /// The slowest neuron's synapses keep a share 1/e after so many tokens, the fastest's after one, the others between. The paper leaves U to the model.
+        /// The slowest neuron's synapses keep a share 1/e after this many tokens, the fastest's after one, and the others lie in between. The paper leaves U to the model.
         #[knob("Longest memory", range(1.0..=4096.0), log, unit("tokens"))]
         memory: f64 = 64.0,
         /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) without norms, as it is printed, which vanishes or explodes.

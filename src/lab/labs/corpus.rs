@@ -92,7 +92,7 @@ settings! {
         /// The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 36 in stories.
         #[knob("Question spacing", range(0..=4096), unit("tokens"))]
         spacing: usize = 0,
-        /// Draws the generated text. Another seed gives other people and other facts, in the same language.
+        /// Seed of the generated text. Another seed gives other people and other facts, in the same language.
         #[knob("Text seed", range(0..=(1 << 53)))]
         seed: u64 = 1,
     }

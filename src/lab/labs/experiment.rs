@@ -124,7 +124,7 @@ impl Schedule {
 
     /// The knob that changes it; an empty `tip` stands for the usual one.
     pub fn knob(self, label: &'static str, tip: &'static str) -> Knob {
-        let usual = "Steps between two askings of this probe. 0 asks only when a view does.";
+        let usual = "Steps between two runs of this probe. 0 runs it only when a view asks.";
         let tip = if tip.is_empty() { usual } else { tip };
         let field = Field::new(&SettingKey::new(self.key), label, tip, &self.every);
         field.range(0..=1_000_000).unit("steps").live().knob()

@@ -286,7 +286,7 @@ impl LessonLink {
         let body = text.trim().strip_prefix(LINK)?;
         let written =
             "one is written orrery:LAB?lesson=NUMBER, and may end in &lock=KEYS, &hide=KEYS and &answers=hidden";
-        let broken = |why: String| format!("`{}` is no link to a lesson{why}; {written}", text.trim());
+        let broken = |why: String| format!("`{}` is not a link to a lesson{why}; {written}", text.trim());
         Some(Self::read(body).map_err(broken))
     }
 

@@ -20,7 +20,7 @@ const LABELS: [&str; 4] = ["base", "child A", "child B", "merged"];
 settings! {
     /// The merging of two children of the model.
     pub struct MergingSettings in "merging" {
-        /// When the steps of the base are done, two copies of it go on for so many updates, each with a text of its own, and are then merged into one. 0 trains one model and merges nothing.
+        /// After the last step of the base, two copies of it train for this many more updates, each on a text of its own, and are then merged into one. 0 trains one model and merges nothing.
         #[knob("Tune two children", range(0..=10_000_000), unit("updates"))]
         tune: u64 = 0,
         /// The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.
@@ -35,7 +35,7 @@ settings! {
         /// Updates of the merged model, on all three texts in turn. 0 leaves it as the merging made it, which is what the paper asks about.
         #[knob("Tune the merged", range(0..=10_000_000), unit("updates"))]
         after: u64 = 0,
-        /// How much each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
+        /// How many tokens each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
         #[knob("Samples", range(0..=4096), unit("tokens"))]
         write: usize = 100,
         /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery model merge` writes the file.

@@ -122,7 +122,7 @@ settings! {
         /// Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.
         #[knob("Hidden units", range(8..=2048), symbol("H"))]
         hidden: usize = 128,
-        /// Reads each unit of a trace with so many bits, as a real memory would. 0 reads the full 32-bit number.
+        /// Reads each unit of a trace with this many bits, as a real memory would. 0 reads the full 32-bit number.
         #[knob("Bits a unit", range(0..=16), unit("bits"))]
         bits: u32 = 0,
         /// Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.
@@ -131,7 +131,7 @@ settings! {
         /// Steps between two measurements on held-out text. 0 never measures by itself.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
         every: u64 = 50,
-        /// On how many held-out windows accuracy is measured. More make the band narrower and the measurement slower.
+        /// How many held-out windows accuracy is measured on. More make the band narrower and the measurement slower.
         #[knob("Held-out windows", range(1..=1024), unit("windows"))]
         windows: usize = 24,
     }

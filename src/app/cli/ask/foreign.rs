@@ -155,7 +155,7 @@ impl PutQuestion {
     /// The program's reply, once it is there; `info` describes the run.
     ///
     /// # Errors
-    /// If what is there is no answer to this question, or none will come.
+    /// If what is there is not an answer to this question, or none will come.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
@@ -203,7 +203,7 @@ impl AskedProgram<'_> {
             )));
         }
         if has_ended {
-            return Err(Failure::usage("the run has ended, and nobody is there to answer"));
+            return Err(Failure::usage("the run has ended, so no program can answer"));
         }
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);

@@ -94,7 +94,7 @@ impl Source {
         for (name, text) in ledger.pages() {
             let page = folder.join("../docs").join(name);
             if page.is_file() && read(&page)? != text {
-                outdated.push(format!("docs/{name} is not what the ledger says"));
+                outdated.push(format!("docs/{name} differs from the ledger"));
             }
         }
         Ok(outdated)

@@ -1,4 +1,4 @@
-//! `orrery claims`: the published claims, each with the rule that decides it, and what runs have said of it.
+//! `orrery claims`: the published claims, each with the rule that decides it, and what runs have found.
 
 mod files;
 mod numbers;
@@ -37,11 +37,11 @@ pub struct ClaimsArgs {
 enum ClaimsCommand {
     /// List the claims with their verdicts, as `orrery claims` alone does
     List(ListArgs),
-    /// Say all that is known of one claim: quote, rule, numbers of each seed, verdict, and what would turn it
+    /// Print all that is known about one claim: quote, rule, numbers of each seed, verdict, and what would overturn it
     Show(ShowArgs),
-    /// Make the runs that a claim's rule, or every rule of a paper, asks for, and write what they say
+    /// Make the runs that a claim's rule, or every rule of a paper, asks for, and write their results
     Run(RunArgs),
-    /// Make every verdict again from the stored numbers; the exit code is 1 where something parts
+    /// Derive every verdict again from the stored numbers; the exit code is 1 if any of them differs
     Check(CheckArgs),
 }
 
@@ -87,8 +87,8 @@ struct ShowArgs {
 struct RunArgs {
     /// A claim's id, or a paper by the name of its file
     what: String,
-    /// Seeds, where the rule asks for another number: runs that are there stay, and those of the seeds that they lack are added;
-    /// needs --results, as a result of the rule's own seeds is not replaced by one whose number was chosen afterwards
+    /// Number of seeds, in place of the rule's: existing runs are kept and missing ones are added; needs --results,
+    /// because a result with the rule's own seeds is not replaced by one whose number was chosen afterwards
     #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: Option<u64>,
     /// The first seed, where it is not the preset's; needs --results as well
@@ -96,7 +96,7 @@ struct RunArgs {
     first_seed: Option<u64>,
     #[command(flatten)]
     make: MakeArgs,
-    /// Make only the runs that have no end, as is done without it too
+    /// Make only the runs that have not finished, which is the default
     #[arg(long)]
     missing: bool,
     /// Where the folders of the runs are made; runs that have ended there are not made again
@@ -244,7 +244,11 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     for problem in &problems {
         print_line!("{problem}")?;
     }
-    Err(Failure::run(format!("{} of {} results are not as they should be", problems.len(), ledger.results.len())))
+    Err(Failure::run(format!(
+        "{} of {} results disagree with their numbers or rules",
+        problems.len(),
+        ledger.results.len()
+    )))
 }
 
 /// A row for programs.

@@ -33,7 +33,7 @@ use crate::{
 pub struct EndedRuns {
     /// Seeds of which every run has its number.
     pub seeds: Vec<SeedNumbers>,
-    /// Seeds of which one has not.
+    /// Seeds of which a run lacks its number.
     pub missing: Vec<u64>,
     /// The values of the first over steps.
     pub curve: Vec<StepValues>,

@@ -94,7 +94,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Res
     if !waiting.is_empty() {
         let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(None) };
         if failed > 0 {
-            notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
+            notice!("{failed} runs failed and say nothing about the claim: {}", sweep.path.join(LOGS).display());
         }
     }
     let ended = EndedRuns::read(rule, &sweep, &seeds, &sweep.states()?, &NumbersCache::default())?;

@@ -200,7 +200,7 @@ impl<'a> Followed<'a> {
                 String::new()
             }
             Ok(Look::Missing { why }) => {
-                format!("the run's folder is not whole at the moment ({why}); it is looked for again")
+                format!("the run's folder is incomplete at the moment ({why}); it will be looked for again")
             }
             Ok(Look::Replaced) => return self.reopen(),
             Err(e) => format!("{e}; it is tried again"),
@@ -223,7 +223,7 @@ impl<'a> Followed<'a> {
         }
         self.notice(
             Level::Info,
-            "the folder's logs or its variants were written anew: it was read from its beginning".to_owned(),
+            "the folder's logs or its variants were rewritten, so it was read again from the start".to_owned(),
         );
     }
 

@@ -26,7 +26,7 @@ impl Address {
             None => (place, None),
             Some((host, port)) => match port.parse() {
                 Ok(port) => (host, Some(port)),
-                Err(_) => return wrong("has a port that is no number"),
+                Err(_) => return wrong("has a port that is not a number"),
             },
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);

@@ -27,7 +27,7 @@ use crate::cli::{
 /// Most bytes of a frame's line.
 pub(super) const MAX_LINE: u64 = 64 << 10;
 /// Said of output that was not written by the program that was asked for.
-pub(super) const NOT_A_STREAM: &str = "what came is not from `orrery stream`, or from the script in its place";
+pub(super) const NOT_A_STREAM: &str = "the data that arrived are not from `orrery stream` or the script in its place";
 /// Said where the other side ends within a frame.
 const CUT: &str = "the connection was cut";
 /// The exit code of a shell that cannot run a command.
@@ -379,8 +379,8 @@ impl SshExit {
     pub fn advice(self) -> &'static str {
         match (self.0, Prompt::here()) {
             (Some(NO_CONNECTION), Prompt::Never) => {
-                " (where standard input is no terminal, `ssh` asks for no password and refuses a host whose key it does not \
-                 know: a key or `ssh-agent` lets it in, and connecting once by hand makes the host known)"
+                " (where standard input is not a terminal, `ssh` cannot ask for a password and refuses a host whose \
+                 key it does not know: use a key or `ssh-agent`, and connect once by hand to make the host known)"
             }
             _ => "",
         }

@@ -51,7 +51,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     let theme = Theme::light();
     let mut offscreen = Offscreen::new();
     if let Err(e) = &offscreen {
-        notice!("maps and graphs are left out, which need a graphics adapter: {e}");
+        notice!("maps and graphs are left out, as they need a graphics adapter: {e}");
     }
     let report = page::Report { lab, config: &config, mirror: &mirror, found: &found };
     let curves = curves.data(&mirror, &theme);
@@ -72,7 +72,7 @@ fn write(pages: impl Iterator<Item = Result<String, Failure>>, out: &Path, input
         }
     }
     if html.len() > MAX_BYTES {
-        notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
+        notice!("the report has {:.1} MB, more than some mail servers accept", html.len() as f64 / 1e6);
     }
     output::write(out, html.as_bytes(), &[input])?;
     print_line!("{}", out.display())

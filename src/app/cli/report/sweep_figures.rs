@@ -32,7 +32,7 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
     if shown.is_empty() {
         return;
     }
-    let more = if left_out > 0 { format!(" {left_out} more numbers stand in the table alone.") } else { String::new() };
+    let more = if left_out > 0 { format!(" {left_out} more numbers are only in the table.") } else { String::new() };
     let _ =
         writeln!(out, "<h2>What the axes do</h2>\n<p class=\"note\">Of finished runs.{more}</p>\n<div class=\"grid\">");
     let results = Arc::new(results(folder, states, table));

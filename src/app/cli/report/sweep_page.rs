@@ -249,6 +249,6 @@ fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: u
     let every = if *every > 1 { format!(" Every {every}th recorded step is here.") } else { String::new() };
     let more =
         if points > MAX_CURVES { format!(" Of the first {MAX_CURVES} points of {points}.") } else { String::new() };
-    let about = "A line a point: the mean over its finished seeds, with a band of one standard deviation.";
+    let about = "One line per point: the mean over its finished seeds, with a band of one standard deviation.";
     page::place_of_curves(out, &format!("{about}{more}{every}"));
 }

@@ -193,10 +193,7 @@ impl SweepRuns {
     pub fn report_linked(&self) {
         for name in &self.linked {
             let path = self.folder.as_deref().unwrap_or(Path::new("")).join(name);
-            notice!(
-                "{} is a link to a run elsewhere, so that it is no run of this sweep: it is left out",
-                path.display()
-            );
+            notice!("{} is a link to a run elsewhere, and not a run of this sweep: it is left out", path.display());
         }
     }
 }
@@ -255,7 +252,7 @@ fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     match settings::resolve(name)? {
         Named::Config(lab, config) => Ok(settings::with_absolute_paths(lab, &config)?),
         _ => Err(Failure::usage(format!(
-            "{}: the base `{name}` is no lab, preset or config file; a text is given under [set], as corpus.file",
+            "{}: the base `{name}` is not a lab, preset or config file; a text is given under [set], as corpus.file",
             spec.display()
         ))),
     }

@@ -24,9 +24,9 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
 /// The folder of the sweeps that the window makes, beside the one of its runs. Errors are in words.
 ///
 /// # Errors
-/// If the folder of runs leads nowhere.
+/// If the path of the folder of runs cannot be used.
 pub fn sweeps_beside(runs: &Path) -> Result<PathBuf, String> {
-    let runs = std::path::absolute(runs).map_err(|e| format!("{} leads nowhere: {e}", runs.display()))?;
+    let runs = std::path::absolute(runs).map_err(|e| format!("{} is not a usable path: {e}", runs.display()))?;
     Ok(runs.parent().unwrap_or(&runs).join(SWEEPS))
 }
 
@@ -40,7 +40,8 @@ fn with_absolute_paths(file: &SweepFile) -> Result<SweepFile, String> {
         if let (true, Value::Text(path)) = (is_path, &*value)
             && !path.is_empty()
         {
-            let absolute = std::path::absolute(path).map_err(|e| format!("{key}: `{path}` leads nowhere: {e}"))?;
+            let absolute =
+                std::path::absolute(path).map_err(|e| format!("{key}: `{path}` is not a usable path: {e}"))?;
             *value = Value::Text(absolute.to_string_lossy().into_owned());
         }
     }

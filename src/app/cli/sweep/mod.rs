@@ -29,29 +29,30 @@ pub struct SweepArgs {
     what: PathBuf,
     #[command(flatten)]
     make: MakeArgs,
-    /// Go on with a sweep: run what has no end, resume what was cut off
+    /// Continue a sweep: make the runs that are missing and resume those that were interrupted
     #[arg(long)]
     missing: bool,
-    /// Make these runs alone, by their numbers, one after another in this process
+    /// Make only these runs, given by number, one after another in this process
     #[arg(long, value_delimiter = ',')]
     task: Vec<usize>,
-    /// Print the table of what has run, and run nothing
+    /// Print the table of what has run so far, without running anything
     #[arg(long)]
     table: bool,
     /// Where the folder of the sweep is made
     #[arg(long, value_name = "DIR", default_value = SWEEPS)]
     out: PathBuf,
-    /// Write the pictures of what has run into this folder (SVG, and PNG where a graphics adapter is), and run nothing
+    /// Write the pictures of what has run so far into this folder (SVG, and PNG where there is a graphics adapter),
+    /// without running anything
     #[arg(long, value_name = "DIR", conflicts_with_all = ["missing", "task", "table"])]
     pictures: Option<PathBuf>,
     /// The number that the pictures show: a headline number or a scalar's channel, `gate` or `gate of coupled`; the objective
     /// without it
     #[arg(long, requires = "pictures", value_name = "KEY")]
     number: Option<String>,
-    /// The pictures as of this step; the newest without it
+    /// Draw the pictures as of this step; without it, as of the newest
     #[arg(long, requires = "pictures")]
     step: Option<u64>,
-    /// The pictures on paper instead of the dark ground
+    /// Draw the pictures on a light background instead of the dark one
     #[arg(long, requires = "pictures")]
     light: bool,
 }
@@ -70,10 +71,10 @@ enum RunPlace {
 /// The options of making the runs of a sweep.
 #[derive(Args)]
 pub struct MakeArgs {
-    /// Where the runs are made; elsewhere than here they are not waited for
+    /// Where to make the runs; the command waits only for those made here
     #[arg(long, value_enum, default_value_t = RunPlace::Here)]
     on: RunPlace,
-    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else it is timed here
+    /// Minutes that one run takes, used to pack short runs into one Slurm task; without it, a run is timed here
     #[arg(long)]
     minutes: Option<f64>,
     /// Processes at once, with --on here; as many as there are cores by default

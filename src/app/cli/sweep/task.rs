@@ -43,7 +43,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
             notice!("{name} ({words}): {}; going on", row.state_label());
             match headless::resume(&ResumeArgs::without_figures(row.path.clone())) {
                 // a run that cannot be resumed starts over; one that was told to stop does not
-                Err(failure) if failure.code == 2 => notice!("{}: {}; making it anew", row.folder, failure.words),
+                Err(failure) if failure.code == 2 => notice!("{}: {}; making it again", row.folder, failure.words),
                 ended => return ended,
             }
         }

@@ -17,7 +17,7 @@ const FRAME: f64 = 1.0 / 60.0;
 pub struct Play {
     /// Seconds that the whole run takes.
     pub seconds: f64,
-    /// Begins again at the end.
+    /// Starts over when it reaches the end.
     pub loops: bool,
     /// The position of playback in steps, with a fraction; `None` while nothing plays.
     at: Option<f64>,

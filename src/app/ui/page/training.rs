@@ -29,7 +29,7 @@ pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
         return Some(true);
     }
     page.refused_memory = Some(page.config.clone());
-    page.problem = Some(format!("{why}. Asked for once more, it begins nevertheless, and the system may end it."));
+    page.problem = Some(format!("{why}. Ask again to start it anyway; the system may end it."));
     None
 }
 

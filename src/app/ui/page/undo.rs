@@ -196,7 +196,7 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
     match page.wanted {
         Some(ShownRun::Recorded(_)) => return ". Its record is opened again.",
         Some(ShownRun::Example) => return ". The recorded example is shown again.",
-        Some(ShownRun::New) => return ". A new run of these settings stands ready.",
+        Some(ShownRun::New) => return ". A new run of these settings is ready.",
         None => {}
     }
     let Some(run) = page.run.as_ref().filter(|r| !r.is_untouched()) else { return "" };

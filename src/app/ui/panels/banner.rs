@@ -48,14 +48,14 @@ fn is_about(page: &Page, interrupted: &PastRun) -> bool {
 fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     let Some(end) = &run.interruption else { return };
     let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
-    let title = format!("The run {name} ended without a word at step {} ({})", grouped(run.steps), end.when);
+    let title = format!("The run {name} was interrupted at step {} ({})", grouped(run.steps), end.when);
     let words = match end.checkpoint {
         Some(step) if step < run.steps => format!(
-            "It can go on from its checkpoint of step {}; what came after that is made again, with the same numbers.",
+            "It can continue from its checkpoint of step {}; later steps are computed again, with the same numbers.",
             grouped(step)
         ),
-        Some(step) => format!("It can go on from its checkpoint of step {}.", grouped(step)),
-        None => "It has no checkpoint, so that it cannot go on; what it recorded can be looked at.".to_owned(),
+        Some(step) => format!("It can continue from its checkpoint of step {}.", grouped(step)),
+        None => "It has no checkpoint, so it cannot continue; its record can still be viewed.".to_owned(),
     };
     let closes = Some(RunsAction::DismissInterruption(run.folder.clone()));
     let strip = Strip { title: &title, words: &words, colour: shell.theme.accent, closes };
@@ -99,7 +99,7 @@ fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl 
                 ui.horizontal_top(|ui| {
                     ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
                         let close = icon_button(ui, shell.theme, Icon::Close, "Close this message");
-                        if close.on_hover_text("Says no more of this run; it stays among the runs.").clicked() {
+                        if close.on_hover_text("Dismisses this message; the run stays in the list of runs.").clicked() {
                             shell.act(action);
                         }
                         ui.with_layout(Layout::top_down(Align::Min), |ui| ui.add(Label::new(title).wrap()));

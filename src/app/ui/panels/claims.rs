@@ -210,7 +210,7 @@ pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     ui.horizontal(|ui| {
         let tip = "Words of a claim; id:, title:, place:, paper:, lab:, preset:, tier:, verdict:, is:starred; seeds, effect, p \
-                   or minutes compared, such as p<.05; ! before a term leaves out. All must hold.";
+                   or minutes compared, such as p<.05; ! before a term excludes its matches. All terms must match.";
         page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow seeds>=8 !tier:proxy", tip);
         let words = if page.is_reading { "Reading…" } else { "Look again" };
         if ui.button(words).on_hover_text("Reads the claims and their results again.").clicked() {
@@ -315,7 +315,7 @@ fn empty_message(page: &ClaimsPage) -> Option<String> {
         return None;
     }
     Some(match (page.has_arrived, page.claims().next()) {
-        (false, _) if page.failure.is_some() => "Nothing can be shown. `orrery claims check` says more.".to_owned(),
+        (false, _) if page.failure.is_some() => "Nothing can be shown. `orrery claims check` gives details.".to_owned(),
         (false, _) => "Reading the claims…".to_owned(),
         (true, None) => "There are no claims. A file claims/PAPER.toml holds those of a paper.".to_owned(),
         (true, Some(_)) => "No claim matches: change the filter or the chips above, or clear them.".to_owned(),

@@ -78,7 +78,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     let filter = page.filter.trim().to_lowercase();
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
-            let about = "The program that wrote the run wrote these down; nothing here changes them.";
+            let about = "The program that wrote the run recorded these; nothing here changes them.";
             heading(ui, theme, "Settings of the run").on_hover_text(about);
             let found = page.config.iter().filter(|(key, _)| key.to_lowercase().contains(&filter));
             let shown_value = |value: &Value| match value {
@@ -88,7 +88,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
             let shown: Vec<(String, String)> =
                 found.take(MAX_RECORDED + 1).map(|(key, value)| (cut(key), shown_value(value))).collect();
             if shown.is_empty() {
-                let words = if filter.is_empty() { "None were written down." } else { "No setting matches." };
+                let words = if filter.is_empty() { "None were recorded." } else { "No setting matches." };
                 ui.label(RichText::new(words).color(theme.secondary));
             }
             if shown.len() > MAX_RECORDED {

@@ -30,7 +30,7 @@ impl PastRuns {
         self.runs.iter().find(|r| r.lab == lab)
     }
 
-    /// The newest run of the lab that ended without a word, unless the user wants to hear no more of it.
+    /// The newest run of the lab that was interrupted, unless the user wants to hear no more of it.
     pub fn interrupted(&self, lab: &str, session: &Session) -> Option<&PastRun> {
         let is_interrupted = |r: &&PastRun| r.lab == lab && r.interruption.is_some();
         self.runs.iter().find(is_interrupted).filter(|r| !session.is_dismissed(&r.folder))
@@ -86,7 +86,7 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             if open.clicked() {
                 shell.act(OpenAction::Sheet);
             }
-            let words = "Every claim of the papers, the rule that decides it, and what runs say of it.";
+            let words = "Every claim of the papers, the rule that decides it, and what runs have found.";
             if ui.button("Claims").on_hover_text(words).clicked() {
                 shell.act(OpenAction::Claims(String::new()));
             }
@@ -155,7 +155,7 @@ fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
     }
     if let Some((run, end)) = card.interrupted.and_then(|run| Some((run, run.interruption.as_ref()?))) {
         let step = number::grouped(run.steps);
-        return (format!("a run ended without a word at step {step} ({})", end.when), shell.theme.accent);
+        return (format!("a run was interrupted at step {step} ({})", end.when), shell.theme.accent);
     }
     let words = match card.last {
         Some(last) => format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),

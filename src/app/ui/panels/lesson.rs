@@ -92,7 +92,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     footer_ui(ui, shell, page, i, step, is_answered && is_decided);
 }
 
-const ANSWERS_HIDDEN: &str = "The link that this page was opened with keeps the answer back.";
+const ANSWERS_HIDDEN: &str = "The link that this page was opened with hides the answer.";
 
 /// Describes the changes that a click on the step makes.
 fn describe_settings(step: &LessonStep) -> String {

@@ -152,7 +152,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         ("Sweep: make runs over values of settings and seeds", "", PageAction::DraftSweep.into()),
         ("Home: every lab", "", OpenAction::Home.into()),
         ("Runs: every run with its result", "", OpenAction::Runs.into()),
-        ("Claims: what the papers claim, and what runs say of it", "", OpenAction::Claims(String::new()).into()),
+        ("Claims: what the papers claim, and what runs have found", "", OpenAction::Claims(String::new()).into()),
         ("Normal size", "Ctrl 0", LookAction::Zoom(1.0).into()),
     ];
     all.extend(more.map(|(words, key, action)| PaletteEntry { key, ..PaletteEntry::new("do", words, action) }));

@@ -254,7 +254,8 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 
 fn find_ui(ui: &mut Ui, theme: &Theme, page: &mut RunsPage) {
     let tip = "Words in a name, a note, a tag or a folder; lab:, preset:, state:, sweep:, tag:, is:pinned, is:archived; a setting or a \
-               headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.";
+               headline number compared, such as lr<1e-3 or gate>0.1; ! before a term excludes its matches. All terms must \
+               match.";
     page.is_stale |= filter_ui(ui, theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
 }
 

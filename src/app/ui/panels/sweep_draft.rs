@@ -61,7 +61,8 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
         let points = ui.add(DragValue::new(&mut axis.points).range(2..=1000).speed(0.1));
         let label = note_ui(ui, theme, "points");
         points.labelled_by(label.id);
-        ui.checkbox(&mut axis.is_log, "log").on_hover_text("Points lie in equal ratios rather than in equal steps.");
+        ui.checkbox(&mut axis.is_log, "log")
+            .on_hover_text("Points are spaced by equal ratios rather than by equal steps.");
     });
 }
 
@@ -105,12 +106,12 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
         let seeds = DragValue::new(&mut draft.seeds).range(1..=MAX_COUNT as u64).speed(0.1);
         ui.add(seeds)
             .labelled_by(label.id)
-            .on_hover_text("The number of runs a point, with consecutive seeds from that of these settings.");
+            .on_hover_text("Runs per point, with consecutive seeds starting at the seed of these settings.");
         if draft.axes.len() > 2 {
             let label = note_ui(ui, theme, "points");
             let samples = DragValue::new(&mut draft.samples).range(1..=MAX_COUNT).speed(0.2);
-            let about =
-                "More than two settings make no grid: this many points of a quasi-random (Sobol) sequence fill them.";
+            let about = "More than two settings are not combined as a grid: this many points of a quasi-random (Sobol) \
+                 sequence are used.";
             ui.add(samples).labelled_by(label.id).on_hover_text(about);
         }
     });

@@ -44,8 +44,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         return;
     }
     if training::is_only_looked_at(page) {
-        let words = "Begins to train this model: the view Loss has its loss before and after. How long and how fast stands \
-                     under Training on.";
+        let words = "Starts training this model: the view Loss shows its loss before and after. Training on sets how \
+                     long and how fast.";
         if ui.button("Train on").on_hover_text(words).clicked() {
             shell.act(RunAction::TrainOn);
         }
@@ -61,7 +61,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         training_buttons_ui(ui, shell, page);
     }
     let reset = icon_button(ui, shell.theme, Icon::Reset, "Reset");
-    if reset.on_hover_text("Begin again with the settings shown (R). What was run stays in its folder.").clicked() {
+    if reset.on_hover_text("Begin again with the settings shown (R). The old run stays in its folder.").clicked() {
         shell.act(RunAction::Reset);
     }
 }
@@ -146,7 +146,7 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.add_enabled_ui(can_play, |ui| {
         let style = if page.play.loops { IconStyle::On } else { IconStyle::Plain };
         let loops = icon_button_in(ui, shell.theme, Icon::Loop, "Play again at the end", style);
-        if loops.on_hover_text("Begins again at the end.").clicked() {
+        if loops.on_hover_text("Starts over when it reaches the end.").clicked() {
             shell.act(TimeAction::PlayLoops(!page.play.loops));
         }
         let speed = format!("{:.0} s", page.play.seconds);

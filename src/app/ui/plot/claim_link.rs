@@ -12,6 +12,6 @@ pub fn claim_link_ui(ui: &Ui, theme: &Theme, rect: Rect, claim: &str, words: &st
     if response.has_focus() {
         ui.painter().rect_stroke(rect.expand(2.0), 2.0, Stroke::new(1.0, theme.accent), StrokeKind::Outside);
     }
-    let tip = format!("Opens the claim {claim}: its rule, and what runs have said of it.");
+    let tip = format!("Opens the claim {claim}: its rule, and what runs have found.");
     response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(tip).clicked()
 }

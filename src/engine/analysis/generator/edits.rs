@@ -21,7 +21,7 @@ impl RateEdit {
     }
 }
 
-/// Reads changes, parted by commas or blanks.
+/// Reads changes, separated by commas or blanks.
 ///
 /// # Errors
 /// If a part is none; the message shows it and how it is written.

@@ -1,4 +1,4 @@
-//! A matrix as text: one row per line, numbers parted by commas, semicolons, tabs or blanks. It opens no file.
+//! A matrix as text: one row per line, numbers separated by commas, semicolons, tabs or blanks. It opens no file.
 
 use crate::config::choices;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub fn read_matrix(text: &str, kind: MatrixKind) -> Result<Generator, GeneratorE
         for field in fields {
             let value = field
                 .parse::<f64>()
-                .map_err(|_| GeneratorError::text(format!("line {}: `{field}` is no number", at + 1)))?;
+                .map_err(|_| GeneratorError::text(format!("line {}: `{field}` is not a number", at + 1)))?;
             values.push(value);
         }
         rows.push((at + 1, values.len() - before));

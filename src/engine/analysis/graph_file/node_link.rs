@@ -82,8 +82,9 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     Ok(graph)
 }
 
-const NO_GRAPH: &str = "this JSON is no node-link graph: write {\"nodes\": [{\"id\": ..}, ..], \"edges\": [{\"source\": .., \
-                        \"target\": ..}, ..]}, as networkx.node_link_data does (`links` for `edges` is read too)";
+const NO_GRAPH: &str = "this JSON is not a node-link graph: write {\"nodes\": [{\"id\": ..}, ..], \"edges\": \
+                        [{\"source\": .., \"target\": ..}, ..]}, as networkx.node_link_data does (`links` for `edges` \
+                        is read too)";
 
 #[derive(Default)]
 struct NodeLinkReader {

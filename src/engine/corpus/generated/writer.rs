@@ -263,7 +263,7 @@ impl Page {
     }
 }
 
-/// One document of this plot: paragraphs parted by empty lines.
+/// One document of this plot: paragraphs separated by empty lines.
 pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, recent: &mut RecentUse<'a>) -> String {
     let mut writer = Writer::with_people(rng, theme);
     let mut page = Page { paragraphs: vec![], starts: true };

@@ -134,7 +134,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
             true => "learned positions are not part of BDH-GPU; train it with rotary ones",
             false => "it belongs to a changed model; take it out of the file if it changes nothing",
         };
-        bail!("`{shown}` has a tensor `{name}` {shape:?} that BDH has not: {why}")
+        bail!("`{shown}` has a tensor `{name}` {shape:?} that BDH does not have: {why}")
     }
 
     let heads = shape(&names[2]).and_then(|s| s.first().copied()).unwrap_or(0);
@@ -157,7 +157,8 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         }
         Some(_) => {}
         None => notes.push(format!(
-            "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {layers} is taken"
+            "`{shown}` does not say how many layers its model had, and shared weights do not show it: `model.layers` \
+             = {layers} is taken"
         )),
     }
     let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };

@@ -37,7 +37,7 @@ pub(super) struct Net {
 impl Net {
     pub(super) fn new(p: &mut Params, spec: &CoupledQkSpec, vocab: usize) -> Result<Self> {
         if !spec.dt.is_finite() || spec.dt <= 0.0 {
-            bail!("dt = {} is no step length; give a number above 0", spec.dt);
+            bail!("dt = {} is not a step length; give a number above 0", spec.dt);
         }
         let embed = p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?;
         let positions = match spec.rotary {
@@ -49,7 +49,7 @@ impl Net {
         let class_head = match spec.classes {
             None => None,
             Some(classes) if classes < 2 => {
-                bail!("a classification head tells at least 2 classes apart, not {classes}")
+                bail!("a classification head distinguishes at least 2 classes, not {classes}")
             }
             Some(classes) => Some(p.normal(CLASS_HEAD, (classes, spec.d_model), EMBEDDING_STD)?),
         };

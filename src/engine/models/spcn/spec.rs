@@ -147,7 +147,10 @@ impl SpcnSpec {
         }
         let [min, max] = self.precision;
         if !(min > 0.0 && max >= min && max.is_finite()) {
-            candle_core::bail!("precisions from {min} to {max} are none; begin above 0 and end no lower");
+            candle_core::bail!(
+                "precisions from {min} to {max} are no valid range; the smallest must be above 0 and the largest no \
+                 smaller"
+            );
         }
         if self.buffer > 0 && self.retrieved == 0 {
             candle_core::bail!(

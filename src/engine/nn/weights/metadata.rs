@@ -65,7 +65,8 @@ impl Metadata {
     pub fn finish(self) -> Result<BTreeMap<String, String>, String> {
         if self.is_too_much {
             return Err(format!(
-                "it holds more beside its tensors than a model's settings (names of up to {LONGEST_PATH} bytes, {} MB in all): save the model's state_dict alone",
+                "it holds more besides its tensors than a model's settings (names of up to {LONGEST_PATH} bytes, {} \
+                 MB in all): save the model's state_dict alone",
                 MAX_BYTES >> 20
             ));
         }

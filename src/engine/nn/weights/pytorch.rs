@@ -23,7 +23,8 @@ const MAX_PARTS: usize = 1 << 17;
 pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
     let cut = |e: &dyn std::fmt::Display| {
         format!(
-            "it begins like a file of torch.save and is cut off or damaged ({e}); copy it anew ({length} bytes are here)"
+            "it begins like a file of torch.save and is cut off or damaged ({e}); copy it again ({length} bytes are \
+             here)"
         )
     };
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| cut(&e))?;
@@ -141,7 +142,7 @@ impl Walk<'_> {
     /// _rebuild_tensor_v2(storage, offset, size, stride, ..), storage = ("storage", class, key, device, count)
     fn tensor(&mut self, arguments: usize) -> Result<(), String> {
         let (p, path) = (self.pickle, self.metadata.path().to_owned());
-        let damaged = || format!("its pickle is damaged where it tells of tensor `{path}`");
+        let damaged = || format!("its pickle is damaged where it describes tensor `{path}`");
         let part = |i: usize| p.item(arguments, i);
         let whole = |node: usize| match p.get(node) {
             Node::Int(n) => usize::try_from(*n).ok(),
@@ -175,7 +176,7 @@ impl Walk<'_> {
         let file = format!("{}data/{key}", self.folder);
         let Some(&checksum) = self.places.get(&file) else {
             return Err(format!(
-                "tensor `{path}` lies in `{file}`, which the file does not hold: it is damaged; copy it anew"
+                "tensor `{path}` lies in `{file}`, which the file does not hold: it is damaged; copy it again"
             ));
         };
         let bytes = kind.map_or(1, FloatKind::bytes);

@@ -11,10 +11,11 @@ use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
-/// The swept values of eta; those of pi_max follow. The paper began with 0.001 and 100, and ended with 0.001 and 1.
+/// The swept values of eta. Table 5 of the paper has 1e-3 as the default, and 1e-4 and 1e-5 as tuned values.
 const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
+/// The swept values of pi_max. Table 5 of the paper has 100 as the default and 1 with both tuned rates.
 const LIMITS: [f64; 3] = [1.0, 10.0, 100.0];
-/// Settings with W_base = 0: nothing learned, and the paper's tuned setting.
+/// Settings that are measured with W_base = 0: one that learns nothing, and the larger of the paper's two tuned rates.
 const WITHOUT_BASE: [(f64, f64); 2] = [(0.0, 1.0), (1e-4, 1.0)];
 const FOREIGN: usize = 1;
 const MIN_TOKENS: usize = 50;
@@ -81,7 +82,7 @@ pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>
             Ok(values)
         }
         _ => candle_core::bail!(
-            "`{given}` is no list of {name}: give up to {MAX_VALUES} positive numbers with commas between them"
+            "`{given}` is not a list of {name}: give up to {MAX_VALUES} positive numbers, separated by commas"
         ),
     }
 }

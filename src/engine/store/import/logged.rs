@@ -83,8 +83,8 @@ impl Lost {
     fn sentence(self, n: u64) -> String {
         let values = counted(n as usize, "value");
         match self {
-            Self::NoNumber => format!("{values} passed over that are no numbers (texts, media, lists)"),
-            Self::NegativeStep => format!("{values} passed over whose steps are negative or no whole numbers"),
+            Self::NoNumber => format!("{values} passed over that are not numbers (texts, media, lists)"),
+            Self::NegativeStep => format!("{values} passed over whose steps are negative or not whole numbers"),
             Self::NoStep => format!("{values} passed over that have no step"),
             Self::LongName => format!("{values} passed over whose names are empty or longer than {MAX_NAME} bytes"),
             Self::Channels => {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// The bytes are no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no protobuf message")]
+#[error("it is not a protobuf message")]
 pub(super) struct Malformed;
 
 /// The value of a field, as it is written.

@@ -79,9 +79,9 @@ impl Database {
     /// If the system refuses, or it is no database in UTF-8.
     pub fn open(mut file: File, wal: Option<File>) -> Result<Self, ReadError> {
         let mut head = [0; 100];
-        read_at(&mut file, 0, &mut head).map_err(|_| damaged("it is no SQLite database"))?;
+        read_at(&mut file, 0, &mut head).map_err(|_| damaged("it is not a SQLite database"))?;
         if !head.starts_with(MAGIC) {
-            return Err(damaged("it is no SQLite database"));
+            return Err(damaged("it is not a SQLite database"));
         }
         let page_size = match u16::from_be_bytes([head[16], head[17]]) {
             1 => 65536,
@@ -145,7 +145,7 @@ impl Database {
         let mut open = vec![(table.root, 0)];
         while let Some((number, depth)) = open.pop() {
             if !seen.insert(number) || depth > MAX_DEPTH {
-                return Err(damaged("its pages lead to one another"));
+                return Err(damaged("its pages form a loop"));
             }
             let page = self.page(number)?;
             let wrong = || damaged(&format!("page {number} is damaged"));

@@ -159,7 +159,7 @@ impl Source {
         if is_of_others && folder.join(RUN).is_file() {
             let (shown, path) = (folder.display(), self.path.display());
             return Err(StoreError::new(format!(
-                "`{shown}` is in the way, which was not read from {path}: move it away"
+                "`{shown}` is in the way, and was not imported from {path}: move it away"
             )));
         }
         let mut logged = self.read()?;

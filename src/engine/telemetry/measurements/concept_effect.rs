@@ -34,7 +34,7 @@ measurement! {
 
     /// The sentences of one side; lists have an entry a sentence.
     pub struct ConceptSide {
-        /// Each sentence and what follows, parted by ` | `.
+        /// Each sentence and what follows, separated by ` | `.
         pub sentences: Vec<String>,
         /// Loss of what follows as the model is, nats a token.
         pub loss: Numbers,

@@ -115,9 +115,9 @@ arguments! {
     pub struct ChangeArgs asks "intervention" {
         /// Neurons or synapses are changed.
         target: TargetKind = TargetKind::Neurons,
-        /// Neurons as head:index, both counted from 0, parted by commas.
+        /// Neurons as head:index, both counted from 0, separated by commas.
         neurons: String = String::new(),
-        /// Synapses as layer y>x, parted by commas.
+        /// Synapses as layer y>x, separated by commas.
         synapses: String = String::new(),
         /// The activation, or what the synapse holds, becomes 0 (silence), is multiplied by the amount (scale), or is the amount (clamp).
         action: ActionKind = ActionKind::Silence,

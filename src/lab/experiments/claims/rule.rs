@@ -255,7 +255,7 @@ impl Rule {
             }
         }
         if self.seeds < 2 {
-            return Err("has a rule with fewer than two seeds, which tell nothing of chance".to_owned());
+            return Err("has a rule with fewer than two seeds, which tell nothing about chance".to_owned());
         }
         self.check_statistic()?;
         let (lab, base) = self.resolved()?;

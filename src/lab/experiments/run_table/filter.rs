@@ -32,7 +32,7 @@ impl Filter {
                 && by.is_order()
                 && value.parse::<f64>().map_or(true, f64::is_nan)
             {
-                return Err(format!("`{value}` is no number: write such as `{key}<1e-3`"));
+                return Err(format!("`{value}` is not a number: write such as `{key}<1e-3`"));
             }
         }
         let is_archived =

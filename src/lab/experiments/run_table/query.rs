@@ -73,7 +73,7 @@ pub trait FilteredRow {
     }
 }
 
-/// Reads the terms of a line, apart by blanks; names and values with blanks stand in quotes.
+/// Reads the terms of a line, separated by blanks; names and values with blanks stand in quotes.
 ///
 /// # Errors
 /// If a term has no value; in words that name the term.
@@ -145,7 +145,7 @@ impl Test {
     }
 }
 
-/// Words apart by blanks, of which those in quotes are one.
+/// Words separated by blanks, of which those in quotes are one.
 fn split_quoted(line: &str) -> Vec<String> {
     let (mut all, mut inside, mut word) = (vec![], false, String::new());
     for c in line.chars() {

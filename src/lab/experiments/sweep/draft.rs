@@ -95,7 +95,7 @@ impl DraftAxis {
             let words = self.list.split(',').map(str::trim).filter(|word| !word.is_empty());
             return Ok(AxisFile::List(words.map(|word| Value::parse(word, is_text)).collect()));
         }
-        let end = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{}` is no number", text.trim()));
+        let end = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{}` is not a number", text.trim()));
         let scale = if self.is_log { AxisScale::Log } else { AxisScale::Linear };
         Ok(AxisFile::Range(AxisRange { from: end(&self.from)?, to: end(&self.to)?, points: self.points, scale }))
     }

@@ -113,7 +113,7 @@ settings! {
         /// Races every variant twice: with learned positions and with rotary embedding.
         #[knob("Compare positions")]
         positions: bool = false,
-        /// Adds standard attention that trains for so many times the steps of the others. The paper's 2.4 match the seconds of a coupled model; 1 adds none.
+        /// Adds standard attention that trains for this many times the steps of the others. The paper's 2.4 match the seconds of a coupled model; 1 adds none.
         #[knob("Standard for longer", range(1.0..=4.0), unit("times"))]
         longer: f64 = 1.0,
     }
@@ -122,13 +122,13 @@ settings! {
 settings! {
     /// The fine-tuning of every variant on labelled sentences.
     pub struct FinetuneSettings in "finetune" {
-        /// When the text is read, every model goes on for so many updates with a linear classification head at the last token of labelled sentences, as the paper does with GLUE. 0 fine-tunes nothing.
+        /// After the text, every model trains for this many more updates with a linear classification head at the last token of labelled sentences, as the paper does with GLUE. 0 fine-tunes nothing.
         #[knob("Fine-tune", range(0..=10_000_000), unit("updates"))]
         steps: u64 = 0,
         /// The learning rate of fine-tuning as a share of that of the text. It warms up and decays over its own updates.
         #[knob("Fine-tuning rate", range(0.001..=1.0))]
         lr: f64 = 0.5,
-        /// Labels that are told apart; those of the generated opinions are good and bad. A file with another number is refused.
+        /// Number of labels; the generated opinions have two, good and bad. A file with another number is refused.
         #[knob("Labels", range(2..=64), symbol("K"))]
         labels: usize = 2,
         /// Sentences of your own: a label, a tab and a sentence on each line; a group and a tab before the sentence keep it in one part with others of the group. A sentence longer than the window is cut at its end. Empty: generated opinions.
@@ -163,7 +163,7 @@ schedules! {
     pub struct ProbeSettings {
         query_key_paths: "Phase plane every" = 100,
         step_lengths: "Step lengths every" = 10,
-        /// Steps between two askings of this probe. 0 asks only when a view does. Only texts of associative recall have pairs.
+        /// Steps between two runs of this probe. 0 runs it only when a view asks. Only texts of associative recall have pairs.
         pair_attention: "Pairs every" = 25,
         next_tokens: "Next tokens every" = 100,
     }

@@ -83,7 +83,7 @@ settings! {
         /// Share of the pairs without a rate, for the topology Random. When so many are missing that some states cannot be reached, the lab says so.
         #[knob("Sparsity", range(0.0..=0.98))]
         sparsity: f64 = 0.0,
-        /// A square matrix of your own, a row a line, with commas, tabs or blanks between the numbers. It takes the place of Topology, States and Sparsity.
+        /// A square matrix of your own, one row per line, with commas, tabs or blanks between the numbers. It takes the place of Topology, States and Sparsity.
         #[knob("Matrix file")]
         file: MatrixFile = MatrixFile::default(),
         /// Rates: row i, column j is the rate from state j to state i. Transitions: row i, column j is the probability of a step from state i to state j, as attention has it; each row sums to 1.
@@ -98,7 +98,7 @@ settings! {
         /// Rates that you changed, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5. Drag a cell of the matrix to change one.
         #[knob("Changed rates", in_views)]
         edits: String = String::new(),
-        /// Takes away every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
+        /// Removes every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
         #[knob("Cut in two", in_views)]
         cut: bool = false,
     }

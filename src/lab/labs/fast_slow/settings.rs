@@ -90,7 +90,7 @@ settings! {
         /// The same, with gradients of the last cycle alone: what earlier cycles add counts as constant.
         #[knob("Update counts, last cycle")]
         update_count_last: bool = false,
-        /// Fast passes before each slow update, for the two hierarchies by update counts.
+        /// Fast passes before each slow update, for the two variants that are hierarchies by update counts.
         #[knob("Fast passes a cycle", range(1..=64), symbol("k"))]
         cycle_passes: usize = 2,
         /// A dense decoder of the same width with four layers: 1,025,408 parameters at the defaults.
@@ -125,7 +125,7 @@ settings! {
         /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.
         #[knob("Passes", range(1..=64), symbol("k"))]
         passes: usize = 3,
-        /// Where `backward_euler` and `deq` give up. The closest state is then taken; *Equilibrium solves* shows how far they came, and how many of a step stopped short.
+        /// Iterations after which `backward_euler` and `deq` give up. The closest state is then taken; *Equilibrium solves* shows how close it was, and how many solves of a step stopped short.
         #[knob("Most iterations", range(1..=500))]
         max_iters: usize = 30,
         /// Relative residual |x - G(x)| / |x| of a text up to a token, G the map that is solved, at which the token stops in `backward_euler` and `deq`. Smaller is closer to the fixed point and slower.
@@ -143,10 +143,10 @@ settings! {
 settings! {
     /// Variants that differ from the coupled one in a single approach to the fixed point. 0 leaves one out.
     pub struct LadderSettings in "ladder" {
-        /// Adds a variant that applies Post so many times in a round, with the slow signal held. 0 adds none.
+        /// Adds a variant that applies Post this many times in each round, with the slow signal held. 0 adds none.
         #[knob("With k passes", range(0..=64), symbol("k"))]
         passes: usize = 0,
-        /// Adds a variant that evaluates Post so many times in a round with Anderson acceleration of depth 1. 0 adds none; from 2 it differs from one pass, from 3 from plain passes.
+        /// Adds a variant that evaluates Post this many times in each round with Anderson acceleration of depth 1. 0 adds none; from 2 it differs from one pass, from 3 from plain passes.
         #[knob("With Anderson", range(0..=64), symbol("k"))]
         anderson: usize = 0,
         /// Adds a variant with λ |x - Post(x)|² in its loss, summed over channels and averaged over tokens and rounds. 0 adds none.

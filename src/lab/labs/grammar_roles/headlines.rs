@@ -13,7 +13,7 @@ const WITHIN: Headline = Headline {
     about: "Share of words whose role is named rightly, in sentences of the vocabulary that was learned from, 0 to 1.",
     better: Better::Higher,
     digits: Digits::Decimals(3),
-    absent: "roles were not asked for yet (`roles.every`)",
+    absent: "roles were not measured yet (`roles.every`)",
     source: measured!(RoleAccuracy, |m| share(m, 0)),
 };
 
@@ -37,7 +37,7 @@ pub static ALL: &[Headline] = &[
         id: "within_traces",
         name: "within, traces alone",
         about: "The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.",
-        absent: "roles were not asked for yet, or there are no traces",
+        absent: "roles were not measured yet, or there are no traces",
         source: measured!(RoleAccuracy, within_traces),
         ..WITHIN
     },
@@ -69,7 +69,7 @@ pub static ALL: &[Headline] = &[
         about: "exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.",
         better: Better::Neither,
         digits: Digits::Decimals(1),
-        absent: "roles were not asked for yet, or nothing reads through feedforward weights",
+        absent: "roles were not measured yet, or nothing reads through feedforward weights",
         source: measured!(RoleAccuracy, |m| m.ranks.first().copied().filter(|rank| rank.is_finite())),
         ..WITHIN
     },

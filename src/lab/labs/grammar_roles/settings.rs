@@ -95,10 +95,10 @@ settings! {
         /// The share that feedback weights lose at each word.
         #[knob("Decay", range(0.0..=0.5), symbol("λ_d"))]
         decay: f64 = 0.001,
-        /// The least that a unit's error can count.
+        /// The smallest precision, by which a unit's error counts.
         #[knob("Least precision", range(1e-3..=100.0), log, symbol("π_min"))]
         precision_min: f64 = 0.1,
-        /// The most that a unit's error can count. The update's gain is the learning rate times its square, and must stay below 2.
+        /// The largest precision, by which a unit's error counts. The update's gain is the learning rate times its square, and must stay below 2.
         #[knob("Largest precision", range(1e-3..=1000.0), log, symbol("π_max"))]
         precision_max: f64 = 10.0,
         /// Precisions of 1 / (d v) rather than 1 / v, for a level of d units.
@@ -137,7 +137,7 @@ settings! {
         /// One settling sweep a word.
         #[knob("One sweep")]
         one_sweep: bool = false,
-        /// States keep their length. The update's gain grows past 2, and numbers end as no numbers; the run says when.
+        /// States are not scaled to length 1. The update's gain grows past 2, and the numbers overflow; the run says when.
         #[knob("No unit norm")]
         no_unit_norm: bool = false,
         /// Feedforward weights that learn by Sanger's generalised Hebbian algorithm.
@@ -205,7 +205,7 @@ impl RoleSettings {
 settings! {
     /// Sentences of one's own.
     pub struct SentenceSettings in "sentences" {
-        /// A text file of sentences in the grammar's words, one a line, to watch settling on. Nothing is learned from them.
+        /// A text file of sentences in the grammar's words, one per line, whose settling is shown. Nothing is learned from them.
         #[knob("Sentences of your own")]
         file: TextFile = TextFile::default(),
     }

@@ -30,7 +30,7 @@ pub static ALL: &[Headline] = &[
         id: "modularity_beyond_nulls",
         name: "Q less the highest null",
         about: "At the largest number of edges measured: Q less that of the most modular of all four null models.",
-        absent: "the graph was not held against its null models yet (`probe.graph_modularity_every`)",
+        absent: "the graph was not compared with its null models yet (`probe.graph_modularity_every`)",
         source: measured!(GraphModularity, beyond_nulls),
         ..MODULARITY
     },

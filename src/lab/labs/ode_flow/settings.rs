@@ -81,7 +81,7 @@ settings! {
 settings! {
     /// The solver of the flow when it is looked at; training has its own steps.
     pub struct SolverSettings in "solver" {
-        /// How the flow is followed when you look at it. Adaptive methods, which stand first, choose their steps; the others take as many as you say. Training uses Euler steps.
+        /// How the flow is followed when you look at it. Adaptive methods, which are listed first, choose their steps; the others take as many as you set. Training uses Euler steps.
         #[knob("Solver", in_views)]
         method: Method = Method::DOPRI5,
         /// Interpolate oversteps the end and reads the state off a curve, as the source's solver does; clip cuts the last step short. Evaluation counts of the two are not comparable.
@@ -114,7 +114,7 @@ settings! {
         /// Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.
         #[knob("Vary the steps")]
         vary: bool = true,
-        /// Holds every prediction that is not asked for near the unsteered model's, by a KL term of the loss. The source describes no such term: switch it off to steer by the two classes alone.
+        /// Keeps every prediction that is not steered near the unsteered model's, by a KL term in the loss. The source describes no such term: switch it off to steer by the two classes alone.
         #[knob("Hold the rest")]
         kl: bool = true,
     }
@@ -129,10 +129,10 @@ settings! {
         /// Which of the written fields the network learns, from its arrows at random points.
         #[knob("Learned field", only([PlanarField::VanDerPol, PlanarField::Spiral, PlanarField::Linear]))]
         target: PlanarField = PlanarField::VanDerPol,
-        /// Width of each of the network's two layers. Few bend little; many learn the field more closely.
+        /// Width of each of the network's two layers. A narrow network bends little; a wide one learns the field more closely.
         #[knob("Hidden units", range(2..=1024), unit("units"))]
         hidden: usize = 64,
-        /// How long the points of the plane are carried, in the field's own time. It counts as the depth 0 to 1.
+        /// How long the points of the plane are carried, in the field's own time, which stands for the depth 0 to 1.
         #[knob("Time", range(0.1..=100.0))]
         time: f64 = 6.0,
     }

@@ -24,7 +24,7 @@ const CONCEPT: Headline = Headline {
     about: "Rank-biserial correlation of the synapse that a search ranked first, on nouns and frames that it never saw.",
     better: Better::Higher,
     digits: Digits::Decimals(2),
-    absent: "nobody searched this run for a concept (view \u{201c}Concepts\u{201d}, or `orrery study concepts`)",
+    absent: "this run has not been searched for a concept (view \u{201c}Concepts\u{201d}, or `orrery study concepts`)",
     source: any_origin!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
 };
 
@@ -35,7 +35,7 @@ const LOSS_ON: Headline = Headline {
     about: "Held-out cross-entropy on each text, and on the passages of all of them by language (en), nats a token.",
     better: Better::Lower,
     digits: Digits::Decimals(3),
-    absent: "the texts were not asked one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
+    absent: "the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
     source: measured!(TextLosses, |m| {
         let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
         let languages = m.directions().into_iter().filter(|d| d.to.is_none());
@@ -91,7 +91,8 @@ pub static ALL: &[Headline] = &[
         id: "translation_loss",
         name: "translation",
         about: "Held-out cross-entropy of what follows the marks of a translation, nats a token: into English and out of it over all texts, then by direction (en-fr).",
-        absent: "the texts were not asked one by one (`merging.tune` is 0, `variants.no_bptt` is off), or have no translations",
+        absent: "the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off), or have no \
+                 translations",
         source: measured!(TextLosses, TextLosses::translations),
         ..LOSS_ON
     },

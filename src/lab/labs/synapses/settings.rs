@@ -37,13 +37,13 @@ settings! {
         /// Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last.
         #[knob("Layer", range(1..=63), in_views)]
         layer: usize = 2,
-        /// Turns what was written by how long ago it was, as the model's attention does. Off adds up what y and x brought, which never falls.
+        /// Rotates what was written by its age, as the model's attention does. Off only adds up what y and x contributed, which never falls.
         #[knob("As the model sees it", in_views)]
         rotated: bool = true,
         /// Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.
         #[knob("Show synapses", in_views)]
         rank: SynapseRank = SynapseRank::Sudden,
-        /// Where reading stops. Memory does not grow with it but for the numbers that are shown.
+        /// Tokens after which reading stops. Only the numbers that are shown take more memory for a longer text.
         #[knob("Longest text", range(8..=100_000), in_views, unit("tokens"))]
         longest: usize = 256,
         /// How many tokens the model writes after the text; they are read like it, and marked. 0 writes none.
@@ -61,7 +61,7 @@ settings! {
         /// A text file with a label, a tab and a sentence on each line (or label, tab, group, tab, sentence where several are about one thing). In the view Concepts choose *file*; at least ten sentences have the concept, and ten another label.
         #[knob("Sentences", in_views)]
         sentences: SentenceFile = SentenceFile::default(),
-        /// The label that is the concept; all others are what it is told from. Empty takes the first of the file.
+        /// The label that is the concept, as opposed to all others. Empty takes the first of the file.
         #[knob("Label", in_views)]
         label: String = String::new(),
     }
@@ -72,22 +72,22 @@ const WHOLE: Extent = Extent::WHOLE;
 settings! {
     /// The share of the parliament in the text; other corpora have none of it.
     pub struct ParliamentSettings in "parliament" {
-        /// The first so many of English, French, Spanish and German. Acts on the corpus `parliament` alone.
+        /// How many languages, in the order English, French, Spanish, German. Applies only to the corpus `parliament`.
         #[knob("Languages", range(2..=WHOLE.languages))]
         languages: usize = WHOLE.languages,
-        /// The first so many of currencies, countries, goods, cities and institutions. Acts on the corpus `parliament` alone.
+        /// How many kinds of nouns, in the order currencies, countries, goods, cities, institutions. Applies only to the corpus `parliament`.
         #[knob("Kinds of nouns", range(3..=WHOLE.kinds))]
         kinds: usize = WHOLE.kinds,
-        /// Half of them are searched with and half are kept to confirm with. There are 16 cities and 12 institutions at most. Acts on the corpus `parliament` alone.
+        /// Half of them are used to search and half to confirm. There are 16 cities and 12 institutions at most. Acts on the corpus `parliament` alone.
         #[knob("Nouns a kind", range(8..=WHOLE.nouns))]
         nouns: usize = WHOLE.nouns,
-        /// Sentences that any noun fits. Those that a search confirms with are others, and in no training text. Acts on the corpus `parliament` alone.
+        /// Sentences that fit any noun. Those used to confirm a search are others, which occur in no training text. Acts on the corpus `parliament` alone.
         #[knob("Frames", range(1..=WHOLE.frames))]
         frames: usize = WHOLE.frames,
         /// Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind. Acts on the corpus `parliament` alone.
         #[knob("What follows", range(1..=WHOLE.follow_ups))]
         follow_ups: usize = WHOLE.follow_ups,
-        /// How often a pair lists three nouns of a kind rather than say something of one. Acts on the corpus `parliament` alone.
+        /// How often a pair lists three nouns of a kind rather than saying something about one. Acts on the corpus `parliament` alone.
         #[knob("Lists", range(0.0..=1.0))]
         listing: f64 = WHOLE.listing,
     }

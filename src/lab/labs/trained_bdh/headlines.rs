@@ -18,7 +18,8 @@ pub static ALL: &[Headline] = &[
     Headline {
         id: "frequency_loss",
         name: "loss of frequencies",
-        about: "What guessing by the frequencies of the tokens costs on the same windows: who reads the text stays below.",
+        about: "What guessing by the frequencies of the tokens costs on the same windows: a model that has learned \
+                from the text stays below.",
         better: Better::Neither,
         source: measured!(TrainedBdh, |m| m.frequency_loss),
         ..LOSS

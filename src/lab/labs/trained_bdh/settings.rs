@@ -38,7 +38,7 @@ settings! {
         /// A trained BDH: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery model merge`. Its sizes are the file's; without one the weights are random.
         #[knob("Checkpoint")]
         checkpoint: CheckpointFile = CheckpointFile::default(),
-        /// How often a token passes through. 0 takes what the file says, and 6 (the public code's) where it says nothing: layers share one set of weights, which do not tell. The view Model says what the model has.
+        /// How many layers a token passes through. 0 takes the number in the file, or 6 (as in the public code) where it has none: layers share one set of weights, which do not show it. The view Model says what the model has.
         #[knob("Layers", range(0..=64), symbol("L"))]
         layers: usize = 0,
         /// The effect of time on a synapse, where the file does not say. The public code has rope.
@@ -82,7 +82,7 @@ settings! {
         /// Which part of the text under Text is read: what is held out of training, what a model would be trained on, or all of it.
         #[knob("Read", in_views)]
         span: SpanKind = SpanKind::HeldOut,
-        /// Reading ends after so many tokens. 0 reads to the end; memory does not grow with the text.
+        /// Reading ends after this many tokens. 0 reads to the end; memory does not grow with the text.
         #[knob("At most", range(0..=1_000_000_000), in_views, unit("tokens"))]
         tokens: usize = 65_536,
         /// Each window is read by itself, from an empty state, so that a passage read alone gives the same values.
@@ -97,13 +97,13 @@ settings! {
 settings! {
     /// A change of neurons or synapses while the model reads the text under Reading.
     pub struct ChangeSettings in "change" {
-        /// Neurons: what they are at each token. Synapses: what they hold of all that was read.
+        /// Neurons: their activation at each token. Synapses: what they hold of all that was read.
         #[knob("Change in", in_views)]
         target: TargetKind = TargetKind::Neurons,
-        /// The neurons, as head:index, both counted from 0, parted by commas: 0:12, 2:517. None leaves the model as it is.
+        /// The neurons, as head:index, both counted from 0, separated by commas: 0:12, 2:517. None leaves the model as it is.
         #[knob("Neurons", in_views)]
         neurons: String = String::new(),
-        /// The synapses, as layer y>x, parted by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. Layer and two numbers over all heads will do: 2:517:1569.
+        /// The synapses, as layer y>x, separated by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. Layer and two numbers over all heads will do: 2:517:1569.
         #[knob("Synapses", in_views)]
         synapses: String = String::new(),
         /// Silence: the activation, or what the synapse holds, is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.

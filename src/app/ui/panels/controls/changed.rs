@@ -38,7 +38,7 @@ pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let about = "Gives all of them the preset's values. Ctrl Z takes it back.";
+        let about = "Resets all of them to the preset's values. Ctrl Z undoes it.";
         let back = ui.add(egui::Button::new(RichText::new("Back to preset").small()).small());
         if back.on_hover_text(about).clicked() {
             let keys = page.controls.changed.iter().map(|key| (*key).to_owned()).collect();

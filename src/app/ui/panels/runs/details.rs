@@ -51,7 +51,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
             shell.act(OpenAction::Run(row.path.clone()));
         }
         let mut keep = |note: &RunNote| shell.act(RunsAction::Note(row.path.clone(), note.clone()));
-        if ui.toggle_value(&mut note.pinned, "Pin").on_hover_text("Stands above all others.").changed() {
+        if ui.toggle_value(&mut note.pinned, "Pin").on_hover_text("Keeps it above all others.").changed() {
             keep(note);
         }
         let words = "It is listed only with the filter is:archived.";

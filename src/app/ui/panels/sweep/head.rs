@@ -68,7 +68,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
             }
         });
     });
-    button.on_hover_text("Numbers that parallel coordinates and the table have beside this one.");
+    button.on_hover_text("Numbers that parallel coordinates and the table show besides this one.");
     if let Some(id) = toggled {
         match page.others.iter().position(|other| *other == id) {
             Some(place) => {

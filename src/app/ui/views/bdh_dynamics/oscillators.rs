@@ -108,7 +108,7 @@ impl OscillatorsView {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let words = if self.playing { "pause" } else { "play" };
-            if ui.button(words).on_hover_text("Time goes on, or stands.").clicked() {
+            if ui.button(words).on_hover_text("Starts or stops time.").clicked() {
                 self.playing = !self.playing;
             }
             if ui.button("poke").on_hover_text("Pokes the next particle. Or click one.").clicked()
@@ -126,7 +126,8 @@ impl OscillatorsView {
                 self.playing = false;
             }
             ui.toggle_value(&mut self.shown.wires, "wires").on_hover_text("Gx: where a pulse y pulls.");
-            ui.toggle_value(&mut self.shown.prods, "prods").on_hover_text("Gy: whom the tension at a particle hits.");
+            ui.toggle_value(&mut self.shown.prods, "prods")
+                .on_hover_text("Gy: the particles that the tension at a particle prods.");
         });
     }
 

@@ -46,8 +46,8 @@ fn method_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, method: &str) {
     let mut chosen = method;
     let methods = Method::ALL.iter().map(|each| (each.id(), each.name()));
     let list = choice_box(ui, "solver", 108.0, shown, &mut chosen, methods).on_hover_text(
-        "How the flow is solved from \u{3c4} = 0 to 1. Adaptive methods, which stand first, choose their steps by \
-         the tolerances; the others take fixed ones.",
+        "How the flow is solved from \u{3c4} = 0 to 1. Adaptive methods, which are listed first, choose their steps \
+         by the tolerances; the others take fixed ones.",
     );
     if list.changed() {
         cx.set(METHOD.key, Value::Text(chosen.to_owned()));

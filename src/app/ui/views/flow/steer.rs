@@ -87,7 +87,7 @@ impl Steer {
                 ui.horizontal_wrapped(|ui| {
                     let touched = FlowSettings::is_touched(cx);
                     let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
-                    if back.on_hover_text("All dials back to the preset's values.").clicked() {
+                    if back.on_hover_text("Resets all dials to the preset's values.").clicked() {
                         self.motion.stop();
                         FlowSettings::reset_dials(cx);
                     }

@@ -114,7 +114,7 @@ impl SolveSummary {
         ))
     }
 
-    /// The strip: first steps on a log axis, parted by the rungs, with this solve's.
+    /// The strip: first steps on a log axis, separated by the rungs, with this solve's.
     pub fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
         let Some((each, _)) = self.cost.filter(|_| self.h_init > 0.0 && self.h_init.is_finite()) else { return };
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP), Sense::hover());

@@ -278,8 +278,8 @@ impl PanelView for Sweep {
                 (.., true) => "measure again",
                 _ => "measure",
             };
-            let tip = "Pieces are measured between training steps, or while the run stands, all of them of the model \
-                       and the dials as they are when it begins. One sweep at a time.";
+            let tip = "Pieces are measured between training steps, or while the run is paused, all with the model and \
+                       the dials as they are when the sweep begins. One sweep at a time.";
             let free = self.running.is_none_or(|g| g.kind == kind);
             let button = ui.add_enabled(running || cx.can_ask() && free, Button::new(words));
             if button.on_hover_text(tip).clicked() {

@@ -286,7 +286,7 @@ impl View for RoleAccuracyView {
                 "Not measured yet. A run asks at its first step and at the end of its pass over the sentences: press Space.",
                 "Not measured yet: press Measure now.",
             );
-            let no_numbers = "This network's features are no numbers any more, and nothing can be read off them.";
+            let no_numbers = "This network's features are no longer finite, so nothing can be read from them.";
             return cx.nothing_ui(ui, if rows.is_empty() { &why } else { no_numbers });
         }
         Self::canvas_ui(ui, cx.theme, &rows, &entries);

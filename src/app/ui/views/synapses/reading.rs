@@ -130,8 +130,7 @@ impl ReadingView {
         };
         ui.horizontal_wrapped(|ui| {
             cx.setting_ui(ui, &[ReadingSettings::write.name], |ui, cx| {
-                let tip =
-                    "So many tokens the model writes by itself after the text; they are underlined, and read like it.";
+                let tip = "How many tokens the model writes after the text; they are underlined, and read like it.";
                 let label = ui.label("and writes on").on_hover_text(tip).id;
                 let mut count = self.write.unwrap_or(set as f64);
                 let drag = DragValue::new(&mut count).range(0.0..=MAX_WRITTEN).fixed_decimals(0).suffix(" tokens");

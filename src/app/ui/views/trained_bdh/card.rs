@@ -106,8 +106,8 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         cx.controls_ui(ui, |ui, cx| {
             let waits = cx.is_waiting_for::<ReadingCandidates>(variant);
             let words = if waits { "comparing \u{2026}" } else { "Compare layers and tokens" };
-            let tip = "Reads the same text with 1 to 12 layers, where the file does not say how many it has, and in other tokens \
-                       that fit the model's number of them. The least loss tells which it was trained with.";
+            let tip = "Reads the same text with 1 to 12 layers, where the file does not say how many it has, and with \
+                       other tokens that fit the model's vocabulary. The lowest loss tells which it was trained with.";
             let args = |cx: &ViewCx<'_>| ReadingCandidatesArgs { window: own_window(cx), ..Default::default() };
             cx.ask_button::<ReadingCandidates>(ui, Button::new(words).small(), true, tip, args);
             if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
@@ -143,8 +143,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             }
             let is_restricted = cx.is_restricted(&[FileSettings::layers.name, CorpusSettings::tokenizer.name]);
             if candidate.is_chosen && !candidate.is_used && cx.can_move_controls() && !is_restricted {
-                let tip =
-                    "Takes this number of layers and these tokens over; press R to open the model anew with them.";
+                let tip = "Adopts this number of layers and these tokens; press R to reopen the model with them.";
                 if ui.small_button("take it").on_hover_text(tip).clicked() {
                     cx.set(FileSettings::layers.name, Value::Int(candidate.layers as i64));
                     if !candidate.tokenizer.is_empty() {
@@ -170,7 +169,7 @@ fn comparison(m: &ReadingCandidates) -> String {
     let windows = match (m.windows, m.window_from) {
         (0, _) => String::new(),
         (n, Evidence::Assumed) => {
-            format!(", in {n} windows of {} tokens, as nothing tells those of training", m.window)
+            format!(", in {n} windows of {} tokens, as it is not known which ones training used", m.window)
         }
         (n, from) => format!(", in {n} windows of {} tokens, {}", m.window, from.label()),
     };

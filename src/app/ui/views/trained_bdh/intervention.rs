@@ -54,7 +54,7 @@ fn verdict(m: &InterventionEffect) -> String {
 fn details(m: &InterventionEffect) -> String {
     let loss = match (mean_loss(&m.loss_before), mean_loss(&m.loss_after)) {
         (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats a token."),
-        _ => "The text has no loss to compare: it takes two tokens.".to_owned(),
+        _ => "The text has no loss to compare: that takes at least two tokens.".to_owned(),
     };
     let activity = match (m.sigma, m.null_sigma) {
         (Some(own), Some(random)) => {
@@ -114,11 +114,11 @@ impl Intervention {
     fn names_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind, setting: &SettingKey<String>) {
         let (hint, tip, name) = match target {
             TargetKind::Neurons => {
-                ("0:12, 2:517", "head:index, both counted from 0, parted by commas.", "neurons to change")
+                ("0:12, 2:517", "head:index, both counted from 0, separated by commas.", "neurons to change")
             }
             TargetKind::Synapses => (
                 "2 0:517>3:33",
-                "layer y>x, parted by commas: from a neuron of y in the layer before to one of x in this layer.",
+                "layer y>x, separated by commas: from a neuron of y in the layer before to one of x in this layer.",
                 "synapses to change",
             ),
         };

@@ -22,7 +22,7 @@ pub(in crate::ui::views) fn take_over_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sets:
                 1 => set.name.clone(),
                 n => format!("{} ({})", set.name, grouped(n as u64)),
             };
-            let tip = "Takes it over into the view Intervention, where it is silenced, scaled or held beside random neurons \
+            let tip = "Opens it in the view Intervention, where it is silenced, scaled or held beside random neurons \
                        that fire as often.";
             if ui.small_button(words).on_hover_text(tip).clicked() {
                 cx.set(ChangeSettings::target.name, Value::Text("neurons".to_owned()));

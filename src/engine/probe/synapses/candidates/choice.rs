@@ -182,7 +182,7 @@ fn warnings(known: &KnownFacts, windows: ComparedWindows, tried: &[Candidate], b
             )),
             Some(_) => {}
             None => all.push(format!(
-                "nothing tells on which windows the model was trained; the candidates read windows of {} tokens",
+                "it is not known on which windows the model was trained; the candidates read windows of {} tokens",
                 windows.length
             )),
         }
@@ -248,7 +248,7 @@ mod tests {
         assert!(found.warnings[1].starts_with("3 layers cannot be told from 2 layers"), "{:?}", found.warnings);
         let facts = KnownFacts::default();
         let found = decide(&facts, WINDOWS, &[Evidence::OnlyFit], |_| Ok(Some(losses.clone()))).unwrap().unwrap();
-        assert!(found.warnings[0].starts_with("nothing tells"), "{:?}", found.warnings);
+        assert!(found.warnings[0].starts_with("it is not known"), "{:?}", found.warnings);
     }
 
     #[test]

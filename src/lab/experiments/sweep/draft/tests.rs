@@ -47,7 +47,7 @@ fn what_is_wrong_is_said_at_its_axis() {
     draft.axes[0].from = "much".into();
     draft.axes[1].list = "64, -3".into();
     let check = draft.check(lab, &config);
-    assert_eq!(check.axes["train.lr"], "`much` is no number");
+    assert_eq!(check.axes["train.lr"], "`much` is not a number");
     assert!(check.axes["model.d_model"].contains("-3"), "{check:?}");
     assert!(check.file.is_none());
     draft.axes[0].from = "0".into();

@@ -210,7 +210,7 @@ pub fn log_ui(ui: &mut Ui, chart: &mut ChartState) {
         [("log x", &mut chart.scale_x, &mut chart.zoom_x), ("log y", &mut chart.scale_y, &mut chart.zoom_y)]
     {
         let mut is_log = *scale == Some(Scale::Log);
-        let about = "Divides the axis by logarithms. A click on the axis does the same.";
+        let about = "Makes the axis logarithmic. A click on the axis does the same.";
         if ui.checkbox(&mut is_log, words).on_hover_text(about).changed() {
             (*scale, *zoom) = (Some(if is_log { Scale::Log } else { Scale::Linear }), None);
         }

@@ -95,7 +95,7 @@ impl TopContextsView {
             }
             let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
             let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
-                       with the greatest values. The page stays at hand meanwhile.";
+                       with the greatest values. The page can be used meanwhile.";
             cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
         });
     }
