@@ -138,7 +138,7 @@ impl PanelView for GeneratorView {
     }
 
     /// The matrix and the graph beside the chart in a flat tile, else above it.
-    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>]) -> Placement {
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
         if room.x >= ABREAST && room.x > FLAT * room.y {
             let pictures = 2.0 * ((room.x - 2.0 * GAP) * 0.27).floor() + GAP;
             return Placement::Row(vec![vec2(pictures, room.y), vec2(room.x - pictures - GAP, room.y)]);
