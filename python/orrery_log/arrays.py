@@ -120,7 +120,7 @@ def from_lists(value: Any, name: str = "array") -> Flat:
                 raise TypeError
             data.append(float(item))
         except (TypeError, ValueError, OverflowError):
-            raise Refused(name, f"`{name}` holds {type(item).__name__}, which is no number") from None
+            raise Refused(name, f"`{name}` holds {type(item).__name__}, which is not a number") from None
         return ()
 
     return Flat(walk(value), data)
@@ -252,7 +252,7 @@ def scalar(value: Any, name: str) -> Scalar:
         raise Refused(name, f"`{name}` is an array: log one number, or use matrix()")
     if hasattr(value, "__float__"):
         return as_float(float(value), name)
-    raise Refused(name, f"`{name}` is no number but {type(value).__name__}; text() takes texts")
+    raise Refused(name, f"`{name}` is not a number but {type(value).__name__}; text() takes texts")
 
 
 def as_float(value: Any, name: str) -> int | float:

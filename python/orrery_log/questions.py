@@ -259,7 +259,7 @@ class Questions:
 
     def _scale_lr(self, step: int, factor: Any) -> Answer:
         if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not math.isfinite(factor):
-            raise Refused("ask", "`factor` is no number")
+            raise Refused("ask", "`factor` is not a number")
         if not 0 < factor <= 100:
             raise Refused("ask", f"`factor` is {factor}: it must be above 0 and at most 100")
         groups = getattr(self.run.optimizer, "param_groups", None)

@@ -62,7 +62,7 @@ def test_what_is_no_number_is_refused_once_and_training_goes_on(begin, capfd):
     folder = run.read()
     assert [v for _, v in folder.scalar("good")] == [0, 1, 2]
     said = capfd.readouterr().err
-    for words in ("`words` is no number", "`list` is an array", "`complex` is", "a step is a whole number"):
+    for words in ("`words` is not a number", "`list` is an array", "`complex` is", "a step is a whole number"):
         assert said.count(words) == 1, said
         assert words in folder.notices()
 
@@ -180,7 +180,7 @@ def test_ragged_and_wrong_arrays_are_refused_in_words(begin, capfd):
     assert {line["channel"] for line in folder.samples} == {"attention.maps", "matrix/named"}
     said = capfd.readouterr().err
     for words in ("is ragged", "(heads, T, T) is needed", "2 names for 1 tokens", "as many sources", "negative number",
-                  "has 1 labels", "has 2 x and 1 y", "which is no number"):  # fmt: skip
+                  "has 1 labels", "has 2 x and 1 y", "which is not a number"):  # fmt: skip
         assert words in said, words
 
 
@@ -221,7 +221,7 @@ def test_lists_of_other_kinds_and_texts_that_look_like_numbers(begin, capfd):
     assert sum(made["counts"]) == 2 and made["edges"] == sorted(set(made["edges"]))
     assert len(set(array.array("f", made["edges"]))) == len(made["edges"])
     said = capfd.readouterr().err
-    assert "`texts` holds str, which is no number" in said and said.count("ends of edges are whole numbers") == 1
+    assert "`texts` holds str, which is not a number" in said and said.count("ends of edges are whole numbers") == 1
 
 
 def test_what_single_precision_does_not_tell_apart_is_said(begin, capfd):

@@ -52,4 +52,4 @@ def test_a_list_of_one_number_is_that_number(begin, capfd):
     assert folder.scalar("train/lr") == [(0, 0.5)] and folder.scalar("one") == [(0, 2)]
     assert not {"many", "nested", "words"} & set(folder.metrics[0])
     said = capfd.readouterr().err
-    assert said.count("is an array") == 2 and "`words` is no number" in said
+    assert said.count("is an array") == 2 and "`words` is not a number" in said
