@@ -42,7 +42,7 @@ pub struct CompareArgs {
     /// given more than once (`orrery list --views`)
     #[arg(long = "view", value_name = "VIEW", requires = "out")]
     views: Vec<String>,
-    /// Views as of this step; the last one if not given
+    /// Draw views as of this step; without it, as of the last
     #[arg(long, requires = "views")]
     step: Option<u64>,
     /// Draw on a light background instead of the dark one

@@ -25,7 +25,7 @@ pub struct FindConceptArgs {
     /// thing; lines that begin with # are left out. Or a built-in set, of the lab Synapses: currency, country (in English,
     /// French, Spanish and German), currency_naive, country_naive
     sentences: PathBuf,
-    /// The label in the file that is the concept, told from all others; the file's first if not given
+    /// The label in the file that is the concept, as opposed to all others; the file's first if not given
     #[arg(long, value_name = "LABEL")]
     concept: Option<String>,
     /// How many untrained models are searched too

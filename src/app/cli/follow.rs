@@ -70,7 +70,7 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
             }
             Ok(Look::Replaced) => match Reader::follow(folder) {
                 Ok(reader) => {
-                    notice!("{} was written anew", folder.display());
+                    notice!("{} was rewritten", folder.display());
                     follower.reader = reader;
                     end = follower.print_new(true)?;
                     continue;

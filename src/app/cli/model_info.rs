@@ -22,7 +22,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let layers = facts
         .layers
         .map_or_else(|| format!("the file does not say how many; `orrery model eval {word} TEXT` finds out"), number);
-    let window = facts.window.map_or_else(|| "nothing tells it".to_owned(), number);
+    let window = facts.window.map_or_else(|| "unknown".to_owned(), number);
     print_line!("{file}: {} parameters", grouped(spec.parameters(checkpoint.vocab)))?;
     for (name, value) in [
         ("vocabulary V", checkpoint.vocab.to_string()),

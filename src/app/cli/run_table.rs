@@ -54,7 +54,7 @@ struct Edit {
     /// Attach this note to it; empty removes the note
     #[arg(long, requires = "edit")]
     note: Option<String>,
-    /// Replace its tags by these, separated by commas; empty removes them all
+    /// Replace its tags with these, separated by commas; empty removes them all
     #[arg(long, requires = "edit")]
     tags: Option<String>,
     /// Pin it above all others, or not

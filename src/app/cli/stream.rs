@@ -55,7 +55,7 @@ pub struct StreamArgs {
     /// Write to standard output, the only destination that is supported
     #[arg(long, required = true)]
     stdio: bool,
-    /// Continue after this many bytes of a log; END is the last of them, in hexadecimal digits
+    /// Continue after this many bytes of a log; END holds the last ones, in hexadecimal digits
     #[arg(long = "have", value_name = "LOG=BYTES:END")]
     have: Vec<LocalPart>,
 }

@@ -41,7 +41,7 @@ enum ClaimsCommand {
     Show(ShowArgs),
     /// Make the runs that a claim's rule, or every rule of a paper, asks for, and write their results
     Run(RunArgs),
-    /// Derive every verdict again from the stored numbers; the exit code is 1 if any of them differs
+    /// Derive every verdict again from the stored numbers; the exit code is 1 if a verdict, a rule or a page differs
     Check(CheckArgs),
 }
 
@@ -244,11 +244,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     for problem in &problems {
         print_line!("{problem}")?;
     }
-    Err(Failure::run(format!(
-        "{} of {} results disagree with their numbers or rules",
-        problems.len(),
-        ledger.results.len()
-    )))
+    Err(Failure::run(format!("problems found in the ledger of {} results: {}", ledger.results.len(), problems.len())))
 }
 
 /// A row for programs.

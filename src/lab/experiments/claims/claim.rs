@@ -48,7 +48,7 @@ pub struct Claim {
     /// The strongest other explanation of a result in its favour.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counter: String,
-    /// The finding that would turn the verdict.
+    /// The finding that would overturn the verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub turns: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +151,9 @@ impl Claim {
             return wrong("needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`".to_owned());
         }
         if self.hours.is_some_and(|hours| self.rule.is_none() || !hours.is_finite() || hours <= 0.0) {
-            return wrong("has `hours`, which are those of a rule's runs, a number above 0".to_owned());
+            return wrong(
+                "has `hours` that are not a number above 0, or no rule whose runs could take them".to_owned(),
+            );
         }
         let Some(rule) = &self.rule else { return Ok(()) };
         if self.counter.trim().is_empty() || self.turns.trim().is_empty() {

@@ -220,7 +220,7 @@ impl Ledger {
                 continue;
             };
             if stored.claim != *id {
-                tell(format!("the result says that it is of {}", stored.claim));
+                tell(format!("the result names the claim {}", stored.claim));
             }
             if stored.rule != rule.hash() {
                 tell("rule changed after the run".to_owned());

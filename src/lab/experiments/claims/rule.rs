@@ -209,7 +209,7 @@ impl Rule {
             return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
         }
         let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(|p| p.id));
-        Err(format!("names `{}`, which is no preset{}", self.base, did_you_mean(&self.base, presets)))
+        Err(format!("names `{}`, which is not a preset{}", self.base, did_you_mean(&self.base, presets)))
     }
 
     /// Its two numbers.
