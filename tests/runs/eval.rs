@@ -229,11 +229,11 @@ fn a_value_that_is_no_number_is_the_files_fault() -> Outcome {
         *t = (t.zeros_like()? / 0.0)?;
     }
     tensors::write(&oracle.path("nan.safetensors"), &weights, &[])?;
-    oracle.refused("model eval nan.safetensors 0.txt --vocabulary list.json", 2, &["encoder_v", "not numbers"]);
+    oracle.refused("model eval nan.safetensors 0.txt --vocabulary list.json", 2, &["encoder_v", "not finite"]);
     oracle.refused(
         "run synapses --steps 1 --no-figures --set model.checkpoint=nan.safetensors --set corpus.tokenizer=sorted_char --set corpus.vocabulary_file=list.json --set corpus.file=0.txt",
         2,
-        &["encoder_v", "not numbers"],
+        &["encoder_v", "not finite"],
     );
     Ok(())
 }

@@ -65,7 +65,8 @@ impl Subword {
     /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.
     pub(super) fn load(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();
-        let misfit = |e: &FileError| format!("{here} is no tokenizer.json: {e}. Choose the file named tokenizer.json.");
+        let misfit =
+            |e: &FileError| format!("{here} is not a tokenizer.json: {e}. Choose the file named tokenizer.json.");
         let json = read_whole(path, LARGEST_JSON, JSON_GROWTH, misfit)?;
         Self::from_bytes(&json, &here.to_string())
     }

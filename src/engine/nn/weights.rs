@@ -161,7 +161,7 @@ impl Weights {
         if let Some(i) = values.iter().position(|v| !v.is_finite()) {
             let bad = values.iter().filter(|v| !v.is_finite()).count();
             bail!(
-                "tensor `{name}` of `{shown}` has {bad} of {} values that are not numbers, the first ({}) at index \
+                "tensor `{name}` of `{shown}` has {bad} of {} values that are not finite, the first ({}) at index \
                  {i}: the training that wrote it had diverged, or the file is damaged; use an earlier checkpoint",
                 values.len(),
                 values[i]

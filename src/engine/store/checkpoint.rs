@@ -242,7 +242,7 @@ fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) ->
         return Ok(None);
     }
     Err(StoreError::new(format!(
-        "no checkpoint of `{}` can be used: {}. The run can still be replayed; to train it anew: `orrery run {}`",
+        "no checkpoint of `{}` can be used: {}. The run can still be replayed; to train it again: `orrery run {}`",
         run.display(),
         notices.join("; "),
         run.join("config.toml").display()

@@ -109,7 +109,7 @@ impl Writer {
         let description = describe(folder)?;
         if !description.has_typed_samples() {
             return Err(StoreError::new(format!(
-                "`{}` is of format {}, and this version writes format {FORMAT}: go on with the version that wrote it, or run its config.toml anew",
+                "`{}` is of format {}, and this version writes format {FORMAT}: go on with the version that wrote it, or run its config.toml again",
                 folder.display(),
                 description.format
             )));

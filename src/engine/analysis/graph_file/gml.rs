@@ -153,7 +153,7 @@ fn read_list(
     depth: usize,
 ) -> Result<(), GraphFileError> {
     if depth > MAX_DEPTH {
-        return Err(tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is no graph")));
+        return Err(tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
     }
     while let Some(key) = tokens.key()? {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };

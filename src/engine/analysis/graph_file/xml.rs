@@ -65,7 +65,7 @@ impl<'a> Xml<'a> {
                 Ok(Event::Start(e)) => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
-                        return Err(self.wrong(format!("elements lie more than {MAX_DEPTH} deep; this is no graph")));
+                        return Err(self.wrong(format!("elements lie more than {MAX_DEPTH} deep; this is not a graph")));
                     }
                     self.opened(&e).map(Some)
                 }
@@ -105,7 +105,7 @@ impl<'a> Xml<'a> {
         for attribute in e.attributes() {
             if attributes.len() >= MAX_ATTRIBUTES {
                 return Err(
-                    self.wrong(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is no graph"))
+                    self.wrong(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is not a graph"))
                 );
             }
             let attribute = match attribute {

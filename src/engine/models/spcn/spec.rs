@@ -148,7 +148,7 @@ impl SpcnSpec {
         let [min, max] = self.precision;
         if !(min > 0.0 && max >= min && max.is_finite()) {
             candle_core::bail!(
-                "precisions from {min} to {max} are no valid range; the smallest must be above 0 and the largest no \
+                "precisions from {min} to {max} are not a valid range; the smallest must be above 0 and the largest no \
                  smaller"
             );
         }

@@ -80,7 +80,7 @@ arguments! {
         /// The layer of x, to which synapses lead from y of the layer before; otherwise the last. A layer that the model lacks is its last.
         #[range(1..=63)]
         layer: Option<usize> = None,
-        /// Turn what was written by how long ago it was, as the model's attention does; otherwise gains are added up.
+        /// Rotate what was written by its age, as the model's attention does; otherwise gains are added up.
         rotated: bool = true,
         /// Follow the synapses with the largest gain at one token (`sudden`) or the largest value at the end (`strong`).
         rank: SynapseRank = SynapseRank::Sudden,
