@@ -185,7 +185,7 @@ impl Training<'_> {
                 "is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on",
             ),
             _ if self.carry.carry == 0 => Some(
-                "carries keys and values from batch to batch, and `train.carry` = 0 begins every window anew; set `train.carry`",
+                "carries keys and values from batch to batch, and `train.carry` = 0 starts every window afresh; set `train.carry`",
             ),
             _ => None,
         };

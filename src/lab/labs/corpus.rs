@@ -160,7 +160,7 @@ impl CorpusSettings {
             TokenKind::SortedChar if self.vocabulary_file.path().is_some() => Ok(()),
             made @ (TokenKind::Char | TokenKind::SortedChar | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
                 let why = format!(
-                    "`corpus.tokenizer` = {} is made anew for each text, and {why}; choose byte, huggingface, or sorted_char with `corpus.vocabulary_file`",
+                    "`corpus.tokenizer` = {} is rebuilt for each text, and {why}; choose byte, huggingface, or sorted_char with `corpus.vocabulary_file`",
                     made.id()
                 );
                 Err(ConfigError::inconsistent(Self::tokenizer.name, why))

@@ -1,5 +1,5 @@
 //! The restrictions that a link puts on the page that it opens, for teaching: controls that are shown but cannot be moved,
-//! controls that are not shown, and answers of the lesson that are kept back. In a link they are `lock=KEY,KEY`,
+//! controls that are not shown, and answers of the lesson that are hidden. In a link they are `lock=KEY,KEY`,
 //! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may stand, such as `train`, or
 //! `seed`, or `view_controls` for the controls that views have of their own.
 
@@ -16,7 +16,7 @@ pub struct Restrictions {
     pub locked: Vec<String>,
     /// Keys and groups of the settings whose controls are not shown.
     pub hidden: Vec<String>,
-    /// The answers of the lesson are kept back, whatever the reader guesses.
+    /// The answers of the lesson are hidden, whatever the reader guesses.
     pub hides_answers: bool,
 }
 

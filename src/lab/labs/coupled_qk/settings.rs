@@ -144,7 +144,7 @@ schedules! {
     /// The schedules by which attention is measured without a view's asking.
     pub struct AttentionSchedules {
         attention_maps: "Attention every" = 100,
-        /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only when a view does.
+        /// Steps between two measurements of entropy, rank and sink by layer. 0 measures only when a view asks.
         attention_statistics: "Attention by layer every" = 100,
     }
 }

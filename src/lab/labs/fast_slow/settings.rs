@@ -173,7 +173,7 @@ schedules! {
         generator_distance: "Generator every" = 50,
         next_tokens: "Next tokens every" = 50,
         causality: "Causality every" = 100,
-        /// Steps between two measurements of what the open gate does to the entropy of the attention behind it, shown in *Gate*. 0 asks only through `orrery ask`; a gate must open for it to say anything.
+        /// Steps between two measurements of what the open gate does to the entropy of the attention behind it, shown in *Gate*. 0 measures only through `orrery ask`; a gate must open for it to say anything.
         gate_entropy: "Entropy every" = 0,
     }
 }

@@ -95,10 +95,10 @@ settings! {
         /// The share that feedback weights lose at each word.
         #[knob("Decay", range(0.0..=0.5), symbol("λ_d"))]
         decay: f64 = 0.001,
-        /// The smallest precision, by which a unit's error counts.
+        /// The smallest precision, the weight of a unit's error.
         #[knob("Least precision", range(1e-3..=100.0), log, symbol("π_min"))]
         precision_min: f64 = 0.1,
-        /// The largest precision, by which a unit's error counts. The update's gain is the learning rate times its square, and must stay below 2.
+        /// The largest precision, the weight of a unit's error. The update's gain is the learning rate times its square, and must stay below 2.
         #[knob("Largest precision", range(1e-3..=1000.0), log, symbol("π_max"))]
         precision_max: f64 = 10.0,
         /// Precisions of 1 / (d v) rather than 1 / v, for a level of d units.

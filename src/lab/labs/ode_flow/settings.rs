@@ -123,7 +123,7 @@ settings! {
 settings! {
     /// The playground's fields in the plane.
     pub struct FieldSettings in "field" {
-        /// Which flow in the plane is looked at: three that are written down, and the network that learns one of them.
+        /// Which flow in the plane is shown: one of three given by formulas, or the network that learns one of them.
         #[knob("Field", in_views)]
         kind: PlanarField = PlanarField::VanDerPol,
         /// Which of the written fields the network learns, from its arrows at random points.

@@ -129,15 +129,15 @@ settings! {
 schedules! {
     /// The schedules of the probes.
     pub struct ProbeSettings {
-        /// Steps between two readings of a passage: error, traces and continuation. 0 asks only when a view does.
+        /// Steps between two readings of a passage: error, traces and continuation. 0 measures only when a view asks.
         trace_reading: "Reading every" = 200,
-        /// Steps between two counts of how often each unit is kept. 0 asks only when a view does.
+        /// Steps between two counts of how often each unit is kept. 0 measures only when a view asks.
         unit_usage: "Unit usage every" = 100,
-        /// Steps between two measurements of how the blocks' input correlates with its own past. 0 asks only when a view does.
+        /// Steps between two measurements of how the blocks' input correlates with its own past. 0 measures only when a view asks.
         autocorrelation: "Autocorrelation every" = 200,
-        /// Steps between two measurements of the loss at each position of a long text. 0 asks only when a view does.
+        /// Steps between two measurements of the loss at each position of a long text. 0 measures only when a view asks.
         position_losses: "Loss by position every" = 400,
-        /// Steps between two measurements of what later layers still read of the first, in the transformers over depth. 0 asks only when a view does.
+        /// Steps between two measurements of what later layers still read of the first, in the transformers over depth. 0 measures only when a view asks.
         layer_readout: "Layer readout every" = 100,
     }
 }

@@ -78,16 +78,16 @@ settings! {
         /// How many kinds of nouns, in the order currencies, countries, goods, cities, institutions. Applies only to the corpus `parliament`.
         #[knob("Kinds of nouns", range(3..=WHOLE.kinds))]
         kinds: usize = WHOLE.kinds,
-        /// Half of them are used to search and half to confirm. There are 16 cities and 12 institutions at most. Acts on the corpus `parliament` alone.
+        /// Half of them are used to search and half to confirm. There are 16 cities and 12 institutions at most. Applies only to the corpus `parliament`.
         #[knob("Nouns a kind", range(8..=WHOLE.nouns))]
         nouns: usize = WHOLE.nouns,
-        /// Sentences that fit any noun. Those used to confirm a search are others, which occur in no training text. Acts on the corpus `parliament` alone.
+        /// Sentences that fit any noun. Those used to confirm a search are others, which occur in no training text. Applies only to the corpus `parliament`.
         #[knob("Frames", range(1..=WHOLE.frames))]
         frames: usize = WHOLE.frames,
-        /// Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind. Acts on the corpus `parliament` alone.
+        /// Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind. Applies only to the corpus `parliament`.
         #[knob("What follows", range(1..=WHOLE.follow_ups))]
         follow_ups: usize = WHOLE.follow_ups,
-        /// How often a pair lists three nouns of a kind rather than saying something about one. Acts on the corpus `parliament` alone.
+        /// How often a pair lists three nouns of a kind rather than saying something about one. Applies only to the corpus `parliament`.
         #[knob("Lists", range(0.0..=1.0))]
         listing: f64 = WHOLE.listing,
     }
