@@ -329,7 +329,7 @@ fn a_result_of_an_edited_rule_is_outdated() {
     d.click("outdated 1");
     assert_eq!(d.ids(), ["X3"]);
     d.unfold("X3");
-    assert!(d.shows("so that they are no verdict on it"));
+    assert!(d.shows("so they give no verdict on it"));
     assert!(d.shows("rule changed after the run") && d.shows("01234567 then"), "the hashes are shown");
     assert!(!d.shows("after Holm's correction"), "no effect is claimed");
 }

@@ -32,7 +32,7 @@ pub fn link(page: &Page) -> Permalink {
 pub fn link_text(page: &Page, link: &Permalink) -> String {
     let mut words = vec![];
     if !page.pending().is_empty() && page.newest() > 0 {
-        words.push("It has the settings shown, which wait for a reset, and no step.".to_owned());
+        words.push("It has the settings shown, which apply at the next reset, and no step.".to_owned());
     }
     if let Some((step, key, _)) = page.mirror().and_then(|m| m.changes.first()) {
         words.push(format!(

@@ -59,7 +59,7 @@ fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob
         link.widget_info(|| {
             WidgetInfo::labeled(egui::Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
         });
-        let about = "Its control is there; the tile is selected by a click.";
+        let about = "Its control is in that tile; a click selects the tile.";
         if link.on_hover_text(about).on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
             shell.act(PageAction::ShowView(entry.id));
         }

@@ -31,7 +31,7 @@ impl LinkedFilesSheet {
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             let close = Button::new(RichText::new("Do not open").color(shell.theme.page)).fill(shell.theme.accent);
-            if ui.add(close).on_hover_text("Nothing is read (Esc).").clicked() {
+            if ui.add(close).on_hover_text("Closes this without reading anything (Esc).").clicked() {
                 shell.act(OpenAction::Back);
             }
             let open = ui.button("Open with these files");

@@ -155,8 +155,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -
     let mut is_left = false;
     ui.horizontal_wrapped(|ui| {
         let start = egui::Button::new(RichText::new("Start").color(shell.theme.page)).fill(shell.theme.accent);
-        let about = "Writes the sweep and makes its runs in the background, as many at once as there are cores. They go on \
-                     when this window closes.";
+        let about = "Writes the sweep and makes its runs in the background, as many at once as there are cores. They \
+                     continue when this window closes.";
         let is_started = ui.add_enabled(file.is_some(), start).on_hover_text(about).clicked();
         let about = "Writes the sweep and shows the command that makes its runs, here or elsewhere.";
         let write = ui.add_enabled(file.is_some(), egui::Button::new("Write")).on_hover_text(about);

@@ -44,8 +44,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         return;
     }
     if training::is_only_looked_at(page) {
-        let words = "Starts training this model: the view Loss shows its loss before and after. Training on sets how \
-                     long and how fast.";
+        let words = "Starts training this model: the view Loss shows its loss before and after. The settings under \
+                     Training on say how long and how fast.";
         if ui.button("Train on").on_hover_text(words).clicked() {
             shell.act(RunAction::TrainOn);
         }

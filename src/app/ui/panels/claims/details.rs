@@ -66,7 +66,8 @@ fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
 /// The stored result as a picture, which says so where it is one of another rule.
 fn stored_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     if judged.is_rule_changed {
-        let words = "Outdated: the numbers below were made by another rule than the one shown, so that they are no verdict on it.";
+        let words =
+            "Outdated: the numbers below were made by another rule than the one shown, so they give no verdict on it.";
         ui.add(Label::new(RichText::new(words).color(theme.error)).wrap());
     }
     judgement_ui(ui, theme, rule, judged);

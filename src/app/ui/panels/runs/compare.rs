@@ -248,7 +248,8 @@ fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
 }
 
 fn fold_ui(ui: &mut Ui, page: &mut ComparePage) {
-    let about = "Runs that differ in nothing but their seed become one line: their mean, with a band of one standard deviation.";
+    let about =
+        "Runs that differ only in their seed become one line: their mean, with a band of one standard deviation.";
     let mut folded = page.folded;
     if ui.checkbox(&mut folded, "fold seeds").on_hover_text(about).changed() {
         page.fold(folded);

@@ -108,7 +108,7 @@ fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
     let shown: Vec<String> = rows.map(|row| row.folder.clone()).collect();
     let are_ticked = !shown.is_empty() && shown.iter().all(|folder| page.ticked.contains(folder));
     square_ui(ui, shell, &response, "Tick all runs shown", are_ticked);
-    if response.on_hover_text("Ticks all runs that are shown, to be compared; or none of them.").clicked() {
+    if response.on_hover_text("Ticks all runs that are shown, for comparison, or unticks them.").clicked() {
         match are_ticked {
             true => page.ticked.retain(|folder| !shown.contains(folder)),
             false => page.ticked.extend(shown),

@@ -157,7 +157,7 @@ impl PanelView for GeneratorView {
             control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
             cx.setting_ui(ui, &[GeneratorSettings::cut.name], |ui, cx| {
                 let mut cut = s.generator.cut;
-                let tip = "Takes away every rate between the first half of the states and the second.";
+                let tip = "Removes every rate between the first half of the states and the second.";
                 if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
                     cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
                 }
@@ -165,7 +165,7 @@ impl PanelView for GeneratorView {
             cx.setting_ui(ui, &[GeneratorSettings::edits.name], |ui, cx| {
                 let is_changed = !s.generator.edits.trim().is_empty();
                 let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
-                if undo.on_hover_text("Puts every rate that you changed back to what it was.").clicked() {
+                if undo.on_hover_text("Restores every rate that you changed.").clicked() {
                     cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
                 }
             });

@@ -290,7 +290,7 @@ impl PanelView for Sweep {
                 }
             }
             if running || begun {
-                let tip = "Forgets what was measured since it began.";
+                let tip = "Stops, and discards what was measured since the sweep began.";
                 if ui.button("cancel").on_hover_text(tip).clicked() {
                     self.cancel(cx, kind);
                 }

@@ -122,7 +122,7 @@ impl RoleAccuracyView {
             ui.selectable_value(&mut self.only_new, true, "only new ones").on_hover_text(
                 "Within: only test sentences that do not occur in training. Short ones often do, relative ones never.",
             );
-            let tip = "Fits the probes anew to the network as it is at the shown step. It takes seconds.";
+            let tip = "Fits the probes again, to the network as it is at the shown step. It takes seconds.";
             let may_ask = cx.can_ask() && !cx.is_waiting_for::<RoleAccuracy>(Some(cx.selection.variant));
             if may_ask && ui.button("Measure now").on_hover_text(tip).clicked() {
                 let args = args(cx);

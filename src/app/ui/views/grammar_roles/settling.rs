@@ -55,7 +55,7 @@ impl SettlingView {
                 let shown = SETS.iter().find(|(set, _)| *set == self.asked.set).map_or("", |(_, name)| name);
                 let sets = SETS.into_iter().filter(|(set, _)| *set != SettlingSet::Own || has_file);
                 choice_menu(ui, shown, &mut self.asked.set, sets, "Which sentences are browsed.");
-                if ui.button("\u{2039}").on_hover_text("The sentence before.").clicked() {
+                if ui.button("\u{2039}").on_hover_text("The previous sentence.").clicked() {
                     (self.asked.sentence, self.cursor) = (self.asked.sentence.saturating_sub(1), None);
                 }
                 if ui.button("\u{203a}").on_hover_text("The next sentence.").clicked() {

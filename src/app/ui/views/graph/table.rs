@@ -148,7 +148,7 @@ impl GraphTable {
             let field = TextEdit::singleline(&mut self.filter).hint_text("words, degree>5").desired_width(180.0);
             text_field(ui, field, "filter").on_hover_text(
                 "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x, \
-                 label:part; a ! before one leaves out. All of them must hold.",
+                 label:part; a ! before one excludes its matches. All terms must match.",
             );
             match &self.complaint {
                 Some(words) => ui.label(RichText::new(words).color(cx.theme.error)),

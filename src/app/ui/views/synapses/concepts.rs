@@ -31,7 +31,7 @@ const CONCEPTS: [(&str, &str, &str); 4] = [
     (
         "",
         "file",
-        "The file under Concepts: a label, a tab and a sentence on each line. One label is the concept, the others are what it is told from; every second sentence of each is kept to confirm with.",
+        "The file under Concepts: a label, a tab and a sentence on each line. One label is the concept, as opposed to all others; every second sentence of each is kept to confirm what is found.",
     ),
 ];
 /// Places of one's own sentences among these: typed, and of a file.

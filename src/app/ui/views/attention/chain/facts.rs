@@ -221,7 +221,7 @@ fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     facts.push(Fact {
         name: "rows shuffled",
         value: null(l.shuffled_rows),
-        tip: "The same error when the weights of every row stand in random places among those that it may see: mean and \
+        tip: "The same error when the weights of every row are shuffled among the places that it may see: mean and \
               standard deviation over draws.",
     });
     facts.push(Fact {

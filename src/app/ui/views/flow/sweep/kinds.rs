@@ -146,8 +146,8 @@ pub const KINDS: [SweepKind; 10] = [
         Needs::Words,
         FlowSweepKind::GradientMemory,
         "their memory",
-        "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
-                a state a step, the adjoint one.",
+        "The most memory that is held while gradients are taken through m steps. Backpropagation keeps all, \
+                checkpoints a state a step, the adjoint one.",
     ),
 ];
 
