@@ -342,7 +342,7 @@ fn check_number(lab: &Lab, key: &str) -> Result<(), String> {
         return Ok(());
     }
     let near = did_you_mean(key, lab.headlines.iter().map(|h| h.id));
-    Err(format!("reads `{key}`, which is no headline number of {}{near}", lab.title))
+    Err(format!("reads `{key}`, which is not a headline number of {}{near}", lab.title))
 }
 
 /// Refuses a variant that the runs will not have, and seeds that they would share.

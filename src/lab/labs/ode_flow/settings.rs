@@ -114,7 +114,7 @@ settings! {
         /// Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.
         #[knob("Vary the steps")]
         vary: bool = true,
-        /// Keeps every prediction that is not steered near the unsteered model's, by a KL term in the loss. The source describes no such term: switch it off to steer by the two classes alone.
+        /// Keeps every prediction that is not to be steered near the unsteered model's, by a KL term in the loss. The source describes no such term: switch it off to steer by the two classes alone.
         #[knob("Hold the rest")]
         kl: bool = true,
     }
