@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::accesskit::Role;
+use eframe::egui::{self, accesskit::Role, pos2};
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
@@ -14,7 +14,7 @@ use orrery::{
 
 use crate::{
     recorded::{self, chains},
-    tiles::{Tile, painted, sized},
+    tiles::{Tile, painted, press, rect_of, sized},
 };
 
 fn with(measured: AttentionChain) -> Mirror {
@@ -167,4 +167,30 @@ fn a_selected_token_is_the_one_over_training() {
     tile.selection.token = Some(4);
     let said = words(&tile.shown(sized(480.0, 360.0)));
     assert!(said.contains("residual, token 4"), "{said}");
+}
+
+/// At step 0 no help of the gate is measured, whose chart is before it.
+#[test]
+fn the_residual_over_steps_keeps_its_zoom() {
+    let mut harness = Tile::new("token_residuals", recorded::twins()).shown(sized(480.0, 360.0));
+    harness.run_steps(2);
+    // the other charts have smaller numbers on their axes
+    let steps = |harness: &Harness<'_, Tile>| -> Vec<u64> {
+        painted(harness).iter().filter_map(|words| words.parse::<u64>().ok()).filter(|step| *step >= 50).collect()
+    };
+    let all = steps(&harness);
+    let rect = rect_of(&harness, "residual over steps");
+    let at = |share: f32| pos2(rect.left() + rect.width() * share, rect.center().y);
+    press(&mut harness, at(0.4), true);
+    harness.event(egui::Event::PointerMoved(at(0.6)));
+    harness.step();
+    press(&mut harness, at(0.7), false);
+    harness.run_steps(2);
+    let zoomed = steps(&harness);
+    assert!(all.iter().any(|step| !zoomed.contains(step)), "{all:?} became {zoomed:?}");
+    for step in [0, recorded::STEPS] {
+        harness.state_mut().mirror.step = step;
+        harness.run_steps(2);
+    }
+    assert_eq!(steps(&harness), zoomed);
 }

@@ -100,11 +100,12 @@ impl TokenResidualsView {
     }
 }
 
-/// The gate's help by residual, a ring a token.
-fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
+/// The gate's help by residual, a ring a token; without points where no help was measured.
+fn benefit_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let x = Axis::new("residual after 1 pass").log();
     let mut chart =
         Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
+    let Some(b) = benefit(cx) else { return chart };
     chart.add(
         Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit)).stroke(Stroke::Marks(Mark::Dot)),
     );
@@ -126,28 +127,28 @@ impl PanelView for TokenResidualsView {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let benefit = benefit(cx).map(|b| benefit_chart(cx, b));
-        let by_token = std::iter::once(Self::by_token(cx)).chain(benefit);
-        by_token.chain([Self::over_steps(cx), Self::gate(cx)]).map(|chart| Panel::new(chart, 0.5)).collect()
+        // each keeps its place, and with it its zoom, at steps without a help of the gate
+        let charts = [Self::by_token(cx), benefit_chart(cx), Self::over_steps(cx), Self::gate(cx)];
+        charts.map(|chart| Panel::new(chart, 0.5)).into()
     }
 
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         if panels[0].is_empty() {
             return Placement::Alone(0);
         }
-        let (by_token, over_steps) = (panels.len() - 2, Placement::OneAxis(vec![0.5, 0.5]));
+        let over_steps = Placement::OneAxis(vec![0.5, 0.5]);
         if !fits_two(ui.ctx(), room.x, WIDE) {
             let high = (room.y * BY_TOKEN).floor();
             let lower = (vec2(room.x, room.y - high - 2.0 * GAP), 2, over_steps);
-            let groups = vec![(vec2(room.x, high), by_token, Placement::Alone(0)), lower];
+            let groups = vec![(vec2(room.x, high), 2, Placement::Alone(0)), lower];
             return Placement::Groups { is_row: false, groups };
         }
         let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-        let left = match by_token > 1 && room.y > ROOMY {
+        let left = match !panels[1].is_empty() && room.y > ROOMY {
             true => Placement::Column(vec![vec2(half.x, ((room.y - GAP) / 2.0).floor()); 2]),
             false => Placement::Alone(0),
         };
-        Placement::Groups { is_row: true, groups: vec![(half, by_token, left), (half, 2, over_steps)] }
+        Placement::Groups { is_row: true, groups: vec![(half, 2, left), (half, 2, over_steps)] }
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
