@@ -50,12 +50,21 @@ fn no_view_advises_to_begin_a_run_that_has_begun() {
             let words = stage.words();
             assert!(!is_advice(&words), "{view}, {state:?} at {step}, without an answer: {words}");
         }
-        for state in [RunState::Stopped, failed.clone()] {
+        for state in [RunState::Stopped, RunState::Followed, failed.clone()] {
             stage.begin(30, state.clone());
             let words = stage.words();
             assert!(!is_advice(&words), "{view}, {state:?}: {words}");
         }
     }
+}
+
+/// The models are there once that process has ended; a new run is no way to an answer.
+#[test]
+fn a_run_that_another_process_trains_says_when_it_can_be_asked() {
+    let mut stage = Stage::new(lab("fast_slow"), "staircase");
+    stage.begin(30, RunState::Followed);
+    let words = stage.words();
+    assert!(words.contains("once the process that trains it has ended") && !words.contains("Press R"), "{words}");
 }
 
 #[test]

@@ -142,7 +142,9 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let channels = mirror.scalar_channels();
     if channels.is_empty() {
         let words = match mirror.state {
-            Some(RunState::Running | RunState::Followed) => "Nothing measured yet: the run has begun.",
+            Some(RunState::Running) => "Nothing measured yet: the run has begun.",
+            // it may have ended: another program's record is followed for as long as it is shown
+            Some(RunState::Followed) => "This run has recorded no numbers so far.",
             Some(RunState::Stopped | RunState::Failed { .. }) => "This run has recorded no numbers.",
             _ => "Nothing measured yet. Space runs the lab.",
         };

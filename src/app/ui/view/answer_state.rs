@@ -141,6 +141,11 @@ impl Absence<'_> {
                     false => "This run has no record of it.".to_owned(),
                 }
             }
+            Self::Unrecorded if cx.mirror.is_followed() => {
+                "This run has no record of it. Its models can be asked from its newest checkpoint once the process that \
+                 trains it has ended."
+                    .to_owned()
+            }
             Self::Unrecorded => {
                 "This run has no record of it, and its models cannot be asked. Press R to begin a new run with these \
                  settings."
