@@ -318,7 +318,9 @@ impl<'a> Followed<'a> {
 
     /// Says what only the end of a record tells.
     fn finish(&mut self) {
-        self.inbox.deliver(Event::State(RunState::Stopped));
+        if !self.reader.has_failed() {
+            self.inbox.deliver(Event::State(RunState::Stopped));
+        }
         self.reader.end_following();
         self.tell();
     }
