@@ -3,11 +3,17 @@
 use std::{
     fs::{self, File},
     path::Path,
+    time::{Duration, Instant},
 };
 
 use eframe::egui::accesskit::Role;
 use egui_kittest::kittest::Queryable;
-use orrery::labs::foreign;
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    labs::foreign,
+    telemetry::{Command, Event},
+    ui::host::Host,
+};
 use serde_json::json;
 
 use super::{Desk, ask};
@@ -93,4 +99,21 @@ fn a_run_that_allows_nothing_or_has_ended_says_so() {
     drop(lock);
     desk.until("the end is said", |d| d.shows("This run has ended, and nobody is there to answer."));
     assert!(!has_button(&desk, "Ask pause") && !has_button(&desk, "Ask the run"));
+}
+
+/// As a window sends them that is still reading the record.
+#[test]
+fn a_command_to_train_is_refused_in_words() {
+    let out = tempfile::tempdir().unwrap();
+    let (run, _lock) = training(out.path(), &[]);
+    let mut host = DesktopHost::new(out.path().to_owned(), Runs::new());
+    let handle = host.open_run(run.folder.clone());
+    handle.send(Command::Run).unwrap();
+    let begun = Instant::now();
+    let is_refusal =
+        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("another process trains this run"));
+    while !handle.inbox.take().events.iter().any(is_refusal) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the command was dropped without a word");
+        std::thread::sleep(Duration::from_millis(3));
+    }
 }

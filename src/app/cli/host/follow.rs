@@ -68,6 +68,10 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
             Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(FollowOutcome::Left),
             Ok(Command::Measure(question)) => followed.ask(&question),
             Ok(Command::Cancel(request)) => followed.cancel(request),
+            // sent before the window knew that the run is followed
+            Ok(Command::Run | Command::StepOnce | Command::RunTo(_) | Command::Set { .. } | Command::Checkpoint) => {
+                followed.notice(Level::Warning, "another process trains this run: this window does not".to_owned());
+            }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         followed.look();
