@@ -14,7 +14,7 @@ use orrery::{
 
 use crate::{
     recorded::{self, chains},
-    tiles::{Tile, painted, press, rect_of, sized},
+    tiles::{self, Tile, painted, rect_of, sized},
 };
 
 fn with(measured: AttentionChain) -> Mirror {
@@ -181,10 +181,10 @@ fn the_residual_over_steps_keeps_its_zoom() {
     let all = steps(&harness);
     let rect = rect_of(&harness, "residual over steps");
     let at = |share: f32| pos2(rect.left() + rect.width() * share, rect.center().y);
-    press(&mut harness, at(0.4), true);
+    tiles::press(&mut harness, at(0.4), true);
     harness.event(egui::Event::PointerMoved(at(0.6)));
     harness.step();
-    press(&mut harness, at(0.7), false);
+    tiles::press(&mut harness, at(0.7), false);
     harness.run_steps(2);
     let zoomed = steps(&harness);
     assert!(all.iter().any(|step| !zoomed.contains(step)), "{all:?} became {zoomed:?}");
