@@ -3,7 +3,8 @@
 
 use super::{
     GAP, control_ui, keep_fresh,
-    rates::{CANVAS, Rate, RateGesture, edited, rates_ui},
+    rate::Rate,
+    rates::{CANVAS, RateGesture, edited, rates_ui},
     settings, subtitle, why_nothing,
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! Draws the states on a circle and the rates between them as lines.
 
-use super::rates::{Rate, held, name_ui};
+use super::rate::{Rate, held, name_ui};
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// Most lines that are drawn: the strongest.

@@ -2,7 +2,7 @@
 
 use super::{
     canvas::{BAR, colour_of, frame, inner, paint_cells, sequential},
-    rates::{Rate, held, name_ui},
+    rate::{Rate, held, name_ui},
 };
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 

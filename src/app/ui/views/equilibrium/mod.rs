@@ -11,6 +11,7 @@ mod generator;
 mod graph;
 mod map;
 mod matrix;
+mod rate;
 mod rates;
 mod relaxation;
 mod spectrum;

@@ -1,13 +1,10 @@
 //! The rates of a generator as a matrix beside a graph, in one picture, and the edits of the rates by the pointer.
 
-use super::{GAP, graph, matrix};
+use super::{GAP, graph, matrix, rate::Rate};
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// The name of the picture.
 pub const CANVAS: &str = "rates between states";
-
-/// A rate: the state that is left and the state that is gone to.
-pub type Rate = (usize, usize);
 
 /// A change that the pointer makes to a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,18 +41,4 @@ pub fn edited(on: &Response, state: &GeneratorState) -> Option<(Rate, RateGestur
     let on_graph = on.rect.with_min_x(on.rect.right() - wide);
     let rate = matrix::rate_at(on_matrix, state, at).or_else(|| graph::rate_at(on_graph, state, at))?;
     Some((rate, gesture))
-}
-
-/// The rate to mark in a picture: while it is dragged the one that was pressed, else the one under the pointer.
-pub fn held(ui: &Ui, response: &Response, rate_at: impl Fn(Pos2) -> Option<Rate>) -> Option<Rate> {
-    let at = if response.dragged() { ui.input(|i| i.pointer.press_origin()) } else { response.hover_pos() };
-    at.and_then(rate_at)
-}
-
-/// Names a rate with its value at the pointer.
-pub fn name_ui(response: &Response, (from, to): Rate, value: f64) {
-    let words = format!("{} \u{2192} {}: {}", from + 1, to + 1, number::short(value));
-    response.clone().on_hover_ui_at_pointer(|ui| {
-        ui.monospace(words);
-    });
 }
