@@ -187,7 +187,7 @@ fn the_residual_over_steps_keeps_its_zoom() {
     tiles::press(&mut harness, at(0.7), false);
     harness.run_steps(2);
     let zoomed = steps(&harness);
-    assert!(all.iter().any(|step| !zoomed.contains(step)), "{all:?} became {zoomed:?}");
+    assert!(!zoomed.is_empty() && zoomed != all, "{all:?} became {zoomed:?}");
     for step in [0, recorded::STEPS] {
         harness.state_mut().mirror.step = step;
         harness.run_steps(2);

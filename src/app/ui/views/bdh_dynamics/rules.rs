@@ -168,6 +168,7 @@ fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
 }
 
 /// The height of the longest sentences that rounds of this text have, with the gaps between them, points. No step changes it.
+/// In a picture, which has no other round, it is that of the sentences shown.
 fn sentences_height(
     ui: &Ui,
     cx: &ViewCx<'_>,
@@ -178,10 +179,14 @@ fn sentences_height(
     let (font, gap, width) = (theme::small(), ui.spacing().item_spacing.y, ui.available_width());
     let height =
         |words: &str| ui.painter().layout(words.to_owned(), font.clone(), cx.theme.secondary, width).size().y + gap;
+    let height_shown = shown.iter().map(|words| height(words)).sum();
+    if !cx.has_controls {
+        return height_shown;
+    }
     let rounds = longest_sentences(machine).iter().map(|words| height(words)).fold(0.0, f32::max);
     let predictions = (0..measured.sample.tokens.len()).filter_map(|t| predictions_sentence(measured, t));
     let longest = rounds + predictions.map(|words| height(&words)).fold(0.0, f32::max);
-    longest.max(shown.iter().map(|words| height(words)).sum())
+    longest.max(height_shown)
 }
 
 impl View for Rules {
