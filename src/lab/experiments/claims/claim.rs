@@ -189,7 +189,7 @@ tier = 'scaled'
         assert_eq!((read.claims.len(), read.claims[0].tier), (1, Tier::Scaled));
         assert!(refusal(HEAD).contains("needs `rule`"), "{}", refusal(HEAD));
         assert!(refusal(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
-        assert!(refusal(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("those of a rule's runs"));
+        assert!(refusal(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("no rule whose runs"));
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn the_check_finds_what_was_edited() {
     assert!(numbers.contains("cannot be told") && numbers.contains("edited after the run"), "{numbers}");
     // an edit that turns no verdict is one too
     assert_eq!(edited(&|r| r.made.cores = 64), "X1: the numbers, or what made them, were edited after the run");
-    assert!(edited(&|r| r.claim = "X2".to_owned()).contains("of X2"));
+    assert!(edited(&|r| r.claim = "X2".to_owned()).contains("the claim X2"));
 
     let mut ledger = good.clone();
     ledger.papers[0].file.claims[0].rule.as_mut().unwrap().stands.below = Some(0.02);
