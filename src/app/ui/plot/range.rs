@@ -46,6 +46,9 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
     if let Some(ends) = chosen_ends(state.zoom_y.or(state.fixed_y).or(chart.y.fixed), scale) {
         return ends;
     }
+    // a place on a log axis, as a value again, may be just below the value whose place it is
+    let slack = 1e-9 * x[0].abs().max(x[1].abs());
+    let x = [x[0] - slack, x[1] + slack];
     let mut ends = Extremes::default();
     chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
     let mut each = |data: &Data<'_>| match data {
@@ -178,6 +181,17 @@ mod tests {
 
     fn scale() -> impl Strategy<Value = Scale> {
         prop_oneof![Just(Scale::Linear), Just(Scale::Log)]
+    }
+
+    #[test]
+    fn the_last_point_of_a_log_axis_is_in_sight() {
+        for last in 2..5000_u32 {
+            let points = vec![[1.0, 1.0], [f64::from(last), 7.0]];
+            let chart = Chart::new("", Axis::new("x").log(), Axis::new("y")).line(Line::new("a", Color32::RED, points));
+            let x = x_ends(&chart, &ChartState::default(), Scale::Log);
+            let [_, high] = y_ends(&chart, &ChartState::default(), Scale::Linear, x.map(|p| Scale::Log.value(p)));
+            assert!(high >= 7.0, "{last}: {high}");
+        }
     }
 
     proptest! {
