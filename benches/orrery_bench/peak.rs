@@ -47,11 +47,11 @@ fn round(threads: usize) -> f64 {
         black_box(total);
         (operations, began, Instant::now())
     };
-    let made: Vec<(f64, Instant, Instant)> = std::thread::scope(|scope| {
+    let timings: Vec<(f64, Instant, Instant)> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(chains)).collect();
         running.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
-    let operations: f64 = made.iter().map(|(operations, ..)| operations).sum();
-    let ends = made.iter().map(|(_, began, _)| *began).min().zip(made.iter().map(|(.., ended)| *ended).max());
+    let operations: f64 = timings.iter().map(|(operations, ..)| operations).sum();
+    let ends = timings.iter().map(|(_, began, _)| *began).min().zip(timings.iter().map(|(.., ended)| *ended).max());
     ends.map_or(0.0, |(began, ended)| operations * 1e-9 / ended.duration_since(began).as_secs_f64())
 }

@@ -47,8 +47,8 @@ pub trait PanelView {
         String::new()
     }
 
-    /// Tells apart charts that take turns: those of each number have a zoom and a legend of their own.
-    fn turn(&self) -> usize {
+    /// The number of the set of charts that is drawn now: each set has zooms and legends of its own.
+    fn chart_set(&self) -> usize {
         0
     }
 
@@ -127,7 +127,7 @@ pub const fn panels<V: PanelView + Default + 'static>(
     boxed::<Panels<V>>(id, title, about)
 }
 
-/// A view of panels with the state of each panel, by its turn and its place.
+/// A view of panels with the state of each panel, by its set and its place.
 #[derive(Default)]
 struct Panels<V> {
     view: V,
@@ -139,7 +139,7 @@ struct Panels<V> {
 impl<V: PanelView> Panels<V> {
     /// The states of the panels, which have none before they were drawn.
     fn states(&self) -> &[ChartState] {
-        self.states.get(&self.view.turn()).map_or(&[], Vec::as_slice)
+        self.states.get(&self.view.chart_set()).map_or(&[], Vec::as_slice)
     }
 
     /// The choice of the panel that is drawn, where there is room for only one.
@@ -156,7 +156,7 @@ impl<V: PanelView> Panels<V> {
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
-        let states = self.states.entry(self.view.turn()).or_default();
+        let states = self.states.entry(self.view.chart_set()).or_default();
         states.iter_mut().for_each(ChartState::put_out_of_sight);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
         let below = self.view.height_below(ui, cx, room, is_empty);

@@ -1,6 +1,6 @@
 //! Draws the states on a circle and the rates between them as lines.
 
-use super::rate::{Rate, held, name_ui};
+use super::rate::{Rate, name_ui, rate_at_pointer};
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// Most lines that are drawn: the strongest.
@@ -85,7 +85,7 @@ pub fn graph_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, 
     if n <= 32 {
         circle.names(&painter, theme);
     }
-    let near = held(ui, &response, |at| nearest(&edges, at).map(|edge| edge.rate));
+    let near = rate_at_pointer(ui, &response, |at| nearest(&edges, at).map(|edge| edge.rate));
     if let Some(edge) = edges.iter().find(|edge| near == Some(edge.rate)) {
         painter.line_segment(edge.ends, Stroke::new(3.0, theme.accent));
         name_ui(&response, edge.rate, edge.value);

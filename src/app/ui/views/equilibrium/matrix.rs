@@ -2,7 +2,7 @@
 
 use super::{
     canvas::{BAR, colour_of, frame, inner, paint_cells, sequential},
-    rate::{Rate, held, name_ui},
+    rate::{Rate, name_ui, rate_at_pointer},
 };
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
@@ -48,7 +48,7 @@ pub fn matrix_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState)
         let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
         colour_bar(&painter, bar, colours, theme);
     }
-    let marked = held(ui, &response, |at| rate_at(sheet, state, at));
+    let marked = rate_at_pointer(ui, &response, |at| rate_at(sheet, state, at));
     if let Some((from, to)) = marked {
         let side = rect.width() / n as f32;
         let cell = Rect::from_min_size(rect.min + vec2(from as f32, to as f32) * side, Vec2::splat(side));

@@ -6,7 +6,7 @@ use crate::ui::views::painting::*;
 pub type Rate = (usize, usize);
 
 /// The rate to mark in a picture: while it is dragged the one that was pressed, else the one under the pointer.
-pub fn held(ui: &Ui, response: &Response, rate_at: impl Fn(Pos2) -> Option<Rate>) -> Option<Rate> {
+pub fn rate_at_pointer(ui: &Ui, response: &Response, rate_at: impl Fn(Pos2) -> Option<Rate>) -> Option<Rate> {
     let at = if response.dragged() { ui.input(|i| i.pointer.press_origin()) } else { response.hover_pos() };
     at.and_then(rate_at)
 }

@@ -223,7 +223,7 @@ impl PanelView for Sweep {
         self.compare(cx);
     }
 
-    fn turn(&self) -> usize {
+    fn chart_set(&self) -> usize {
         self.kind
     }
 
