@@ -32,7 +32,7 @@ pub use crate::ui::{
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
         fold::fold_ui,
         large_figure::{LargeFigure, large_figures_ui},
-        notes::{canvas_ui, note_ui, small_text, wrapped_ui},
+        notes::{canvas_ui, note_height, note_ui, small_text, wrapped_ui},
         number::{self, grouped, share, short},
         playhead::Playhead,
         token_strip::{drawable_text, position_label, quoted, token_strip_ui, visible_text},

@@ -17,6 +17,11 @@ pub fn note_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response
     ui.label(small_text(words, theme.secondary))
 }
 
+/// The height of a note in so much width, points.
+pub fn note_height(ui: &Ui, words: &str, width: f32) -> f32 {
+    ui.painter().layout(words.to_owned(), theme::small(), Color32::PLACEHOLDER, width).size().y
+}
+
 /// Small words that go on in further lines where the room is too narrow.
 pub fn wrapped_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
     ui.add(Label::new(small_text(words, colour)).wrap())

@@ -176,9 +176,8 @@ fn sentences_height(
     measured: Measured<'_, BdhDynamicsWeights>,
     shown: &[String],
 ) -> f32 {
-    let (font, gap, width) = (theme::small(), ui.spacing().item_spacing.y, ui.available_width());
-    let height =
-        |words: &str| ui.painter().layout(words.to_owned(), font.clone(), cx.theme.secondary, width).size().y + gap;
+    let (gap, width) = (ui.spacing().item_spacing.y, ui.available_width());
+    let height = |words: &str| note_height(ui, words, width) + gap;
     let height_shown = shown.iter().map(|words| height(words)).sum();
     if !cx.has_controls {
         return height_shown;

@@ -102,9 +102,7 @@ impl PanelView for Degrees {
         let wide = if is_row { ((room.x - 12.0) / 2.0).floor() } else { room.x };
         // room for the taller of the two verdicts after wrapping
         let words = SIDES.each_ref().map(|side| Self::summary(cx, side));
-        let tall =
-            |words: &String| ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, wide).size().y;
-        let words_high = words.iter().map(tall).fold(0.0, f32::max) + 4.0;
+        let words_high = words.iter().map(|words| note_height(ui, words, wide)).fold(0.0, f32::max) + 4.0;
         let high = if is_row { room.y - words_high } else { (room.y / 2.0).floor() - words_high - 4.0 };
         let noted = |words| (vec2(wide, high), 1, Placement::Noted(Placement::Alone(0).into(), words));
         Placement::Groups { is_row, groups: words.map(noted).into() }

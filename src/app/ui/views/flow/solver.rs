@@ -109,8 +109,7 @@ impl PanelView for Solver {
     fn height_below(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
         let Some((_, account)) = shown(cx) else { return 0.0 };
         let words = account.sentences().join(" ");
-        let galley = ui.painter().layout(words, theme::small(), cx.theme.secondary, room.x);
-        let height = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
+        let height = note_height(ui, &words, room.x) + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
         if room.y - height > 120.0 { height } else { 0.0 }
     }

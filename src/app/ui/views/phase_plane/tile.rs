@@ -127,7 +127,7 @@ impl PhasePlane {
         let (canvas, words) = if is_beside {
             (Rect::from_min_size(rect.min, size), rect.with_min_x(rect.left() + size.x + 10.0))
         } else {
-            let at = rect.bottom() - high - caption_height(ui, cx, &caption, rect.width()) - 4.0;
+            let at = rect.bottom() - high - caption_height(ui, &caption, rect.width()) - 4.0;
             (rect.with_max_y(at), rect.with_min_y(at + 4.0))
         };
         let child = |ui: &mut Ui, rect: Rect| {
@@ -143,7 +143,7 @@ impl PhasePlane {
         if is_beside {
             side.add_space(6.0);
         }
-        let has_room = caption_height(&side, cx, &caption, words.width()) <= side.available_height();
+        let has_room = caption_height(&side, &caption, words.width()) <= side.available_height();
         if !has_room && !cx.has_controls {
             return; // a picture has no pointer to open it
         }
@@ -242,8 +242,8 @@ const PEEK: f32 = 20.0;
 const MIN_ABOVE_NUMBERS: f32 = 365.0;
 
 /// The height of the caption in a given width, points.
-fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {
-    ui.painter().layout(caption.to_owned(), theme::small(), cx.theme.secondary, width).size().y + 4.0
+fn caption_height(ui: &Ui, caption: &str, width: f32) -> f32 {
+    note_height(ui, caption, width) + 4.0
 }
 
 impl View for PhasePlane {

@@ -139,8 +139,7 @@ impl SlowManifold {
             words.push("Click or drag in the plane (hover here for more).".to_owned());
         }
         let words = words.join(" ");
-        let high =
-            ui.painter().layout(words.clone(), theme::small(), cx.theme.secondary, ui.available_width()).size().y + 6.0;
+        let high = note_height(ui, &words, ui.available_width()) + 6.0;
         let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         let chart = match self.side_chart {
