@@ -2,7 +2,7 @@
 //! elementwise primitives, reductions, sparse vectors, and the thread pool they run on.
 //!
 //! The kernels work on slices alone; `fused` builds candle operations with gradients from them, and `host` copies tensors
-//! into the host's memory.
+//! into the host's memory. With the feature `cuda` some operations have kernels for an NVIDIA card too (`cuda`).
 //!
 //! What a program outside of Orrery needs is named at the root: the operations on candle's tensors, the accumulator of
 //! their gradients and the number of threads. The modules are open to the crates that are built on this one.
@@ -11,6 +11,8 @@
 
 pub mod arch;
 pub mod buffers;
+#[cfg(feature = "cuda")]
+mod cuda;
 pub mod elementwise;
 pub mod fast_weights;
 pub mod fused;

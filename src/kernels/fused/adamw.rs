@@ -1,10 +1,12 @@
 //! AdamW with clipping by the global norm, over all parameters at once. The fused form makes two passes over the
-//! gradients, one for the norm and one for the update, in chunks that all threads share.
+//! gradients, one for the norm and one for the update, in chunks that all threads share; a card has kernels of its own.
 
 use std::cell::RefCell;
 
 use candle_core::{CpuStorage, InplaceOp1, Layout, Storage, Var, WithDType};
 
+#[cfg(feature = "cuda")]
+use crate::cuda;
 use crate::{fused::prelude::*, host, threads::CHUNK};
 
 /// Parameters that are borrowed at one time; each takes two or three stack frames.
@@ -43,8 +45,13 @@ pub struct Coefficients {
 
 /// m = beta1 m + (1 - beta1) s g; v = beta2 v + (1 - beta2) (s g)^2; p = decay p - rate m / (sqrt(v) / root + eps)
 pub fn update(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
-    match fusible(slots.iter().flat_map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]))
-    {
+    let tensors =
+        || slots.iter().flat_map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]);
+    #[cfg(feature = "cuda")]
+    if let Some(card) = cuda::card(tensors()) {
+        return cuda::adamw::update(&card, slots, coefficients);
+    }
+    match fusible(tensors()) {
         Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, coefficients)),
         Some(DType::F64) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f64>(slots, coefficients)),
         _ => reference(slots, coefficients),
@@ -70,6 +77,10 @@ pub fn reference(slots: &[Slot], r: &Coefficients) -> Result<()> {
 
 /// Square root of the sum of squares over all tensors, summed in f64 in host memory.
 pub fn global_norm(grads: &[&Tensor]) -> Result<f64> {
+    #[cfg(feature = "cuda")]
+    if cuda::card(grads.iter().copied()).is_some() {
+        return cuda::adamw::global_norm(grads);
+    }
     match fusible(grads.iter().copied()) {
         Some(DType::F32) => norm_of::<f32>(grads),
         Some(DType::F64) => norm_of::<f64>(grads),

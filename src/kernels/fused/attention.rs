@@ -102,9 +102,18 @@ pub fn reference_of_last(
     let (k, v) = (repeat_heads(k, h / s.kv_heads)?, repeat_heads(v, h / s.kv_heads)?);
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,S)
     let scores = if let Some(alibi) = &bias.alibi { scores.broadcast_sub(alibi)? } else { scores };
-    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&bias.mask)?, D::Minus1)?;
+    let weights = softmax(&scores.broadcast_add(&bias.mask)?)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
     Ok((y, weights))
+}
+
+/// Softmax over the last axis of scores `(.., N)`: in plain candle, and on a card by a kernel of its own.
+fn softmax(scores: &Tensor) -> Result<Tensor> {
+    #[cfg(feature = "cuda")]
+    if crate::cuda::card([scores]).is_some() {
+        return crate::cuda::softmax::softmax(scores);
+    }
+    candle_nn::ops::softmax(scores, D::Minus1)
 }
 
 /// Causal multi-head attention with as many key heads as query heads, without QK norms and rotary embedding.

@@ -10,6 +10,10 @@ mod rows;
 /// x / sqrt(mean(x^2) + eps) * weight. x `(.., D)`, weight `(D)`.
 pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     let x = x.contiguous()?;
+    #[cfg(feature = "cuda")]
+    if crate::cuda::card([&x, weight]).is_some() {
+        return crate::cuda::rms_norm::rms_norm(&x, weight, eps);
+    }
     if !storage::readable(&[&x, weight]) {
         return rms_norm_reference(&x, weight, eps);
     }

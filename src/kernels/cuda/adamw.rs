@@ -1,0 +1,107 @@
+//! AdamW: one launch for each parameter.
+
+use std::cell::Cell;
+
+use candle_core::{
+    CpuStorage, CudaDevice, CudaStorage, CustomOp1, InplaceOp1, Layout, Result, Shape, Storage, Tensor, Var, bail,
+    cuda::{CudaStorageSlice, WrapErr, cudarc::driver::PushKernelArg},
+};
+
+use super::{address, kernel, over_values};
+use crate::fused::adamw::{Coefficients, Slot};
+
+/// Blocks of an update.
+const MAX_BLOCKS: u32 = 2_048;
+/// Blocks of a sum of squares.
+const MAX_SUMS: u32 = 64;
+
+/// An operation that changes nothing and tells where a variable lies: candle lends one for writing only to an in-place
+/// operation.
+#[derive(Default)]
+struct Locate(Cell<u64>);
+
+impl InplaceOp1 for Locate {
+    fn name(&self) -> &'static str {
+        "adamw"
+    }
+
+    fn cpu_fwd(&self, _: &mut CpuStorage, _: &Layout) -> Result<()> {
+        bail!("the parameter is not on a card")
+    }
+
+    fn cuda_fwd(&self, storage: &mut CudaStorage, layout: &Layout) -> Result<()> {
+        self.0.set(address(storage, layout)?);
+        Ok(())
+    }
+}
+
+fn locate(var: &Var) -> Result<u64> {
+    let op = Locate::default();
+    var.inplace_op1(&op)?;
+    Ok(op.0.get())
+}
+
+/// The update of [`crate::fused::adamw::update`] for slots on this card.
+pub(crate) fn update(device: &CudaDevice, slots: &[Slot], r: &Coefficients) -> Result<()> {
+    let kernel = kernel(device, "adamw_step")?;
+    let numbers =
+        [r.beta1, 1.0 - r.beta1, r.beta2, 1.0 - r.beta2, r.decay_factor, r.rate, 1.0 / r.root, r.eps, r.scale]
+            .map(|v| v as f32);
+    for slot in slots {
+        let n = slot.grad.elem_count();
+        if [slot.weights, slot.mean, slot.square].iter().any(|v| v.elem_count() != n) {
+            bail!("a gradient's shape must be that of its parameter");
+        }
+        let (storage, layout) = slot.grad.storage_and_layout();
+        let Storage::Cuda(grad) = &*storage else { bail!("the gradient is not on a card") };
+        let places = [locate(slot.weights)?, locate(slot.mean)?, locate(slot.square)?, address(grad, layout)?];
+        let mut launch = kernel.builder();
+        for place in &places {
+            launch.arg(place);
+        }
+        launch.arg(&n);
+        for number in &numbers {
+            launch.arg(number);
+        }
+        // SAFETY: the arguments are those of the kernel, in order. Each address leads to n values of f32 of a tensor that
+        // lives until the launch is queued; the one stream of the card orders the kernel before whatever frees or uses
+        // them, and no slot shares a variable with another.
+        unsafe { launch.launch(over_values(n, MAX_BLOCKS)) }.w()?;
+    }
+    Ok(())
+}
+
+/// Sums of squares, `(S)`, in f64: of each block of the kernel one.
+struct SumsOfSquares;
+
+impl CustomOp1 for SumsOfSquares {
+    fn name(&self) -> &'static str {
+        "sums_of_squares"
+    }
+
+    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
+        bail!("the gradient is not on a card")
+    }
+
+    fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
+        let (device, n) = (storage.device.clone(), layout.shape().elem_count());
+        let config = over_values(n, MAX_SUMS);
+        let blocks = config.grid_dim.0 as usize;
+        let values = address(storage, layout)?;
+        let kernel = kernel(&device, "sums_of_squares")?;
+        // SAFETY: each block of the kernel writes its sum.
+        let mut sums = unsafe { device.alloc::<f64>(blocks) }?;
+        let mut launch = kernel.builder();
+        launch.arg(&values).arg(&mut sums).arg(&n);
+        // SAFETY: the arguments are those of the kernel, in order; the values live until the launch is queued, and the one
+        // stream of the card orders it before whatever frees or uses them.
+        unsafe { launch.launch(config) }.w()?;
+        Ok((CudaStorage { slice: CudaStorageSlice::F64(sums), device }, Shape::from(blocks)))
+    }
+}
+
+/// The norm of [`crate::fused::adamw::global_norm`] for gradients on one card; it waits for them once.
+pub(crate) fn global_norm(grads: &[&Tensor]) -> Result<f64> {
+    let sums = grads.iter().map(|g| g.apply_op1_no_bwd(&SumsOfSquares)).collect::<Result<Vec<_>>>()?;
+    Ok(crate::host::to_f64(&Tensor::cat(&sums, 0)?)?.iter().sum::<f64>().sqrt())
+}
