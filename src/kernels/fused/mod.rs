@@ -24,6 +24,7 @@ pub mod norm;
 mod prelude;
 pub mod scaled_add;
 mod storage;
+pub mod synapses;
 pub mod top_k;
 
 pub use grad_accumulator::{GradAccumulator, PartialGraph};

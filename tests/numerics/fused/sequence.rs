@@ -9,6 +9,7 @@ use orrery_lab::nn::{
         differential::{self, halve_queries, normalised_difference},
         ema::{self, ema},
         evolution::{self, EvolutionSizes, Scheme, evolve},
+        synapses::{self, Synapses, recalled},
         top_k::{self, top_k},
     },
     host,
@@ -43,6 +44,35 @@ fn averages(b: usize, t: usize, d: usize, run: Check) {
 fn averages_at_the_edges() {
     for (b, t, d) in [(1, 1, 1), (2, 2, 3), (3, 65, 17), (1, 128, 64), (2, 300, 5)] {
         averages(b, t, d, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}
+
+/// Synapses of n neurons, k of each, that keep between a third and all but a tenth.
+fn synapses(n: usize, k: usize) -> Synapses {
+    let sources = (0..n * k).map(|e| (e * e * 5 + e * 3 + 1) as u32 % n as u32).collect();
+    Synapses::new(sources, (0..n).map(|i| -1.0 / (1.0 + 9.0 * i as f32 / n as f32)).collect()).unwrap()
+}
+
+#[test]
+fn synapses_are_their_reference_form() {
+    for (b, t, n, k) in [(1, 1, 1, 1), (2, 2, 3, 2), (1, 9, 5, 5), (3, 33, 40, 8), (2, 65, 140, 3)] {
+        let (synapses, shapes) = (synapses(n, k), [vec![b, t, n], vec![b, t, n], vec![n, k]]);
+        let fused: &dyn Fn(&[Tensor]) -> Result<Tensor> = &|v| recalled(&v[0], &v[1], &v[2], &synapses);
+        check(fused, &|v| synapses::reference(&v[0], &v[1], &v[2], &synapses), &shapes).unwrap();
+        check_threads(fused, &shapes).unwrap();
+    }
+    let small = synapses(4, 3);
+    let shapes = [vec![2, 5, 4], vec![2, 5, 4], vec![4, 3]];
+    check_reference(&|v| synapses::reference(&v[0], &v[1], &v[2], &small), &shapes).unwrap();
+}
+
+#[test]
+fn synapses_that_do_not_fit_are_refused() {
+    for (sources, neurons, words) in
+        [(vec![0, 2], 2, "neuron 2"), (vec![0, 1, 0], 2, "shared among 2"), (vec![], 0, "0")]
+    {
+        let refused = Synapses::new(sources, vec![-1.0; neurons]).unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
     }
 }
 

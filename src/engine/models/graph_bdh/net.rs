@@ -1,6 +1,6 @@
 //! The forward pass of a BDH on a graph: over a whole window, and token by token.
 
-use candle_core::{D, DType, Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 use rand::{SeedableRng, seq::index::sample};
 use rand_chacha::ChaCha8Rng;
 
@@ -9,7 +9,13 @@ use crate::{
     models::capabilities::GraphMatrices,
     nn::{
         Params, Tap,
-        fused::{embedding::embedding, linear::linear},
+        fused::{
+            embedding::embedding,
+            linear::linear,
+            norm::rms_norm,
+            synapses::{Synapses, recalled},
+        },
+        host,
         params::hash,
     },
 };
@@ -113,50 +119,20 @@ impl Net {
         if !self.spec.norms {
             return Ok(x.clone());
         }
-        let mean = x.sqr()?.mean_keepdim(D::Minus1)?;
-        x.broadcast_div(&(mean + EPS)?.sqrt()?)
+        rms_norm(x, &Tensor::ones(self.spec.neurons, x.dtype(), x.device())?, EPS)
     }
 
     /// ln of the share of neuron i's synapses that a token leaves, -1 / tau_i; tau grows by equal factors from 1 to the
     /// longest memory. `(n)`
-    fn log_keep(&self) -> Result<Tensor> {
-        let (n, device) = (self.spec.neurons, self.embed.device());
+    fn log_keep(&self) -> Vec<f32> {
+        let n = self.spec.neurons;
         let last = n.saturating_sub(1).max(1) as f64;
-        let rates: Vec<f32> = (0..n).map(|i| -self.spec.memory.powf(-(i as f64) / last) as f32).collect();
-        Tensor::from_vec(rates, n, device)
+        (0..n).map(|i| -self.spec.memory.powf(-(i as f64) / last) as f32).collect()
     }
 
-    /// keep_i^(t - s) at `(i, t, s)` for s < t, else 0: `(n, T, T)`.
-    fn decays(&self, t: usize) -> Result<Tensor> {
-        let device = self.embed.device();
-        let at = Tensor::arange(0f32, t as f32, device)?;
-        let ago = at.unsqueeze(1)?.broadcast_sub(&at.unsqueeze(0)?)?; // (T, T), t - s
-        // the future is masked afterwards, and must not overflow before
-        let rate = self.log_keep()?.reshape((self.spec.neurons, 1, 1))?;
-        let kept = rate.broadcast_mul(&ago.maximum(0.0)?.unsqueeze(0)?)?.exp()?;
-        let past = (Tensor::tril2(t, DType::F32, device)? - Tensor::eye(t, DType::F32, device)?)?;
-        kept.broadcast_mul(&past.unsqueeze(0)?)
-    }
-
-    /// x at the sources of every neuron's synapses: `(B, T, n)` -> `(B, n, T, k)`.
-    fn gathered(&self, x: &Tensor) -> Result<Tensor> {
-        let (b, t, n) = x.dims3()?;
-        let k = self.spec.synapses;
-        let places = self.synapses.sources()?.flatten_all()?;
-        x.index_select(&places, 2)?.reshape((b, t, n, k))?.permute((0, 2, 1, 3))?.contiguous()
-    }
-
-    /// sigma x of the strict past: a_t(i) = sum_(s < t) keep_i^(t - s) y_s(i) sum_j G_s(i, j) x_s(j) x_t(j), `(B, T, n)`.
-    fn attention(&self, x: &Tensor, y: &Tensor, decays: &Tensor) -> Result<Tensor> {
-        let (b, t, n) = x.dims3()?;
-        let k = self.spec.synapses;
-        let asks = self.gathered(x)?; // (B, n, T, k)
-        let weight = self.synapses.weight.abs()?.reshape((1, n, 1, k))?;
-        let holds = asks.broadcast_mul(&weight)?.reshape((b * n, t, k))?;
-        let scores = asks.reshape((b * n, t, k))?.matmul(&holds.transpose(1, 2)?.contiguous()?)?; // (B n, T, T)
-        let scores = scores.reshape((b, n, t, t))?.broadcast_mul(&decays.unsqueeze(0)?)?;
-        let written = y.transpose(1, 2)?.contiguous()?.reshape((b * n, t, 1))?;
-        scores.reshape((b * n, t, t))?.matmul(&written)?.reshape((b, n, t))?.transpose(1, 2)?.contiguous()
+    /// The share of each neuron's synapses that a token leaves, `(n)`.
+    fn keep(&self) -> Result<Tensor> {
+        Tensor::from_vec(self.log_keep(), self.spec.neurons, self.embed.device())?.exp()
     }
 
     /// The pulse of each token, at least 0: `(B, T, n)`.
@@ -166,8 +142,9 @@ impl Net {
 
     /// tokens `(B, T)` -> y of the last layer `(B, T, n)`. Offers `layers.l.x` and `layers.l.y` `(B, 1, T, n)`.
     pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let decays = self.decays(tokens.dim(1)?)?;
-        let attend = |_: usize, x: &Tensor, y: &Tensor| self.attention(x, y, &decays);
+        let synapses = Synapses::new(host::to_u32(&self.synapses.sources()?)?, self.log_keep())?;
+        let weight = self.synapses.weight.abs()?;
+        let attend = |_: usize, x: &Tensor, y: &Tensor| recalled(x, y, &weight, &synapses);
         self.layers(self.pulses(tokens)?, attend, tap)
     }
 
@@ -177,7 +154,7 @@ impl Net {
             wires: self.wires.matrix()?,
             prods: self.prods.matrix()?,
             synapses: self.synapses.matrix()?,
-            keep: self.log_keep()?.exp()?,
+            keep: self.keep()?,
             head: self.head.clone(),
             norms: self.spec.norms,
         })
@@ -216,11 +193,13 @@ impl Net {
 
     /// The next token `(B, 1)` -> y of the last layer `(B, 1, n)`: equation (6) as it stands, one synapse an edge.
     pub(super) fn read_next(&self, token: &Tensor, state: &mut SynapseState) -> Result<Tensor> {
-        let keep = self.log_keep()?.exp()?.reshape((1, self.spec.neurons, 1))?;
+        let (n, k) = (self.spec.neurons, self.spec.synapses);
+        let keep = self.keep()?.reshape((1, n, 1))?;
+        let sources = self.synapses.sources()?.flatten_all()?;
         let weight = self.synapses.weight.abs()?.unsqueeze(0)?; // (1, n, k)
         let attend = |layer: usize, x: &Tensor, y: &Tensor| {
             let sigma = &mut state.layers[layer];
-            let ends = self.gathered(x)?.squeeze(2)?; // (B, n, k)
+            let ends = x.squeeze(1)?.index_select(&sources, 1)?.reshape(((), n, k))?; // (B, n, k)
             let a = (&*sigma * &ends)?.sum(2)?.unsqueeze(1)?; // (B, 1, n)
             let grown = ends.broadcast_mul(&weight)?.broadcast_mul(&y.transpose(1, 2)?)?;
             *sigma = (&*sigma + grown)?.broadcast_mul(&keep)?;

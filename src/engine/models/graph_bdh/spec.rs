@@ -33,23 +33,17 @@ pub const MAX_NEURONS: usize = 2048;
 
 /// Values of a neuron at a position that the operations of a layer keep for backward, and their gradients.
 const OF_NEURON: f64 = 22.0;
-/// Copies of x at a synapse: gathered, in another order, weighted, each with its gradient.
-const OF_SYNAPSE: f64 = 6.0;
-/// Copies of what joins two positions at a neuron: scores, decays in their shape, decayed scores, each with its gradient.
-const OF_PAIR: f64 = 6.0;
 /// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
 const OF_CIRCUIT: f64 = 7.0;
 
 impl FamilySpec for GraphBdhSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (n, layers, positions) = (self.neurons as f64, self.layers as f64, step.positions());
-        let pairs = n * step.rows * step.tokens * step.tokens;
-        let of_layer = positions * n * (OF_NEURON + OF_SYNAPSE * self.synapses as f64) + OF_PAIR * pairs;
-        let decays = n * step.tokens * step.tokens;
+        let of_layer = positions * n * OF_NEURON;
         StepMemory {
             weights: n * (4.0 * self.degree as f64 + self.synapses as f64 + 2.0 * step.vocab),
             shared: 0.0,
-            activations: layers * of_layer + 2.0 * OF_CIRCUIT * n * n + decays + step_memory::head(self.neurons, step),
+            activations: layers * of_layer + 2.0 * OF_CIRCUIT * n * n + step_memory::head(self.neurons, step),
         }
     }
 
