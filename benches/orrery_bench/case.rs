@@ -166,11 +166,11 @@ pub const CASES: &[Case] = &[
         batch: 16,
         tokens: 64,
         flop: |c, spec| {
-            // circuits are multiplied as square matrices; synapses score all pairs of positions at each neuron
+            // circuits are multiplied as square matrices; each token reads and writes every synapse
             let ModelSpec::GraphBdh(s) = spec else { return f64::NAN };
             let circuits = c.linear(c.tokens, 2 * s.neurons * s.neurons);
-            let scores = 6.0 * (c.batch * c.tokens * c.tokens * s.neurons * (s.synapses + 1)) as f64;
-            s.layers as f64 * (circuits + scores) + c.linear(c.tokens, c.vocab * s.neurons)
+            let synapses = 12.0 * (c.batch * c.tokens * s.neurons * s.synapses) as f64;
+            s.layers as f64 * (circuits + synapses) + c.linear(c.tokens, c.vocab * s.neurons)
         },
     },
     Case { name: "qk_standard", spec: || coupled_qk(QkVariant::Standard), ..COUPLED_QK },
