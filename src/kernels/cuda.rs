@@ -1,5 +1,5 @@
-//! Kernels of an NVIDIA card, for what takes many small operations otherwise: a small model's step is mostly the time
-//! that they wait to be launched. Each has a reference form in plain candle beside its form for the processor.
+//! Kernels for NVIDIA cards, for operations that would otherwise be many small launches: a step of a small model is mostly
+//! the latency of its launches. Each also has a form in plain candle.
 
 pub(crate) mod adamw;
 pub(crate) mod rms_norm;
@@ -81,7 +81,7 @@ fn stored(values: CudaSlice<f32>, device: &CudaDevice, shape: impl Into<Shape>) 
     (CudaStorage { slice: CudaStorageSlice::F32(values), device: device.clone() }, shape.into())
 }
 
-/// The launch of a kernel over n values by at most this many blocks; further values are taken in turn.
+/// A launch over n values of at most `max_blocks` blocks; a thread takes further values in a grid-stride loop.
 fn over_values(n: usize, max_blocks: u32) -> LaunchConfig {
     let blocks = u32::try_from(n.div_ceil(THREADS as usize)).unwrap_or(max_blocks).min(max_blocks);
     LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
@@ -93,7 +93,7 @@ fn over_rows(rows: usize) -> Result<LaunchConfig> {
     Ok(LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 })
 }
 
-/// Rows and their length.
+/// The number of rows and their length.
 fn rows(layout: &Layout) -> Result<(usize, usize)> {
     let n = layout.shape().elem_count();
     match layout.dims().last() {
@@ -102,7 +102,7 @@ fn rows(layout: &Layout) -> Result<(usize, usize)> {
     }
 }
 
-/// They need a card: `cargo test --release --features cuda -p orrery-kernels cuda`.
+/// These tests need a card: `cargo test --release --features cuda -p orrery-kernels cuda`.
 #[cfg(test)]
 mod tests {
     use candle_core::{D, Var};
@@ -131,7 +131,7 @@ mod tests {
     }
 
     /// The largest difference, as a part of the largest value.
-    fn apart(a: &Tensor, b: &Tensor) -> Result<f32> {
+    fn relative_error(a: &Tensor, b: &Tensor) -> Result<f32> {
         let (a, b) = (host::to_f32(a)?, host::to_f32(b)?);
         assert_eq!(a.len(), b.len());
         let largest = b.iter().fold(1e-6f32, |m, v| m.max(v.abs()));
@@ -150,12 +150,14 @@ mod tests {
                 (softmax::softmax(&(&*x * &weights)?)?, candle_nn::ops::softmax(&(&*x * &weights)?, D::Minus1)?),
             ];
             for (i, (kernel, reference)) in forms.iter().enumerate() {
-                assert!(apart(kernel, reference)? < 2e-6, "{i} of {shape:?}");
+                assert!(relative_error(kernel, reference)? < 2e-6, "{i} of {shape:?}");
                 let [a, b] = [kernel, reference].map(|y| (y * &weights)?.sum_all()?.backward());
                 let (a, b) = (a?, b?);
                 for v in [&x, &w] {
                     match (a.get(v), b.get(v)) {
-                        (Some(a), Some(b)) => assert!(apart(a, b)? < 2e-5, "{i} of {shape:?}: {}", apart(a, b)?),
+                        (Some(a), Some(b)) => {
+                            assert!(relative_error(a, b)? < 2e-5, "{i} of {shape:?}: {}", relative_error(a, b)?)
+                        }
                         (a, b) => assert!(a.is_none() && b.is_none(), "{i}: one form alone has a gradient"),
                     }
                 }
@@ -167,7 +169,7 @@ mod tests {
     #[test]
     fn updates_are_their_reference_form() -> Result<()> {
         let device = Device::new_cuda_with_stream(0)?;
-        let numbers =
+        let coefficients =
             Coefficients { beta1: 0.9, beta2: 0.95, eps: 1e-8, decay_factor: 0.999, rate: 3e-3, root: 0.3, scale: 0.7 };
         for n in [1, 31, 257, 600_000] {
             let [kernel, reference] = [(); 2].map(|()| -> Result<[Var; 3]> {
@@ -183,11 +185,11 @@ mod tests {
                     (&reference, adamw::reference),
                 ] {
                     let [weights, mean, square] = v;
-                    form(&[Slot { weights, mean, square, grad: grad.clone() }], &numbers)?;
+                    form(&[Slot { weights, mean, square, grad: grad.clone() }], &coefficients)?;
                 }
             }
             for (a, b) in slot(&kernel).iter().zip(slot(&reference)) {
-                assert!(apart(a, &b)? < 2e-6, "{n} values");
+                assert!(relative_error(a, &b)? < 2e-6, "{n} values");
             }
             let exact = values(n, 7).iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
             assert!((adamw::global_norm(&[&grad])? - exact).abs() < 1e-10 * exact, "{n} values");

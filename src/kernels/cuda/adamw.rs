@@ -1,9 +1,7 @@
 //! AdamW: one launch for each parameter.
 
-use std::cell::Cell;
-
 use candle_core::{
-    CpuStorage, CudaDevice, CudaStorage, CustomOp1, InplaceOp1, Layout, Result, Shape, Storage, Tensor, Var, bail,
+    CpuStorage, CudaDevice, CudaStorage, CustomOp1, Layout, Result, Shape, Storage, Tensor, bail,
     cuda::{CudaStorageSlice, WrapErr, cudarc::driver::PushKernelArg},
 };
 
@@ -15,36 +13,17 @@ const MAX_BLOCKS: u32 = 2_048;
 /// Blocks of a sum of squares.
 const MAX_SUMS: u32 = 64;
 
-/// An operation that changes nothing and tells where a variable lies: candle lends one for writing only to an in-place
-/// operation.
-#[derive(Default)]
-struct Locate(Cell<u64>);
-
-impl InplaceOp1 for Locate {
-    fn name(&self) -> &'static str {
-        "adamw"
-    }
-
-    fn cpu_fwd(&self, _: &mut CpuStorage, _: &Layout) -> Result<()> {
-        bail!("the parameter is not on a card")
-    }
-
-    fn cuda_fwd(&self, storage: &mut CudaStorage, layout: &Layout) -> Result<()> {
-        self.0.set(address(storage, layout)?);
-        Ok(())
-    }
-}
-
-fn locate(var: &Var) -> Result<u64> {
-    let op = Locate::default();
-    var.inplace_op1(&op)?;
-    Ok(op.0.get())
+/// The device pointer of a tensor's first value.
+fn pointer(t: &Tensor) -> Result<u64> {
+    let (storage, layout) = t.storage_and_layout();
+    let Storage::Cuda(storage) = &*storage else { bail!("a tensor of the optimiser is not on a card") };
+    address(storage, layout)
 }
 
 /// The update of [`crate::fused::adamw::update`] for slots on this card.
 pub(crate) fn update(device: &CudaDevice, slots: &[Slot], r: &Coefficients) -> Result<()> {
     let kernel = kernel(device, "adamw_step")?;
-    let numbers =
+    let coefficients =
         [r.beta1, 1.0 - r.beta1, r.beta2, 1.0 - r.beta2, r.decay_factor, r.rate, 1.0 / r.root, r.eps, r.scale]
             .map(|v| v as f32);
     for slot in slots {
@@ -52,16 +31,14 @@ pub(crate) fn update(device: &CudaDevice, slots: &[Slot], r: &Coefficients) -> R
         if [slot.weights, slot.mean, slot.square].iter().any(|v| v.elem_count() != n) {
             bail!("a gradient's shape must be that of its parameter");
         }
-        let (storage, layout) = slot.grad.storage_and_layout();
-        let Storage::Cuda(grad) = &*storage else { bail!("the gradient is not on a card") };
-        let places = [locate(slot.weights)?, locate(slot.mean)?, locate(slot.square)?, address(grad, layout)?];
+        let pointers = [pointer(slot.weights)?, pointer(slot.mean)?, pointer(slot.square)?, pointer(&slot.grad)?];
         let mut launch = kernel.builder();
-        for place in &places {
-            launch.arg(place);
+        for pointer in &pointers {
+            launch.arg(pointer);
         }
         launch.arg(&n);
-        for number in &numbers {
-            launch.arg(number);
+        for coefficient in &coefficients {
+            launch.arg(coefficient);
         }
         // SAFETY: the arguments are those of the kernel, in order. Each address leads to n values of f32 of a tensor that
         // lives until the launch is queued; the one stream of the card orders the kernel before whatever frees or uses
@@ -71,7 +48,7 @@ pub(crate) fn update(device: &CudaDevice, slots: &[Slot], r: &Coefficients) -> R
     Ok(())
 }
 
-/// Sums of squares, `(S)`, in f64: of each block of the kernel one.
+/// The sums of squares of the blocks of a kernel, `(S)`, in f64.
 struct SumsOfSquares;
 
 impl CustomOp1 for SumsOfSquares {

@@ -1,17 +1,17 @@
-// Kernels of a card. They are compiled when the first is called; cuda/*.rs says what each computes.
+// CUDA kernels, compiled by NVRTC when the first of them is used; cuda/*.rs says what each computes.
 
 __device__ float warp_sum(float value)
 {
-    for (int apart = 16; apart > 0; apart /= 2) {
-        value += __shfl_xor_sync(0xffffffffu, value, apart);
+    for (int offset = 16; offset > 0; offset /= 2) {
+        value += __shfl_xor_sync(0xffffffffu, value, offset);
     }
     return value;
 }
 
 __device__ float warp_max(float value)
 {
-    for (int apart = 16; apart > 0; apart /= 2) {
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, apart));
+    for (int offset = 16; offset > 0; offset /= 2) {
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
     }
     return value;
 }
@@ -36,15 +36,16 @@ extern "C" __global__ void adamw_step(
     }
 }
 
-// Of each block, the sum of squares of the values that it takes. A block has 256 threads; the order of the additions is fixed.
+// Each block writes the sum of squares of its values. A block has 256 threads (`THREADS` in cuda.rs), and the order of the
+// additions is fixed.
 extern "C" __global__ void sums_of_squares(const float *values, double *sums, size_t n)
 {
     __shared__ double partial[256];
-    double own = 0.0;
+    double sum = 0.0;
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
-        own += (double)values[i] * (double)values[i];
+        sum += (double)values[i] * (double)values[i];
     }
-    partial[threadIdx.x] = own;
+    partial[threadIdx.x] = sum;
     for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half) {
@@ -124,7 +125,7 @@ extern "C" __global__ void rms_norm(const float *x, const float *weight, float *
     }
 }
 
-// gradients (2, rows, d): first that of x, then of each row its share of that of the weight.
+// gradients (2, rows, d): first the gradient of x, then the contribution of each row to the gradient of the weight.
 extern "C" __global__ void rms_norm_gradients(
     const float *x, const float *weight, const float *grad, float *gradients, size_t rows, size_t d, float eps)
 {

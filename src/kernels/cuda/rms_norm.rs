@@ -35,11 +35,11 @@ impl CustomOp2 for RmsNorm {
     }
 
     fn cuda_fwd(&self, x: &CudaStorage, lx: &Layout, w: &CudaStorage, lw: &Layout) -> Result<(CudaStorage, Shape)> {
-        let ((rows, d), from) = (sizes(lx, lw)?, [address(x, lx)?, address(w, lw)?]);
+        let ((rows, d), inputs) = (sizes(lx, lw)?, [address(x, lx)?, address(w, lw)?]);
         let kernel = kernel(&x.device, "rms_norm")?;
         let mut y = result(&x.device, rows * d)?;
         let mut launch = kernel.builder();
-        launch.arg(&from[0]).arg(&from[1]).arg(&mut y).arg(&rows).arg(&d).arg(&self.eps);
+        launch.arg(&inputs[0]).arg(&inputs[1]).arg(&mut y).arg(&rows).arg(&d).arg(&self.eps);
         // SAFETY: the arguments are those of the kernel, in order; x and w live until the launch is queued on their one
         // stream.
         unsafe { launch.launch(over_rows(rows)?) }.w()?;
@@ -47,13 +47,14 @@ impl CustomOp2 for RmsNorm {
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let both = x.apply_op3_no_bwd(w, &grad.contiguous()?, &Gradients { eps: self.eps })?; // (2,N,D)
-        let of = |i: usize| both.narrow(0, i, 1)?.squeeze(0);
-        Ok((Some(of(0)?.reshape(x.shape())?), Some(of(1)?.sum(0)?)))
+        let gradients = x.apply_op3_no_bwd(w, &grad.contiguous()?, &Gradients { eps: self.eps })?; // (2,N,D)
+        let part = |i: usize| gradients.narrow(0, i, 1)?.squeeze(0);
+        let dw = w.track_op().then(|| part(1)?.sum(0)).transpose()?;
+        Ok((Some(part(0)?.reshape(x.shape())?), dw))
     }
 }
 
-/// The gradients `(2, N, D)` of x, and of each of the N rows its share of that of the weight.
+/// The gradients `(2, N, D)`: first that of x, then the contribution of each of the N rows to that of the weight.
 struct Gradients {
     eps: f32,
 }
@@ -87,16 +88,16 @@ impl CustomOp3 for Gradients {
         if lx.dims() != lg.dims() {
             bail!("a gradient {:?} of a norm of {:?}", lg.shape(), lx.shape());
         }
-        let ((rows, d), from) = (sizes(lx, lw)?, [address(x, lx)?, address(w, lw)?, address(grad, lg)?]);
+        let ((rows, d), inputs) = (sizes(lx, lw)?, [address(x, lx)?, address(w, lw)?, address(grad, lg)?]);
         let kernel = kernel(&x.device, "rms_norm_gradients")?;
-        let mut both = result(&x.device, 2 * rows * d)?;
+        let mut gradients = result(&x.device, 2 * rows * d)?;
         let mut launch = kernel.builder();
-        for place in &from {
-            launch.arg(place);
+        for input in &inputs {
+            launch.arg(input);
         }
-        launch.arg(&mut both).arg(&rows).arg(&d).arg(&self.eps);
+        launch.arg(&mut gradients).arg(&rows).arg(&d).arg(&self.eps);
         // SAFETY: as in the forward pass.
         unsafe { launch.launch(over_rows(rows)?) }.w()?;
-        Ok(stored(both, &x.device, (2, rows, d)))
+        Ok(stored(gradients, &x.device, (2, rows, d)))
     }
 }

@@ -24,11 +24,11 @@ impl CustomOp1 for Softmax {
     }
 
     fn cuda_fwd(&self, x: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
-        let ((rows, d), from) = (rows(layout)?, address(x, layout)?);
+        let ((rows, d), input) = (rows(layout)?, address(x, layout)?);
         let kernel = kernel(&x.device, "softmax")?;
         let mut y = result(&x.device, rows * d)?;
         let mut launch = kernel.builder();
-        launch.arg(&from).arg(&mut y).arg(&rows).arg(&d);
+        launch.arg(&input).arg(&mut y).arg(&rows).arg(&d);
         // SAFETY: the arguments are those of the kernel, in order; x lives until the launch is queued on its one stream.
         unsafe { launch.launch(over_rows(rows)?) }.w()?;
         Ok(stored(y, &x.device, layout.shape()))
@@ -55,11 +55,11 @@ impl CustomOp2 for SoftmaxGradient {
         if ly.dims() != lg.dims() {
             bail!("a gradient {:?} of weights {:?}", lg.shape(), ly.shape());
         }
-        let ((rows, d), from) = (rows(ly)?, [address(y, ly)?, address(grad, lg)?]);
+        let ((rows, d), inputs) = (rows(ly)?, [address(y, ly)?, address(grad, lg)?]);
         let kernel = kernel(&y.device, "softmax_gradient")?;
         let mut dx = result(&y.device, rows * d)?;
         let mut launch = kernel.builder();
-        launch.arg(&from[0]).arg(&from[1]).arg(&mut dx).arg(&rows).arg(&d);
+        launch.arg(&inputs[0]).arg(&inputs[1]).arg(&mut dx).arg(&rows).arg(&d);
         // SAFETY: as in the forward pass.
         unsafe { launch.launch(over_rows(rows)?) }.w()?;
         Ok(stored(dx, &y.device, ly.shape()))

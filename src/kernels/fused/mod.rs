@@ -1,4 +1,5 @@
-//! One operation a file: its reference form (plain candle, differentiable), its fused CPU form, and its backward.
+//! One operation a file: its reference form (plain candle, differentiable; on an NVIDIA card attention's takes the softmax of
+//! `cuda`), its fused CPU form, and its backward.
 //!
 //! A layer calls the function named after the operation, which chooses the form. The reference form is public for tests
 //! and taps. The arithmetic on slices that operations share is in `kernels`.

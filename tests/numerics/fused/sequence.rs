@@ -1,6 +1,8 @@
 //! The fused CPU forms of moving averages, top-k and the coupled evolution against their reference
 //! forms: values, gradients, finite differences, threads, and what each promises besides.
 
+use std::sync::Arc;
+
 use candle_core::{DType, Device, Tensor, Var};
 use orrery_lab::nn::{
     Result,
@@ -9,7 +11,7 @@ use orrery_lab::nn::{
         differential::{self, halve_queries, normalised_difference},
         ema::{self, ema},
         evolution::{self, EvolutionSizes, Scheme, evolve},
-        synapses::{self, Synapses, recalled},
+        synapses::{self, Synapses, synaptic_attention},
         top_k::{self, top_k},
     },
     host,
@@ -47,17 +49,18 @@ fn averages_at_the_edges() {
     }
 }
 
-/// Synapses of n neurons, k of each, that keep between a third and all but a tenth.
-fn synapses(n: usize, k: usize) -> Synapses {
+/// n neurons with k synapses each, whose decay is exp(-1) at the first and about exp(-1/10) at the last.
+fn synapses(n: usize, k: usize) -> Arc<Synapses> {
     let sources = (0..n * k).map(|e| (e * e * 5 + e * 3 + 1) as u32 % n as u32).collect();
-    Synapses::new(sources, (0..n).map(|i| -1.0 / (1.0 + 9.0 * i as f32 / n as f32)).collect()).unwrap()
+    let log_decay = (0..n).map(|i| -1.0 / (1.0 + 9.0 * i as f32 / n as f32)).collect();
+    Arc::new(Synapses::new(sources, log_decay).unwrap())
 }
 
 #[test]
 fn synapses_are_their_reference_form() {
     for (b, t, n, k) in [(1, 1, 1, 1), (2, 2, 3, 2), (1, 9, 5, 5), (3, 33, 40, 8), (2, 65, 140, 3)] {
         let (synapses, shapes) = (synapses(n, k), [vec![b, t, n], vec![b, t, n], vec![n, k]]);
-        let fused: &dyn Fn(&[Tensor]) -> Result<Tensor> = &|v| recalled(&v[0], &v[1], &v[2], &synapses);
+        let fused: &dyn Fn(&[Tensor]) -> Result<Tensor> = &|v| synaptic_attention(&v[0], &v[1], &v[2], &synapses);
         check(fused, &|v| synapses::reference(&v[0], &v[1], &v[2], &synapses), &shapes).unwrap();
         check_threads(fused, &shapes).unwrap();
     }
@@ -68,11 +71,11 @@ fn synapses_are_their_reference_form() {
 
 #[test]
 fn synapses_that_do_not_fit_are_refused() {
-    for (sources, neurons, words) in
+    for (sources, neurons, message) in
         [(vec![0, 2], 2, "neuron 2"), (vec![0, 1, 0], 2, "shared among 2"), (vec![], 0, "0")]
     {
         let refused = Synapses::new(sources, vec![-1.0; neurons]).unwrap_err().to_string();
-        assert!(refused.contains(words), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! The forward pass of a BDH on a graph: over a whole window, and token by token.
 
+use std::sync::Arc;
+
 use candle_core::{DType, Result, Tensor};
 use rand::{SeedableRng, seq::index::sample};
 use rand_chacha::ChaCha8Rng;
@@ -13,7 +15,7 @@ use crate::{
             embedding::embedding,
             linear::linear,
             norm::rms_norm,
-            synapses::{Synapses, recalled},
+            synapses::{Synapses, synaptic_attention},
         },
         host,
         params::hash,
@@ -124,7 +126,7 @@ impl Net {
 
     /// ln of the share of neuron i's synapses that a token leaves, -1 / tau_i; tau grows by equal factors from 1 to the
     /// longest memory. `(n)`
-    fn log_keep(&self) -> Vec<f32> {
+    fn log_decay(&self) -> Vec<f32> {
         let n = self.spec.neurons;
         let last = n.saturating_sub(1).max(1) as f64;
         (0..n).map(|i| -self.spec.memory.powf(-(i as f64) / last) as f32).collect()
@@ -132,7 +134,7 @@ impl Net {
 
     /// The share of each neuron's synapses that a token leaves, `(n)`.
     fn keep(&self) -> Result<Tensor> {
-        Tensor::from_vec(self.log_keep(), self.spec.neurons, self.embed.device())?.exp()
+        Tensor::from_vec(self.log_decay(), self.spec.neurons, self.embed.device())?.exp()
     }
 
     /// The pulse of each token, at least 0: `(B, T, n)`.
@@ -142,9 +144,9 @@ impl Net {
 
     /// tokens `(B, T)` -> y of the last layer `(B, T, n)`. Offers `layers.l.x` and `layers.l.y` `(B, 1, T, n)`.
     pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let synapses = Synapses::new(host::to_u32(&self.synapses.sources()?)?, self.log_keep())?;
+        let synapses = Arc::new(Synapses::new(host::to_u32(&self.synapses.sources()?)?, self.log_decay())?);
         let weight = self.synapses.weight.abs()?;
-        let attend = |_: usize, x: &Tensor, y: &Tensor| recalled(x, y, &weight, &synapses);
+        let attend = |_: usize, x: &Tensor, y: &Tensor| synaptic_attention(x, y, &weight, &synapses);
         self.layers(self.pulses(tokens)?, attend, tap)
     }
 

@@ -33,6 +33,9 @@ pub const MAX_NEURONS: usize = 2048;
 
 /// Values of a neuron at a position that the operations of a layer keep for backward, and their gradients.
 const OF_NEURON: f64 = 22.0;
+/// Copies of the states of a text's synapses at all of its tokens, which the backward pass of a layer computes again: one for
+/// each of the tasks that run at a time, of which a text has at most four.
+const OF_STATES: f64 = 1.0;
 /// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
 const OF_CIRCUIT: f64 = 7.0;
 
@@ -43,7 +46,10 @@ impl FamilySpec for GraphBdhSpec {
         StepMemory {
             weights: n * (4.0 * self.degree as f64 + self.synapses as f64 + 2.0 * step.vocab),
             shared: 0.0,
-            activations: layers * of_layer + 2.0 * OF_CIRCUIT * n * n + step_memory::head(self.neurons, step),
+            activations: layers * of_layer
+                + OF_STATES * step.tokens * n * self.synapses as f64
+                + 2.0 * OF_CIRCUIT * n * n
+                + step_memory::head(self.neurons, step),
         }
     }
 
