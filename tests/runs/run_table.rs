@@ -9,6 +9,7 @@ use std::{
     time::Instant,
 };
 
+use crossbeam::channel::bounded;
 use orrery::{
     config::Value,
     experiments::{
@@ -16,9 +17,10 @@ use orrery::{
         run_rows,
         run_table::{GroupLoss, RowState, RunRow, filter::Filter, order::Order},
     },
+    labs,
     store::{Writer, note, trash},
-    telemetry::RunNote,
-    trainer::DriveOptions,
+    telemetry::{Command, RunNote},
+    trainer::{self, DriveOptions},
 };
 
 use crate::trainer::{fast_slow, started, train};
@@ -61,6 +63,19 @@ fn a_row_says_what_the_run_was_and_how_it_stands() {
     assert!(row.losses.iter().all(|l| l.train > 0.0 && l.held_out > 0.0), "{:?}", row.losses);
     assert_eq!(row.headline("held_out_loss")[0].1, row.losses[0].held_out);
     assert!(row.bytes > 1000 && row.problems.is_empty());
+}
+
+#[test]
+fn a_setting_changed_while_the_run_trained_differs_from_the_preset() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(3, &[]);
+    let (commands, waiting) = bounded(1);
+    commands.send(Command::Set { key: "model.coupling_scale".into(), value: Value::Float(4.5) }).unwrap();
+    let plan = (labs::find(&config.lab).unwrap().plan)(&config).unwrap();
+    let options = DriveOptions { writer: Some(Writer::at_once(dir.path())), ..started() };
+    trainer::drive(plan, options, &waiting, vec![]);
+    let rows = run_rows::list(dir.path(), |_| ()).unwrap().rows;
+    assert_eq!(rows[0].changed.get("model.coupling_scale"), Some(&Value::Float(4.5)));
 }
 
 /// Time is printed; what the test holds is that nothing is read again.

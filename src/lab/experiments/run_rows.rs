@@ -14,6 +14,7 @@ use super::{
     run_table::{self, RowState, RunRow},
 };
 use crate::{
+    config::Value,
     labs::LABS,
     store::{
         self, StoreError, note,
@@ -38,7 +39,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 5 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 6 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -214,6 +215,8 @@ struct EventSummary {
     state: Option<RunState>,
     losses: HashMap<usize, LastLosses>,
     problems: Vec<String>,
+    /// Live settings that were changed while the run trained, with their last values.
+    live: BTreeMap<String, Value>,
 }
 
 /// The last losses of a variant.
@@ -244,6 +247,7 @@ impl EventSummary {
                 }
             }
             Event::State(state) => self.state = Some(state.clone()),
+            Event::Changed { key, value, .. } => _ = self.live.insert(key.clone(), value.clone()),
             Event::Notice { level: Level::Warning | Level::Error, text } if self.problems.len() < PROBLEMS => {
                 self.problems.push(text.clone());
             }
@@ -264,6 +268,8 @@ impl EventSummary {
         let mut problems = self.problems;
         let unsaid: Vec<String> = damage.0.iter().filter(|lost| !problems.contains(lost)).cloned().collect();
         problems.extend(unsaid);
+        let mut changed = lab.map_or_else(BTreeMap::new, |lab| run_table::changed(lab, &info.config));
+        changed.extend(self.live);
         if lab.is_none() {
             problems.push(format!("this version has no lab `{}`: its headline numbers are not known", info.lab));
         }
@@ -275,7 +281,7 @@ impl EventSummary {
             preset: info.config.preset.clone(),
             seed: info.config.seed,
             settings: info.config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect(),
-            changed: lab.map_or_else(BTreeMap::new, |lab| run_table::changed(lab, &info.config)),
+            changed,
             began,
             when: local(began),
             steps: self.steps,

@@ -37,7 +37,7 @@ pub struct ClaimsArgs {
 enum ClaimsCommand {
     /// List the claims with their verdicts, as `orrery claims` alone does
     List(ListArgs),
-    /// Print all that is known about one claim: quote, rule, numbers of each seed, verdict, and what would overturn it
+    /// Print all that is known about one claim: quote, rule, numbers of each seed, verdict, and what would refute it
     Show(ShowArgs),
     /// Make the runs that a claim's rule, or every rule of a paper, asks for, and write their results
     Run(RunArgs),
@@ -204,7 +204,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let claim = row.claim;
     print_line!("{}: {}", claim.id, claim.title)?;
     print_line!("\n  \u{201c}{}\u{201d}\n  {}, {}", claim.quote, row.paper.file.title, claim.place)?;
-    if !claim.number.is_empty() {
+    if !claim.number.is_empty() && claim.number != "no number" {
         print_line!("  the paper's number: {}", claim.number)?;
     }
     let entry = ledger.entry(row, &rows);

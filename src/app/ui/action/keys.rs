@@ -36,13 +36,13 @@ pub static KEYS: &[KeyBinding] = &[
         Key::Space,
         Action::Run(RunAction::Space),
         "Space",
-        "Run or pause; play or pause a replay, or what is looked back at",
+        "Run or pause; play or pause a replay, or the recorded steps",
     ),
     yielding(
         Key::ArrowRight,
         Action::Run(RunAction::RightArrow),
         "→",
-        "One step, then pause; the next recorded step of a replay, or of what is looked back at",
+        "One step, then pause; the next recorded step of a replay, or of a run that is scrubbed",
     ),
     key(
         Key::R,

@@ -297,7 +297,7 @@ fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry) {
     ui.add(Label::new(title).wrap());
     let count = |state: ClaimState| paper.claims.iter().filter(|entry| entry.state() == state).count();
     let counts = ClaimState::ALL.into_iter().map(|state| (count(state), state)).filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, state)| format!("{count} {}", state.label())).collect();
+    let counts: Vec<String> = counts.map(|(count, state)| format!("{} {count}", state.label())).collect();
     let words = format!("{} · {} claims: {}", paper.source, paper.claims.len(), counts.join(", "));
     wrapped_ui(ui, words, theme.secondary);
     ui.add_space(4.0);

@@ -1,6 +1,8 @@
 //! One control: name with its mark, the widget its range asks for, and what was wrong with the
 //! last try. A control that a tile in sight has is named here and not shown a second time.
 
+use std::cell::RefCell;
+
 use crate::{
     config::Range,
     ui::{legal, panels::prelude::*},
@@ -190,14 +192,40 @@ struct FloatValue {
     log: bool,
 }
 
+/// A text typed into a field that is no number, or one outside of the field's range.
+#[derive(Default)]
+struct RefusedText(RefCell<Option<String>>);
+
+impl RefusedText {
+    /// The number that was typed, if the field takes it.
+    fn parse(&self, typed: &str, [min, max]: [f64; 2], number: Option<f64>) -> Option<f64> {
+        let taken = number.filter(|number| (min..=max).contains(number));
+        if taken.is_none() {
+            self.0.replace(Some(typed.trim().to_owned()));
+        }
+        taken
+    }
+
+    /// Says below the control what was refused.
+    fn show(self, page: &mut Page, knob: &Knob, [min, max]: [String; 2]) {
+        if let Some(typed) = self.0.into_inner() {
+            page.refused
+                .insert(knob.key.to_owned(), format!("\u{201c}{typed}\u{201d} is not a number from {min} to {max}"));
+        }
+    }
+}
+
 fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, current: &IntValue) {
     let IntValue { value: v, min, max } = *current;
     let mut value = v;
     let (mut changed, mut is_dragged) = (false, false);
+    let refused = RefusedText::default();
     let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
         unit_ui(ui, shell.theme, knob);
-        let field =
-            DragValue::new(&mut value).range(min..=max).speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0));
+        let field = DragValue::new(&mut value)
+            .range(min..=max)
+            .speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0))
+            .custom_parser(|text| refused.parse(text, [min as f64, max as f64], text.trim().parse().ok()));
         let field = ui.add(field.update_while_editing(false)).labelled_by(name.id);
         changed |= field.changed();
         is_dragged = field.dragged();
@@ -222,12 +250,14 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, curr
     if changed && value != v {
         shell.act(SettingAction::Change(knob.key.to_owned(), Value::Int(value)));
     }
+    refused.show(page, knob, [min.to_string(), max.to_string()]);
 }
 
 fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, current: &FloatValue) {
     let FloatValue { value: v, min, max, log } = *current;
     let mut value = v;
     let mut changed = false;
+    let refused = RefusedText::default();
     let speed = if log { (v.abs() * 0.01).max(min.max(1e-9)) } else { (max - min) / 400.0 };
     let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
         unit_ui(ui, shell.theme, knob);
@@ -236,9 +266,9 @@ fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, cu
             .speed(speed)
             .custom_formatter(|v, _| number::short(v))
             // what is shown may have fewer digits: a field that is only passed through keeps its value
-            .custom_parser(move |text| match text.trim() {
+            .custom_parser(|text| match text.trim() {
                 shown if shown == number::short(v) => Some(v),
-                typed => typed.replace(',', ".").parse().ok(),
+                typed => refused.parse(typed, [min, max], typed.replace(',', ".").parse().ok()),
             })
             .update_while_editing(false);
         changed |= ui.add(field).labelled_by(name.id).changed();
@@ -251,6 +281,7 @@ fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, cu
     if changed && value != v {
         shell.act(SettingAction::Change(knob.key.to_owned(), Value::Float(value)));
     }
+    refused.show(page, knob, [min, max].map(number::short));
 }
 
 fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, on: bool) {

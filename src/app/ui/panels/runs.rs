@@ -265,7 +265,7 @@ fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let shown = key_label(&page.order.key);
     let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
     let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
-    let words = if page.order.falling { "falling" } else { "rising" };
+    let words = if page.order.falling { "descending" } else { "ascending" };
     if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
         (page.order.falling, page.is_stale) = (!page.order.falling, true);
     }

@@ -108,9 +108,9 @@ fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let number = |text: String| RichText::new(text).font(theme::numbers());
     note_ui(ui, shell.theme, "step");
     let (shown, total) = (page.shown_step(), page.total());
-    let width = total.max(100).to_string().len();
+    let width = number::grouped(total.max(100)).chars().count();
     let colour = if page.scrub.is_some() { shell.theme.accent } else { shell.theme.text };
-    ui.label(number(format!("{shown:>width$}")).color(colour));
+    ui.label(number(format!("{:>width$}", number::grouped(shown))).color(colour));
     if total > 0 {
         ui.label(number(format!("/ {}", number::grouped(total))).color(shell.theme.secondary));
     }

@@ -134,8 +134,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
      places, and the random map of the paper.";
     "token_residuals", "By token", panels::<token_residuals::TokenResidualsView>,
-    "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and below the \
-     same over training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
+    "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and the same over \
+     training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
      fall; a selected token is the one of the lower lines.";
     "next_tokens", "Next tokens", raster::<next_tokens::NextTokens>,
     "What each variant expects after a text, likeliest first, and how it goes on by itself. The mark \u{2713} is on \

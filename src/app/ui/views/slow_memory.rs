@@ -24,7 +24,7 @@ impl SlowMemory {
         let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
         let mut chart = cx.over_training("slow memory", y).empty(cx.why_no_curve(
             "No memory yet. Turn a slow path that decays on, such as `Gated linear slow path`, and press Space.",
-            "No variant of this run has a slow path that decays.",
+            "No variant of this run has a slow path that decays. Turn on `Gated linear slow path` and begin again with R.",
         ));
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut chart, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);

@@ -48,7 +48,7 @@ pub struct Claim {
     /// The strongest other explanation of a result in its favour.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counter: String,
-    /// The finding that would overturn the verdict.
+    /// The finding that would refute the claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub turns: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

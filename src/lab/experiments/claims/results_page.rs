@@ -17,7 +17,7 @@ made from `claims/results`, which keeps the number of every seed: `UPDATE_SNAPSH
 and is no claim's stands in [measurements.md](measurements.md), with its commands; how fast a training step is in
 [performance.md](performance.md).
 
-    orrery claims show A2           # rule, numbers of each seed, what would overturn the verdict
+    orrery claims show A2           # rule, numbers of each seed, what would refute it
     orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
 
 An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number

@@ -183,7 +183,10 @@ impl Rule {
             (None, None) => String::new(),
         };
         let (statistic, read, stands) = (self.statistic.label(), &self.read, self.stands.label());
-        format!("the {statistic} of {read}{beside}{over}{along}{sizes}{at} lies {stands}")
+        let with: Vec<String> =
+            self.set.iter().chain(&self.args).map(|(key, value)| format!("{key} = {value}")).collect();
+        let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
+        format!("the {statistic} of {read}{beside}{over}{along}{sizes}{at} lies {stands}{with}")
     }
 
     /// The settings of its first run.

@@ -17,7 +17,7 @@ Every claim of the five papers that an experiment could support or contradict, a
 `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
     orrery claims                   # this table; --paper, --verdict
-    orrery claims show A2           # a claim: quote, rule, numbers, verdict, and what would overturn it
+    orrery claims show A2           # a claim: quote, rule, numbers, verdict, and what would refute it
     orrery claims run A2            # makes its runs and writes claims/results/A2.json; a paper's name runs all of its rules
     orrery claims check             # makes every verdict again from the stored numbers; 1 where something parts
 

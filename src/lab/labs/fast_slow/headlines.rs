@@ -62,7 +62,7 @@ pub static ALL: &[Headline] = &[
         id: "gate",
         name: "|tanh γ|",
         unit: "",
-        about: "Opening of the gate at the end, whichever side it opened to: 0 is shut, 1 wide open.",
+        about: "How far the gate is open, |tanh γ|, whichever side it opened to: 0 is shut, 1 wide open.",
         better: Better::Neither,
         digits: Digits::Decimals(4),
         absent: "no variant has a gate",

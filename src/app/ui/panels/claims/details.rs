@@ -58,8 +58,10 @@ fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     let claim = &entry.claim;
     let quote = format!("\u{201c}{}\u{201d}", claim.quote);
     ui.add(Label::new(RichText::new(quote).size(theme::TITLE).color(theme.text)).wrap());
-    let number =
-        if claim.number.is_empty() { String::new() } else { format!(" · the paper's number: {}", claim.number) };
+    let number = match claim.number.as_str() {
+        "" | "no number" => String::new(),
+        number => format!(" · the paper's number: {number}"),
+    };
     wrapped_ui(ui, format!("{}{number}", claim.place), theme.secondary);
 }
 

@@ -27,7 +27,7 @@ impl Score {
 
     pub fn axis(self) -> &'static str {
         match self {
-            Score::Loss => "held-out loss (nats), lower is higher",
+            Score::Loss => "held-out loss (nats), better is higher up",
             Score::Recall => "recall (share right)",
         }
     }

@@ -188,11 +188,17 @@ impl PhasePlane {
     }
 }
 
+/// Decimals of the step length in its slider.
+const DT_DECIMALS: usize = 3;
+
 /// True if the user moved the slider. A value beyond its ends stays as it is until then.
 fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> bool {
     let label = ui.label("\u{394}t").on_hover_text(DT_TIP).id;
     let mut shown = if dt.is_finite() { dt.clamp(*range.start(), *range.end()) } else { 1.0 };
-    let slider = Slider::new(&mut shown, range).logarithmic(true).clamping(SliderClamping::Always).max_decimals(3);
+    // the slider rounds what it is given, which would count as a move
+    shown = egui::emath::round_to_decimals(shown, DT_DECIMALS);
+    let slider =
+        Slider::new(&mut shown, range).logarithmic(true).clamping(SliderClamping::Always).max_decimals(DT_DECIMALS);
     let changed = ui.add(slider).labelled_by(label).changed();
     if changed {
         *dt = shown;
@@ -203,4 +209,20 @@ fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> boo
 fn steps_ui(ui: &mut Ui, steps: &mut usize, max: usize) -> bool {
     let label = ui.label("n").on_hover_text(STEPS_TIP).id;
     ui.add(Slider::new(steps, 0..=max)).labelled_by(label).changed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_length_that_the_slider_rounds_is_not_moved() {
+        egui::__run_test_ui(|ui| {
+            for own in [0.1087, 0.1, 0.0123456] {
+                let mut dt = own;
+                assert!(!dt_ui(ui, &mut dt, DT), "{own}");
+                assert_eq!(dt, own);
+            }
+        });
+    }
 }

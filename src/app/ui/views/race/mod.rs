@@ -38,7 +38,8 @@ impl Race {
     fn key(mirror: &Mirror, step: u64) -> Key {
         let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, channels::LOSS_HELD_OUT));
         let known = curves.filter_map(|c| c.point_at(step)).map(|(at, _)| at);
-        let (newest, sum) = known.fold((0, 0), |(newest, sum), at| (at.max(newest), sum + at));
+        // a measurement at step 0 counts too
+        let (newest, sum) = known.fold((0, 0), |(newest, sum), at| (at.max(newest), sum + at + 1));
         (mirror.run, newest, sum)
     }
 
@@ -274,6 +275,7 @@ mod tests {
         let mut mirror = Mirror::default();
         mirror.apply(Event::Started(info.into()));
         let mut race = Race::default();
+        race.follow(&mirror, 0);
         let mut losses = |step, variant: usize, loss| {
             let scalars = vec![(Channel::new(channels::LOSS_HELD_OUT), loss)];
             mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
@@ -281,6 +283,7 @@ mod tests {
             let racers = race.racers.get(&Race::key(&mirror, step)).cloned().unwrap_or_default();
             racers.iter().map(|r| r.last().map(|m| m.loss)).collect::<Vec<_>>()
         };
+        assert_eq!(losses(0, 0, 5.0), [Some(5.0), None], "nothing was measured when it was followed first");
         assert_eq!(losses(10, 0, 3.0), [Some(3.0), None]);
         assert_eq!(losses(10, 1, 2.0), [Some(3.0), Some(2.0)]);
         assert_eq!(losses(20, 0, 2.5), [Some(2.5), Some(2.0)]);

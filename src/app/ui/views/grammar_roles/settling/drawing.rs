@@ -247,10 +247,10 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, swe
     words.extend(["error", "precision", "W_fb"].map(str::to_owned));
     for (column, words) in words.into_iter().enumerate() {
         let galley = painter.layout_no_wrap(words.clone(), small(), theme.secondary);
-        let words = match galley.size().x > stage.picture + GAP {
-            // a number alone where the word has no room
+        let words = match galley.size().x > stage.picture {
+            // a number alone, or a shorter word, where the whole has no room
             true if column < shown => format!("{}", first + column + 1),
-            true => words.chars().take(1).collect(),
+            true => words.replace("precision", "prec."),
             false => words,
         };
         painter.text(pos2(stage.left(column), top - 3.0), Align2::LEFT_BOTTOM, words, small(), theme.secondary);
