@@ -314,7 +314,7 @@ impl Desk {
 fn claims_are_listed_by_paper_with_their_counts() {
     let d = desk();
     assert_eq!(d.ids(), ["X1", "X2", "X3", "X4", "X5"]);
-    assert!(d.shows("A paper of five claims") && d.shows("arXiv 0 · 5 claims: 1 stands, 1 outdated, 1 not run"));
+    assert!(d.shows("A paper of five claims") && d.shows("arXiv 0 · 5 claims: stands 1, outdated 1, not run 1"));
     assert!(d.shows("5 of 5 claims. A verdict says its scale"));
     let rows = d.rows();
     assert!(rows[1].ends_with(", stands, at our scale, by a proxy"), "{}", rows[1]);

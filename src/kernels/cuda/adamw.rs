@@ -6,7 +6,6 @@ use candle_core::{
 };
 
 use super::{address, kernel, over_values};
-use crate::fused::adamw::{Coefficients, Slot};
 
 /// Blocks of an update.
 const MAX_BLOCKS: u32 = 2_048;
@@ -20,18 +19,22 @@ fn pointer(t: &Tensor) -> Result<u64> {
     address(storage, layout)
 }
 
-/// The update of [`crate::fused::adamw::update`] for slots on this card.
-pub(crate) fn update(device: &CudaDevice, slots: &[Slot], r: &Coefficients) -> Result<()> {
+/// An update of parameters on this card. A slot is weights, mean, square and gradient; the coefficients are those of the kernel
+/// `adamw_step`, in its order.
+pub(crate) fn update<'a>(
+    device: &CudaDevice,
+    slots: impl IntoIterator<Item = [&'a Tensor; 4]>,
+    coefficients: [f64; 9],
+) -> Result<()> {
     let kernel = kernel(device, "adamw_step")?;
-    let coefficients =
-        [r.beta1, 1.0 - r.beta1, r.beta2, 1.0 - r.beta2, r.decay_factor, r.rate, 1.0 / r.root, r.eps, r.scale]
-            .map(|v| v as f32);
+    let coefficients = coefficients.map(|v| v as f32);
     for slot in slots {
-        let n = slot.grad.elem_count();
-        if [slot.weights, slot.mean, slot.square].iter().any(|v| v.elem_count() != n) {
+        let n = slot[0].elem_count();
+        if slot.iter().any(|t| t.elem_count() != n) {
             bail!("a gradient's shape must be that of its parameter");
         }
-        let pointers = [pointer(slot.weights)?, pointer(slot.mean)?, pointer(slot.square)?, pointer(&slot.grad)?];
+        let [weights, mean, square, grad] = slot.map(pointer);
+        let pointers = [weights?, mean?, square?, grad?];
         let mut launch = kernel.builder();
         for pointer in &pointers {
             launch.arg(pointer);
@@ -77,7 +80,7 @@ impl CustomOp1 for SumsOfSquares {
     }
 }
 
-/// The norm of [`crate::fused::adamw::global_norm`] for gradients on one card; it waits for them once.
+/// The square root of the sum of squares over gradients on one card, summed in f64; it waits for them once.
 pub(crate) fn global_norm(grads: &[&Tensor]) -> Result<f64> {
     let sums = grads.iter().map(|g| g.apply_op1_no_bwd(&SumsOfSquares)).collect::<Result<Vec<_>>>()?;
     Ok(crate::host::to_f64(&Tensor::cat(&sums, 0)?)?.iter().sum::<f64>().sqrt())

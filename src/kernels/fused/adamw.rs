@@ -49,7 +49,11 @@ pub fn update(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
         || slots.iter().flat_map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]);
     #[cfg(feature = "cuda")]
     if let Some(card) = cuda::card(tensors()) {
-        return cuda::adamw::update(&card, slots, coefficients);
+        let r = coefficients;
+        let (new1, new2, inverse_root) = (1.0 - r.beta1, 1.0 - r.beta2, 1.0 / r.root);
+        let numbers = [r.beta1, new1, r.beta2, new2, r.decay_factor, r.rate, inverse_root, r.eps, r.scale];
+        let slots = slots.iter().map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]);
+        return cuda::adamw::update(&card, slots, numbers);
     }
     match fusible(tensors()) {
         Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, coefficients)),
