@@ -239,7 +239,7 @@ impl ClaimEntry {
             Standing::Needs(_) => facts.extend(claim.time_label().map(|time| ("time", time))),
         }
         facts.extend(claim.needs.clone().map(|needs| ("needs", needs)));
-        let readings = [("other reading", &claim.counter), ("what speaks against it", &claim.turns)];
+        let readings = [("other reading", &claim.counter), ("what would refute it", &claim.turns)];
         facts
             .extend(readings.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.clone())));
         facts.extend(judged.map(|judged| ("seeds", self.seeds_label(judged))));
