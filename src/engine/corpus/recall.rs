@@ -24,7 +24,10 @@ impl RecallStream {
     /// `len + 1` ids, the first `len` of them an example, and the positions of its queries.
     fn row(&self, subset: Subset, seed: u64, index: u64, len: usize) -> (Vec<u32>, Vec<usize>) {
         let mut rng = window_rng(self.seed, seed, subset as u64, index);
-        let mut example = self.examples.example(&mut rng, len);
+        let mut example = match subset {
+            Subset::HeldOut => self.examples.held_out_example(&mut rng, len),
+            Subset::Train | Subset::Sample => self.examples.example(&mut rng, len),
+        };
         // The id after an example is never a target.
         example.symbols.extend(example.symbols.last().copied());
         let ids = example.symbols.iter().map(|s| self.ids[usize::from(s & 0x7f)]).collect();

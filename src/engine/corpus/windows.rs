@@ -170,7 +170,7 @@ impl TextPart<'_> {
     fn too_short(&self, need: usize) -> CorpusError {
         let have = (self.text.len() as f64 / self.bytes_per_id) as usize;
         CorpusError::new(format!(
-            "{} is too short: its {} part has about {have} ids and one window needs {need}. Choose a longer text, a shorter window{}.",
+            "{} is too short: its {} part has about {have} tokens and one window needs {need}. Choose a longer text, a shorter window{}.",
             self.name,
             self.what,
             if self.what == "held-out" { ", or hold out more" } else { "" }

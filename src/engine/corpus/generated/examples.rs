@@ -36,4 +36,9 @@ pub(in crate::corpus) trait Examples: Sync {
 
     /// An example of `len` symbols, at least [`Self::min_len`].
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example;
+
+    /// An example that no training sees; drawn alike, but for a task that asks of more than was learned.
+    fn held_out_example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {
+        self.example(rng, len)
+    }
 }

@@ -1,6 +1,7 @@
 //! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before. Deterministic by
 //! seed.
 
+mod chains;
 mod data;
 pub mod domains;
 pub(super) mod examples;
@@ -84,6 +85,7 @@ pub const CORPORA: &[&Generated] = &[
     &recall::MEDIUM,
     &recall::HARD,
     &repeat_after_me::CORPUS,
+    &chains::CORPUS,
     &symbols::CORPUS,
     &steering::CORPUS,
     &repeats::CORPUS,

@@ -31,6 +31,7 @@ const HASHES: &[(&str, &str)] = &[
     ("mqar_medium", "d5fe4fc07d23a193"),
     ("mqar_hard", "772c52d5eb86de6d"),
     ("repeat_after_me", "73a4a20cdfe174d5"),
+    ("chains", "aecab5af7926176e"),
     ("symbols", "332e22c38390db29"),
     ("steering", "9d5f9d3e4209575e"),
     ("repeats", "745c0bd3513f9a80"),
@@ -64,8 +65,14 @@ fn made(corpus: &Generated) -> String {
             .collect();
     }
     if let Some(recall) = corpus.recall() {
-        let examples = (0..50).map(|i| format!("{:?}", recall.example(&mut rng(i), recall.min_len() + 3 * i as usize)));
-        return format!("{}{}", recall.every_symbol(), examples.collect::<String>());
+        let len = |i| recall.min_len() + 3 * i as usize;
+        let learned: String = (0..50).map(|i| format!("{:?}", recall.example(&mut rng(i), len(i)))).collect();
+        let mut held_out: String =
+            (0..50).map(|i| format!("{:?}", recall.held_out_example(&mut rng(i), len(i)))).collect();
+        if held_out == learned {
+            held_out.clear();
+        }
+        return format!("{}{learned}{held_out}", recall.every_symbol());
     }
     SEEDS_AND_SIZES.map(|(seed, size)| corpus.text(seed, size)).concat()
 }
