@@ -215,7 +215,7 @@ pub fn file_key(knobs: &[Knob], kind: FileKind) -> Option<&'static str> {
     knobs.iter().find(|k| k.file_kind() == Some(kind)).map(|k| k.key)
 }
 
-/// Edits by which a slip of the hand is apart from the name that was meant, at most.
+/// Edits by which a slip of the hand is apart from the name that was meant, at most; in a short word fewer, one in three letters.
 const MAX_SLIP: usize = 3;
 /// A longer text is no misspelt name.
 const MAX_NAME: usize = 64;
@@ -223,14 +223,16 @@ const MAX_NAME: usize = 64;
 /// The known name closest to `key` by edit distance, if close enough to be a slip of the hand: for "did you mean" wherever a
 /// name is unknown. A key without a group is compared with the names within groups as well.
 pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    if key.chars().count() > MAX_NAME {
+    let letters = key.chars().count();
+    if letters > MAX_NAME {
         return None;
     }
+    let most = letters.div_ceil(3).min(MAX_SLIP);
     let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
     // names of runs are known names too, and may be of any length
     let distance = |k: &str| {
         let is_near = k.len().abs_diff(key.len()) <= MAX_SLIP * char::MAX.len_utf8();
-        is_near.then(|| strsim::levenshtein(key, k)).filter(|d| *d <= MAX_SLIP)
+        is_near.then(|| strsim::levenshtein(key, k)).filter(|d| *d <= most)
     };
     let nearest = known.filter_map(|k| {
         let by_name = if key.contains('.') { None } else { distance(name(k)) };

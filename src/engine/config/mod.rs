@@ -433,6 +433,13 @@ mod tests {
     }
 
     #[test]
+    fn short_words_of_other_letters_have_no_nearest_name() {
+        let near = |key| nearest(key, ["train.lr", "model.dt", "text"].into_iter());
+        assert_eq!([near("foo"), near("xy")], [None, None]);
+        assert_eq!(near("txt"), Some("text".to_owned()));
+    }
+
+    #[test]
     fn long_names_are_not_compared_letter_by_letter() {
         let (long, begun) = ("a".repeat(1_000_000), std::time::Instant::now());
         let names = std::iter::repeat_n(long.as_str(), 100);
