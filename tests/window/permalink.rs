@@ -86,7 +86,7 @@ impl Desk {
 fn a_link_opens_the_page_and_trains_nothing() {
     let config = small("0.0123");
     let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
-    desk.until("it says so", |d| d.shows("The link's page is open. Space runs it."));
+    desk.until("it says so", |d| d.shows("The lab is open with these settings. Space runs it."));
     desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_label() == "ready"));
     assert_eq!((&desk.page().config, desk.page().newest()), (&config, 0));
     let selection = &desk.page().selection;

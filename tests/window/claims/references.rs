@@ -41,7 +41,7 @@ const REFERENCES: [Reference; 9] = [
         lab: "traces",
         view: "trace_decay",
         choices: &[],
-        links: &["claim B21: paper: 0.36", "claim B21: paper: 0.02"],
+        links: &["claim B21: paper: 0.36 left after 50", "claim B21: paper: 0.02 left after 200"],
     },
     // the recorded run has another number of layers than the paper's model
     Reference {

@@ -204,8 +204,8 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let claim = row.claim;
     print_line!("{}: {}", claim.id, claim.title)?;
     print_line!("\n  \u{201c}{}\u{201d}\n  {}, {}", claim.quote, row.paper.file.title, claim.place)?;
-    if !claim.number.is_empty() && claim.number != "no number" {
-        print_line!("  the paper's number: {}", claim.number)?;
+    if let Some(number) = claim.paper_number() {
+        print_line!("  the paper's number: {number}")?;
     }
     let entry = ledger.entry(row, &rows);
     let facts: Vec<String> = entry.facts().iter().map(|(name, text)| format!("{name}: {text}")).collect();

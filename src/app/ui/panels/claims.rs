@@ -212,7 +212,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
         let tip = "Words of a claim; id:, title:, place:, paper:, lab:, preset:, tier:, verdict:, is:starred; seeds, effect, p \
                    or minutes compared, such as p<.05; ! before a term excludes its matches. All terms must match.";
         page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow seeds>=8 !tier:proxy", tip);
-        let words = if page.is_reading { "Reading…" } else { "Look again" };
+        let words = if page.is_reading { "Reading…" } else { "Refresh" };
         if ui.button(words).on_hover_text("Reads the claims and their results again.").clicked() {
             shell.act(OpenAction::Claims(page.filter.clone()));
         }
@@ -262,6 +262,7 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
         card(shell.theme).show(ui, |ui| {
             ui.set_width(ui.available_width());
             paper_ui(ui, shell.theme, paper);
+            row::heading_ui(ui, shell.theme);
             for entry in claims {
                 let id = &entry.claim.id;
                 let (is_unfolded, runs) = (page.unfolded.contains(id), page.runs.get(id));

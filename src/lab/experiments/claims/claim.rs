@@ -129,6 +129,11 @@ impl PaperFile {
 }
 
 impl Claim {
+    /// The number that the paper reports, in its words, if it reports one.
+    pub fn paper_number(&self) -> Option<&str> {
+        Some(self.number.as_str()).filter(|number| !matches!(*number, "" | "no number"))
+    }
+
     /// "about 5 hours of two cores".
     pub fn time_label(&self) -> Option<String> {
         self.hours.map(time_label)

@@ -74,7 +74,7 @@ impl ClaimState {
             Self::CannotBeTold => Verdict::CannotBeTold.label(),
             Self::Outdated => "outdated",
             Self::NotRun => "not run",
-            Self::Needs => "needs what is not here",
+            Self::Needs => "needs data or hardware",
             Self::Open => "no rule yet",
         }
     }
@@ -114,6 +114,7 @@ impl Judgement {
         let over_steps = padded(ends_of(&self.curve).chain(bounds.clone())).map(|ends| EffectCurve {
             points: &self.curve,
             setting: None,
+            quantity: rule.statistic.label().to_owned(),
             ends,
             region: Some(&rule.stands),
             label: format!("over steps: {turns}"),
@@ -127,6 +128,11 @@ impl Judgement {
             EffectCurve {
                 points: &self.along_axis,
                 setting: Some(axis),
+                quantity: match (is_of_sizes, &rule.beside) {
+                    (true, _) => rule.statistic.label().to_owned(),
+                    (false, None) => rule.read.clone(),
+                    (false, Some(beside)) => format!("{} beside {beside}", rule.read),
+                },
                 ends,
                 region: Some(&rule.stands).filter(|_| is_of_sizes),
                 label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
@@ -155,6 +161,8 @@ pub struct EffectCurve<'a> {
     pub points: &'a [EffectPoint],
     /// The setting along which they run; `None` over steps.
     pub setting: Option<&'a str>,
+    /// What the axis of effects shows: "paired difference".
+    pub quantity: String,
     /// The ends of the axis of effects.
     pub ends: (f64, f64),
     /// The region in which the claim stands, where it is one of these effects.

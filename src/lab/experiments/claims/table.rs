@@ -111,7 +111,7 @@ impl Ledger {
         [("claims.md", self.markdown()), ("results.md", self.results_markdown())]
     }
 
-    /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need what is not here, 8 have no rule yet".
+    /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need data or hardware, 8 have no rule yet".
     pub fn summary(&self) -> String {
         let rows = self.rows();
         let count = |state: ClaimState| rows.iter().filter(|row| row.standing.state() == state).count();
@@ -120,8 +120,8 @@ impl Ledger {
             n => format!(", {n} outdated"),
         };
         format!(
-            "{} claims: {} stand, {} do not stand, {} cannot be told{outdated}; {} not run, {} need what is not here, {} have no \
-             rule yet",
+            "{} claims: {} stand, {} do not stand, {} cannot be told{outdated}; {} not run, {} need data or hardware, \
+             {} have no rule yet",
             rows.len(),
             count(ClaimState::Stands),
             count(ClaimState::DoesNotStand),

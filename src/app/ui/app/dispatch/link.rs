@@ -90,7 +90,7 @@ pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
                 offer_to_run(app, &link, step);
             }
         }
-        _ => app.toasts.push(Level::Info, "The link's page is open. Space runs it.".into()),
+        _ => app.toasts.push(Level::Info, "The lab is open with these settings. Space runs it.".into()),
     }
 }
 

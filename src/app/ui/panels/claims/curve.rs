@@ -12,9 +12,11 @@ use crate::{
 };
 
 const WIDTH: f32 = 640.0;
-const HEIGHT: f32 = 112.0;
+const HEIGHT: f32 = 128.0;
 /// Room of the values at the left and of the axis below, points.
 const LEFT_MARGIN: f32 = 76.0;
+/// Room above of the name of the values.
+const TOP_MARGIN: f32 = 24.0;
 const BOTTOM_MARGIN: f32 = 20.0;
 const RADIUS: f32 = 2.5;
 
@@ -37,8 +39,7 @@ pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
     if !ui.is_rect_visible(rect) {
         return;
     }
-    let area =
-        Rect::from_min_max(pos2(rect.left() + LEFT_MARGIN, rect.top() + 8.0), rect.max - vec2(12.0, BOTTOM_MARGIN));
+    let area = Rect::from_min_max(rect.min + vec2(LEFT_MARGIN, TOP_MARGIN), rect.max - vec2(12.0, BOTTOM_MARGIN));
     let (low, high) = curve.ends;
     let x = |at: f64| area.left() + ((at - first.at) / (last.at - first.at)) as f32 * area.width();
     let y = |value: f64| area.bottom() - ((value - low) / (high - low)).clamp(0.0, 1.0) as f32 * area.height();
@@ -49,6 +50,7 @@ pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
         ui.painter().rect_filled(shade, 0.0, theme.faint(theme.grey()));
     }
     ui.painter().hline(area.x_range(), area.bottom(), Stroke::new(1.0, theme.grey()));
+    ui.painter().text(rect.left_top(), Align2::LEFT_TOP, &curve.quantity, theme::small(), theme.secondary);
     for (value, align) in [(high, Align2::RIGHT_TOP), (low, Align2::RIGHT_BOTTOM)] {
         let at = pos2(area.left() - 6.0, y(value));
         ui.painter().text(at, align, short(value), theme::numbers(), theme.secondary);

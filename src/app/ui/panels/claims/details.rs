@@ -58,10 +58,7 @@ fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     let claim = &entry.claim;
     let quote = format!("\u{201c}{}\u{201d}", claim.quote);
     ui.add(Label::new(RichText::new(quote).size(theme::TITLE).color(theme.text)).wrap());
-    let number = match claim.number.as_str() {
-        "" | "no number" => String::new(),
-        number => format!(" · the paper's number: {number}"),
-    };
+    let number = claim.paper_number().map_or(String::new(), |number| format!(" · the paper's number: {number}"));
     wrapped_ui(ui, format!("{}{number}", claim.place), theme.secondary);
 }
 
@@ -79,8 +76,9 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     picture::picture_ui(ui, theme, rule, judged);
     let confidence = short(100.0 * rule.confidence);
     let published = if rule.published.is_some() { " Dashed: the paper's number." } else { "" };
+    let statistic = rule.statistic.label();
     let words = format!(
-        "Dots: seeds. Bar: the effect with its {confidence}% interval. Shade: where the claim stands.{published}"
+        "Dots: seeds. Bar: the {statistic} with its {confidence}% interval. Shade: where the claim stands.{published}"
     );
     wrapped_ui(ui, words, theme.secondary);
     for chart in judged.curves(rule) {
@@ -110,9 +108,9 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
         if let Some(link) = &entry.link
             && named_ui(
                 ui,
-                "Run it here",
+                "Open in the lab",
                 id,
-                "Opens the lab with the settings of the rule; Space runs one seed of it.",
+                "Opens the lab with the settings of the rule's first run; Space runs it.",
             )
         {
             shell.act(OpenAction::Link(link.clone()));

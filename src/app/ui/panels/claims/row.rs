@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Color32, FontId, Galley, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
+use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::{RunsHere, mark};
 use crate::{
@@ -24,6 +24,7 @@ const GAP: f32 = 12.0;
 const PAD: f32 = 7.0;
 /// Width below which effect and verdict stand under the title, points.
 const NARROW: f32 = 720.0;
+const COLUMNS: [&str; 3] = ["claim", "effect [95% interval]", "verdict"];
 
 /// The state of a claim in the words of its row: that of its stored result, or of the runs here where it has none.
 pub fn state(entry: &ClaimEntry, runs: Option<&RunsHere>) -> (ClaimState, String) {
@@ -47,6 +48,26 @@ fn effect(entry: &ClaimEntry, runs: Option<&RunsHere>) -> String {
     outcome.map_or(String::new(), Outcome::label)
 }
 
+/// Names the columns of the rows below, where they have columns.
+pub fn heading_ui(ui: &mut Ui, theme: &Theme) {
+    let width = ui.available_width();
+    if width < NARROW {
+        return;
+    }
+    let (rect, response) = ui.allocate_exact_size(vec2(width, theme::SMALL + PAD), Sense::hover());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, COLUMNS.join(", ")));
+    let effect = ID + title_room(width) + GAP;
+    for (words, x) in COLUMNS.into_iter().zip([ID, effect, effect + EFFECT + GAP]) {
+        let at = pos2(rect.left() + x, rect.top());
+        ui.painter().text(at, Align2::LEFT_TOP, words, theme::small(), theme.secondary);
+    }
+}
+
+/// The width of a title beside effect and verdict.
+fn title_room(width: f32) -> f32 {
+    width - ID - EFFECT - VERDICT - 2.0 * GAP
+}
+
 /// Draws the row; true if it was clicked.
 pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&RunsHere>, is_unfolded: bool) -> bool {
     let width = ui.available_width();
@@ -55,7 +76,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         ui.painter().layout(words, font, colour, room.max(40.0))
     };
     let (state, words) = state(entry, runs);
-    let title_room = if is_narrow { width - ID } else { width - ID - EFFECT - VERDICT - 2.0 * GAP };
+    let title_room = if is_narrow { width - ID } else { title_room(width) };
     let small = FontId::proportional(theme::SMALL);
     let sign = if is_unfolded { '\u{25be}' } else { '\u{25b8}' };
     let star = if entry.claim.starred { " ★" } else { "" };
@@ -73,13 +94,18 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
     let (rect, response) = ui.allocate_exact_size(vec2(width, height), Sense::click());
     let name = format!("{}, {}, {words}", entry.claim.id, entry.claim.title);
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_unfolded, &name));
+    let (left, top) = (rect.left() + 4.0, rect.top() + PAD);
+    let text = rect.left() + ID;
+    let effect_at = match is_narrow {
+        true => pos2(text, top + title.size().y + verdict.size().y),
+        false => pos2(text + title_room + GAP, top + 1.0),
+    };
+    let is_on_effect = response.hover_pos().is_some_and(|at| effect.rect.translate(effect_at.to_vec2()).contains(at));
     if ui.is_rect_visible(rect) {
         ground(ui, theme, rect, &response);
         let put = |galley: &Arc<Galley>, x: f32, y: f32| {
             ui.painter().galley(pos2(x, y), Arc::clone(galley), theme.text);
         };
-        let (left, top) = (rect.left() + 4.0, rect.top() + PAD);
-        let text = rect.left() + ID;
         put(&id, left, top + 1.0);
         put(&title, text, top);
         let (x, y) = match is_narrow {
@@ -88,12 +114,13 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         };
         mark::mark(ui.painter(), theme, state, pos2(x + mark::RADIUS + 1.0, y + 8.0));
         put(&verdict, x + SIGN, y);
-        match is_narrow {
-            true => put(&effect, text, y + verdict.size().y),
-            false => put(&effect, text + title_room + GAP, top + 1.0),
-        }
+        put(&effect, effect_at.x, effect_at.y);
     }
     let tip = if is_unfolded { "Click to fold it." } else { "Click to see quote, picture, rule and runs." };
+    let tip = match entry.claim.rule.as_ref().filter(|_| is_on_effect) {
+        Some(rule) => format!("The rule: {}. {tip}", rule.sentence()),
+        None => tip.to_owned(),
+    };
     response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(tip).clicked()
 }
 
