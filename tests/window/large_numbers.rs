@@ -104,11 +104,11 @@ fn has(harness: &Harness<'_, Strip>, words: &str) -> bool {
 #[test]
 fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
     let mut harness = shown(gated(), 700.0);
-    harness.get_by_label("gate: 0.2000, open, coupled, at step 100");
+    harness.get_by_label("gate size, |tanh γ|: 0.2000, open, coupled, at step 100");
     scrub(&mut harness, 60);
-    harness.get_by_label("gate: 0.0500, slightly open, coupled, at step 60");
+    harness.get_by_label("gate size, |tanh γ|: 0.0500, slightly open, coupled, at step 60");
     scrub(&mut harness, 59);
-    harness.get_by_label("gate: 0.0040, closed, coupled, at step 20");
+    harness.get_by_label("gate size, |tanh γ|: 0.0040, closed, coupled, at step 20");
     scrub(&mut harness, 19);
     assert!(!has(&harness, "gate") && !has(&harness, "accuracy") && !has(&harness, "loss"));
 }
@@ -129,16 +129,16 @@ fn a_number_is_that_of_the_variant_in_focus() {
     let mut harness = shown(gated(), 700.0);
     harness.state_mut().page.selection.variant = 1;
     harness.run_steps(2);
-    harness.get_by_label("gate: 0.0000, closed, frozen, at step 100");
+    harness.get_by_label("gate size, |tanh γ|: 0.0000, closed, frozen, at step 100");
     harness.state_mut().page.selection.variant = 2;
     harness.run_steps(2);
-    harness.get_by_label("gate: 0.2000, open, coupled, at step 100");
+    harness.get_by_label("gate size, |tanh γ|: 0.2000, open, coupled, at step 100");
 }
 
 #[test]
 fn a_click_on_a_number_brings_its_view_to_the_front() {
     let mut harness = shown(gated(), 700.0);
-    harness.get_by_label_contains("gate: ").click();
+    harness.get_by_label_contains("gate size, |tanh γ|: ").click();
     harness.run_steps(2);
     assert_eq!(harness.state().asked, [Action::from(PageAction::ShowView("gate"))]);
     for number in labs::LABS.iter().flat_map(|lab| lab.large_numbers) {
@@ -150,7 +150,10 @@ fn a_click_on_a_number_brings_its_view_to_the_front() {
 fn what_has_no_room_is_named_and_nothing_is_cut() {
     for width in [1200.0, 700.0, 420.0, 300.0] {
         let harness = shown(recorded::twins(), width);
-        let named = ["gate: ", "accuracy: ", "held-out loss: "].iter().filter(|words| has(&harness, words)).count();
+        let named = ["gate size, |tanh γ|: ", "accuracy: ", "held-out loss: "]
+            .iter()
+            .filter(|words| has(&harness, words))
+            .count();
         assert_eq!(named, 3, "{width}: a number is shown, or named where the pointer rests");
         for number in harness.query_all_by_role(eframe::egui::accesskit::Role::Button) {
             assert!(number.rect().right() <= width, "{width}: {:?}", number.accesskit_node().label());

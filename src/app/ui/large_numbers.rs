@@ -227,7 +227,7 @@ mod tests {
             [(10, 0.005, 10, "closed"), (60, 0.05, 50, "slightly open"), (100, 0.25, 100, "open")]
         {
             let numbers = cached.at(lab, &run, shown);
-            assert_eq!(labels(numbers), ["gate"]);
+            assert_eq!(labels(numbers), ["gate size, |tanh γ|"]);
             let number = numbers[0].in_focus(0).unwrap();
             assert_eq!((number.summary.mean, number.measured), (value, [step, step]));
             assert_eq!(number.meaning, meaning);

@@ -56,7 +56,7 @@ impl Better {
 /// The format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
-    /// This many decimals; numbers from 1e9 on are written as [`Digits::Scientific`].
+    /// This many decimals. Numbers from 1e9 on, and decimals that would all be zero, are written as [`Digits::Scientific`].
     Decimals(usize),
     /// One decimal and an exponent: 3.2e-9.
     Scientific,
@@ -66,9 +66,11 @@ impl Digits {
     pub fn format(self, value: f64) -> String {
         match self {
             _ if !value.is_finite() => format!("{value}"),
-            Self::Decimals(_) if value.abs() >= 1e9 => format!("{value:.1e}"),
-            Self::Decimals(n) => rounded(value, n),
-            Self::Scientific => format!("{value:.1e}"),
+            Self::Decimals(0) if value.abs() < 1e9 => rounded(value, 0),
+            Self::Decimals(n) if value == 0.0 || (0.5 * 10_f64.powi(-(n as i32))..1e9).contains(&value.abs()) => {
+                rounded(value, n)
+            }
+            Self::Decimals(_) | Self::Scientific => format!("{value:.1e}"),
         }
     }
 }
@@ -226,7 +228,13 @@ mod tests {
         assert_eq!([rounded(-0.0004, 3), rounded(-0.0, 1), rounded(-0.4_f32, 0)], ["0.000", "0.0", "0"]);
         assert_eq!([rounded(-0.0006, 3), rounded(2.0, 1), rounded(f64::NAN, 1)], ["-0.001", "2.0", "NaN"]);
         assert_eq!([signed(-0.0004, 3), signed(0.0, 1), signed(0.0004, 3)], ["0.000", "0.0", "0.000"]);
-        assert_eq!([Digits::Decimals(4).format(-0.00003), Digits::Decimals(4).format(-0.25)], ["0.0000", "-0.2500"]);
         assert_eq!([signed(-0.0006, 3), signed(0.25, 2)], ["-0.001", "+0.25"]);
+    }
+
+    #[test]
+    fn a_small_number_is_not_shown_as_zero() {
+        let shown = [0.0, -0.0, 2.384e-7, -0.000_03, 0.000_06, -0.25].map(|value| Digits::Decimals(4).format(value));
+        assert_eq!(shown, ["0.0000", "0.0000", "2.4e-7", "-3.0e-5", "0.0001", "-0.2500"]);
+        assert_eq!([Digits::Decimals(0).format(0.3), Digits::Decimals(2).format(2e9)], ["0", "2.0e9"]);
     }
 }

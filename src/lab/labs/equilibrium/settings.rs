@@ -107,7 +107,7 @@ settings! {
 settings! {
     /// The steps by which a distribution is followed.
     pub struct RelaxationSettings in "flow" {
-        /// Step of forward Euler as a share of the theorem's bound 1 / max|A_jj|. Below 1 it converges for certain; push it over and see how far that lasts.
+        /// Step of forward Euler as a share of the theorem's bound 1 / max|Aⱼⱼ|. Below 1 it converges for certain; push it over and see how far that lasts.
         #[knob("Euler step", range(0.02..=4.0), in_views, symbol("Δt"), unit("of bound"))]
         dt: f64 = 0.5,
         /// State that all the mass starts in, counted from 1. 0 gives every state the same.

@@ -75,7 +75,7 @@ pub static ALL: &[Headline] = &[
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "gate",
-        "gate",
+        "gate size, |tanh γ|",
         "gate",
         Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
     ),

@@ -27,7 +27,8 @@ pub enum Meaning {
     /// Names a number to read the value by, without a judgement, since chance alone may tell the two apart:
     /// "guessing: 0.1000".
     Given { reference: Reference, name: &'static str },
-    /// Words for a difference below and above zero. Over seeds it has a sign only if its 95% interval leaves zero out.
+    /// Words for a difference below and above zero. Over seeds it has a sign only if its 95% interval leaves zero out; of one seed
+    /// the words say that.
     Sign { negative: &'static str, positive: &'static str },
 }
 
@@ -84,9 +85,11 @@ impl LargeNumber {
             (Meaning::Given { name, .. }, Some(r)) => format!("{name}: {}", shown(r)),
             (Meaning::Sign { negative, positive }, _) => match interval {
                 Some((low, high)) if low <= 0.0 && high >= 0.0 => "zero is within its 95% interval".to_owned(),
-                _ if value < 0.0 => (*negative).to_owned(),
-                _ if value > 0.0 => (*positive).to_owned(),
-                _ => String::new(),
+                _ if value == 0.0 => String::new(),
+                _ => {
+                    let words = if value < 0.0 { negative } else { positive };
+                    format!("{words}{}", if interval.is_none() { ", in one seed" } else { "" })
+                }
             },
             (Meaning::None | Meaning::Beside { .. } | Meaning::Given { .. }, _) => String::new(),
         }
@@ -137,7 +140,7 @@ pub mod common {
 
     pub const BESIDE_FIRST: LargeNumber = LargeNumber::new(
         "loss_beside_first",
-        "loss less the first\u{2019}s",
+        "loss minus the first\u{2019}s",
         "race",
         Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
     );
@@ -200,7 +203,7 @@ mod tests {
         let difference = |interval| {
             words("coupled_qk", "loss_beside_first", ValueInContext { value: -0.2, interval, reference: None })
         };
-        assert_eq!(difference(None), "below the first variant");
+        assert_eq!(difference(None), "below the first variant, in one seed");
         assert_eq!(difference(Some((-0.3, -0.1))), "below the first variant");
         assert_eq!(difference(Some((-0.5, 0.1))), "zero is within its 95% interval");
     }
