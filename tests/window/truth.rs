@@ -339,5 +339,5 @@ fn a_measurement_of_a_later_step_is_not_shown_for_an_earlier_one() {
     desk.show("graph_neuron");
     let (texts, _) = desk.words(&Context::default());
     let all = texts.join("\n");
-    assert!(all.contains("Of neuron 1897 nothing was measured by step 65"), "{all}");
+    assert!(all.contains("Of neuron 14:105 nothing was measured by step 65"), "{all}");
 }

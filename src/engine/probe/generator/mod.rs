@@ -52,7 +52,8 @@ struct GeneratorQuery<'a> {
     control: Vec<f64>,
     /// The origin of the control, where no person holds it.
     origin: String,
-    is_edited: bool,
+    has_edits: bool,
+    is_cut: bool,
     generator: Generator,
 }
 
@@ -71,23 +72,29 @@ impl<'a> GeneratorQuery<'a> {
                 (None, &drawn, control, origin)
             }
         };
-        let edited = || -> std::result::Result<(Generator, bool), GeneratorError> {
+        let changed = || -> std::result::Result<(Generator, bool), GeneratorError> {
             let mut generator = controlled.at(&control)?;
             let edits = read_edits(&args.edits)?;
             for edit in &edits {
                 generator = edit.apply(&generator)?;
             }
             let generator = if args.cut { generator.cut() } else { generator };
-            Ok((generator, args.cut || !edits.is_empty()))
+            Ok((generator, !edits.is_empty()))
         };
-        let (generator, is_edited) = edited()?;
-        Ok(Self { map, control, origin, is_edited, generator })
+        let (generator, has_edits) = changed()?;
+        Ok(Self { map, control, origin, has_edits, is_cut: args.cut, generator })
+    }
+
+    /// True if it is not the generator of the control.
+    fn is_changed(&self) -> bool {
+        self.has_edits || self.is_cut
     }
 
     fn about(&self) -> String {
         let numbers: Vec<String> = self.control.iter().map(|y| format!("{y:.2}")).collect();
-        let edited = if self.is_edited { ", rates changed by hand" } else { "" };
-        format!("{} states, y = ({}){}{edited}", self.generator.len(), numbers.join(", "), self.origin)
+        let edited = if self.has_edits { ", rates changed by hand" } else { "" };
+        let cut = if self.is_cut { ", cut in two" } else { "" };
+        format!("{} states, y = ({}){}{edited}{cut}", self.generator.len(), numbers.join(", "), self.origin)
     }
 }
 
@@ -158,6 +165,17 @@ mod tests {
         assert!(later.predicted.is_empty() && later.control.iter().all(|y| y.is_finite() && y.abs() < 10.0));
         let columns = (0..12).map(|j| (0..12).map(|i| f64::from(later.matrix.data()[12 * i + j])).sum::<f64>());
         assert!(columns.into_iter().all(|sum| sum.abs() < 1e-5), "A(y) is a generator");
+        Ok(())
+    }
+
+    #[test]
+    fn a_cut_is_not_called_a_change_by_hand() -> Result<()> {
+        let about = |has_edits, is_cut| -> Result<String> {
+            let (control, origin, generator) = (vec![0.5], String::new(), OWN.draw(1)?);
+            Ok(GeneratorQuery { map: None, control, origin, has_edits, is_cut, generator }.about())
+        };
+        assert_eq!(about(false, true)?, "12 states, y = (0.50), cut in two");
+        assert_eq!(about(true, false)?, "12 states, y = (0.50), rates changed by hand");
         Ok(())
     }
 

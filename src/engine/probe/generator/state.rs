@@ -24,14 +24,14 @@ impl Probe for GeneratorProbe {
                 "the eigenvalues of this generator were not found: bring its rates nearer to each other"
             );
         };
-        let predicted = match asked.map.filter(|_| !asked.is_edited) {
+        let predicted = match asked.map.filter(|_| !asked.is_changed()) {
             None => vec![],
             Some(map) => map.predict(std::slice::from_ref(&asked.control))?.pop().unwrap_or_default(),
         };
         let matrix = a.matrix().iter().map(|v| *v as f32).collect();
         let state = GeneratorState {
             control: asked.control.clone().into(),
-            is_edited: asked.is_edited,
+            is_edited: asked.is_changed(),
             matrix: Array::new([n, n], matrix)?,
             step_bound: a.step_bound(),
             classes: classes

@@ -5,7 +5,7 @@ use candle_core::bail;
 
 use super::{Factors, GraphQuery};
 use crate::{
-    analysis::statistics,
+    analysis::{graph::product::Sign, statistics},
     probe::prelude::*,
     telemetry::measurements::{GraphNeuronArgs, Partner, TokenScore},
 };
@@ -22,7 +22,8 @@ impl Probe for GraphNeuron {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = GraphQuery { heads: None, ..GraphQuery::from(&args.graph) };
+        // partners are of either sign, whatever the edges of the graph are
+        let question = GraphQuery { heads: None, sign: Sign::Both, ..GraphQuery::from(&args.graph) };
         let factors = Factors::new(model, &question, cx)?;
         let i = args.neuron.unwrap_or_else(|| factors.strongest_writer());
         if i >= factors.neurons() {

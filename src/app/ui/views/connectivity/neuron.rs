@@ -6,6 +6,7 @@ use crate::{
     labs::bdh::BdhSettings,
     telemetry::measurements::{GraphNeuron, GraphNeuronArgs, NeuronGraph, Partner, TokenScore},
     ui::{
+        run::EXAMPLE_CANNOT_BE_ASKED,
         view::AnswerState,
         views::{
             prelude::*,
@@ -86,10 +87,15 @@ impl Neuron {
         let Some(neuron) = cx.selection.neuron else {
             return cx.why_nothing_before_asking::<GraphNeuron>(EMPTY, EMPTY);
         };
+        let per_head = cx.latest::<GraphNeuron>().map_or(0, |m| m.per_head as usize);
+        let name = neuron_name(neuron as usize, per_head);
         // the schedule measures a neuron that it chooses
         match cx.question_state::<GraphNeuron>() {
             Some(AnswerState::Asked(_) | AnswerState::Refused(_)) => cx.why_nothing::<GraphNeuron>(EMPTY),
-            _ => format!("Of neuron {neuron} nothing was measured by step {}.", cx.step),
+            _ if cx.mirror.is_example => {
+                format!("The example has no record of neuron {name}. {EXAMPLE_CANNOT_BE_ASKED}")
+            }
+            _ => format!("Of neuron {name} nothing was measured by step {}.", cx.step),
         }
     }
 
@@ -218,7 +224,12 @@ impl View for Neuron {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(Self::shown(cx).map(|m| m.sample), "", "strongest partners, and tokens")
+        let Some(sample) = Self::shown(cx).map(|m| m.sample) else {
+            return "strongest partners, and tokens".to_owned();
+        };
+        // earlier versions named the sign of the graph's edges, but the partners are of either
+        let about = sample.about.trim_end_matches(", excitatory").trim_end_matches(", inhibitory");
+        format!("step {} \u{b7} {about}", sample.step)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
