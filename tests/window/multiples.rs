@@ -6,7 +6,7 @@ use std::{
 };
 
 use crossbeam::channel::bounded;
-use eframe::egui::accesskit::Role;
+use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -123,13 +123,38 @@ fn a_view_of_every_run_stands_under_one_scrubber() {
 }
 
 #[test]
+fn what_has_no_room_in_a_cell_is_scrolled_to() {
+    let mut desk = Desk::comparing(&["0.001", "0.03"], false);
+    desk.harness.set_size(vec2(900.0, 600.0));
+    desk.choose("show", "Next tokens");
+    desk.until("difference of next words");
+    let bars = |desk: &Desk| -> Vec<_> {
+        desk.harness.query_all_by_label_contains("next tokens of coupled").map(|node| node.rect()).collect()
+    };
+    let before = bars(&desk);
+    desk.harness.hover_at(before[0].left_top() + vec2(20.0, 10.0));
+    desk.harness.step();
+    desk.harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Point,
+        source: MouseWheelSource::Unknown,
+        delta: vec2(0.0, -20.0),
+        phase: TouchPhase::Move,
+        modifiers: Modifiers::NONE,
+    });
+    desk.harness.run_steps(20);
+    let after = bars(&desk);
+    assert!(after[0].top() < before[0].top() - 5.0, "{before:?} became {after:?}");
+    assert!((after[1].top() - before[1].top()).abs() < 0.5, "the other cell stays");
+}
+
+#[test]
 fn of_three_runs_a_person_says_which_two_are_subtracted() {
     let mut desk = Desk::comparing(&["0.001", "0.01", "0.03"], false);
     desk.choose("show", "Attention");
     desk.until("difference of attention");
-    desk.choose("less", "lr 0.01");
+    desk.choose("minus", "lr 0.01");
     desk.choose("of", "lr 0.01");
-    assert!(!desk.shows("difference of attention"), "a run less itself is nothing");
+    assert!(!desk.shows("difference of attention"), "a run minus itself is nothing");
     desk.choose("of", "lr 0.03");
     desk.until("difference of attention");
 }

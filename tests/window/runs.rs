@@ -396,7 +396,7 @@ fn a_note_that_another_program_wrote_is_not_written_over() {
     d.select("Wide gate, fast_slow, finished");
     assert_eq!(leave_tags(&mut d, "talk"), 1);
     // the host reads the note of before, as if somebody had put it back
-    d.click("Look again");
+    d.click("Refresh");
     assert!(d.harness.query_by_label("talk 1").is_none());
     assert_eq!(leave_tags(&mut d, ""), 1, "nothing was edited, so that nothing is written");
 }

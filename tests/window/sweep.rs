@@ -301,7 +301,7 @@ fn a_sweep_folder_is_opened_as_any_other_and_what_is_none_says_so() {
     d.until("a sweep is recognised", "2 of 8 runs finished, 6 not begun");
     assert!(d.shows("2 of 4 points") || d.shows("3 of 4 points"), "points without a value are said");
     fs::write(folder.join("sweep.toml"), "no specification").unwrap();
-    d.click("Look again");
+    d.click("Refresh");
     d.until("it says what is wrong", "the specification cannot be read");
     assert_eq!(d.rows().len(), 4, "what was read stays");
 }

@@ -22,6 +22,11 @@ impl Lists {
         self.labs.iter().copied().chain([&foreign::LAB]).find(|l| l.id == id)
     }
 
+    /// The title of a lab's preset, or its id where the lab has no such preset.
+    pub fn preset_title<'a>(&self, lab: &str, preset: &'a str) -> &'a str {
+        self.lab(lab).and_then(|lab| lab.presets.iter().find(|p| p.id == preset)).map_or(preset, |p| p.title)
+    }
+
     pub fn view(&self, id: &str) -> Option<&'static ViewEntry> {
         self.views.iter().find(|v| v.id == id)
     }

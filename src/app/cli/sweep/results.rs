@@ -64,14 +64,23 @@ fn shown(path: &Path) -> PathBuf {
     here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
 }
 
-/// Headline numbers in the lab's order, then the training loss, then scalars by name.
-pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) -> Vec<Number> {
+/// Every group of the runs with its label, in the order of their variants. A label that differs between runs, as one that
+/// names a swept setting does, gives way to the group's id.
+fn group_labels(series: &[Option<Arc<RunSeries>>]) -> Vec<(String, String)> {
     let mut groups: Vec<(String, String)> = vec![];
-    for group in series.iter().flatten().flat_map(|s| &s.groups) {
-        if !groups.iter().any(|(known, _)| *known == group.0) {
-            groups.push(group.clone());
+    for (group, label) in series.iter().flatten().flat_map(|s| &s.groups) {
+        match groups.iter_mut().find(|(known, _)| known == group) {
+            None => groups.push((group.clone(), label.clone())),
+            Some((_, known)) if known != label => known.clone_from(group),
+            Some(_) => {}
         }
     }
+    groups
+}
+
+/// Headline numbers in the lab's order, then the training loss, then scalars by name.
+pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) -> Vec<Number> {
+    let groups = group_labels(series);
     let ids: BTreeSet<&NumberId> = series.iter().flatten().flat_map(|s| s.numbers.iter().map(|(id, _)| id)).collect();
     let rank = |id: &NumberId| {
         let headline = headlines.iter().position(|h| h.id == split(&id.key).0);
@@ -164,4 +173,26 @@ pub fn beside(runs: &Path) -> Vec<FoundSweep> {
         folder,
     };
     folders.into_iter().map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_that_differs_between_runs_gives_way_to_its_group() {
+        let run = |alpha: &str| {
+            let group = |id: &str, label: &str| (id.to_owned(), label.to_owned());
+            let groups = vec![group("fast", &format!("fast, α {alpha}")), group("raw", "attention, raw tokens")];
+            let of =
+                |group: &str| (NumberId { key: channels::LOSS_TRAIN.into(), group: group.into() }, Series::default());
+            Some(Arc::new(RunSeries { numbers: vec![of("fast"), of("raw")], groups, every: 1 }))
+        };
+        let headings = |series: &[Option<Arc<RunSeries>>]| -> Vec<String> {
+            numbers(&[], series).into_iter().map(|number| number.heading).collect()
+        };
+        let raw = "training loss (nats), attention, raw tokens";
+        assert_eq!(headings(&[run("0.17"), run("0.9")]), ["training loss (nats), fast", raw]);
+        assert_eq!(headings(&[run("0.17"), None, run("0.17")]), ["training loss (nats), fast, α 0.17", raw]);
+    }
 }

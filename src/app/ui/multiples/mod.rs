@@ -7,14 +7,18 @@ mod sheet;
 
 use std::{fmt, path::PathBuf};
 
-use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
+use eframe::egui::{
+    Rect, ScrollArea, Sense, Ui, UiBuilder,
+    containers::scroll_area::{DragScroll, ScrollSource},
+    pos2, vec2,
+};
 
-use self::difference::{Difference, DifferenceKind, DifferenceState};
+use self::difference::{Difference, DifferenceKind, DifferenceSides, DifferenceState};
 use super::{
     figure::Figure,
     mirror::Mirror,
     theme::Theme,
-    views::{self, Selection, View, ViewEntry},
+    views::{self, Selection, View, ViewCx, ViewEntry},
 };
 use crate::{
     config::{Config, Knob},
@@ -130,7 +134,7 @@ impl Multiples {
         self.view.and_then(|v| DifferenceKind::for_view(v.id))
     }
 
-    /// The runs whose difference is shown (the second less the first), and whether it is.
+    /// The runs whose difference is shown (the second minus the first), and whether it is.
     pub fn difference_choice(&mut self) -> (&mut [usize; 2], &mut bool) {
         (&mut self.pair, &mut self.is_difference_hidden)
     }
@@ -151,7 +155,7 @@ impl Multiples {
                     run.figure(view.id, step, theme).show(
                         &mut ui,
                         &run.title(step),
-                        cell.as_mut(),
+                        &mut ScrolledView(cell.as_mut()),
                         &mut self.selection,
                     );
                     swatch(&ui, place, theme, i);
@@ -160,7 +164,8 @@ impl Multiples {
             if let Some((key, made)) = &self.difference {
                 let mut ui = cell_ui(ui, grid.cell(rect.min, count - 1), count);
                 let names = key.pair.map(|i| runs.get(i).map_or("", |r| r.name.as_str()));
-                difference::cell_ui(&mut ui, made.as_ref(), names, theme, &mut self.state);
+                let sides = DifferenceSides { names, colours: key.pair.map(|i| theme.series(i)) };
+                difference::cell_ui(&mut ui, made.as_ref(), sides, theme, &mut self.state);
             }
         });
     }
@@ -178,6 +183,31 @@ impl Multiples {
             let made = Difference::new(kind, [a, b], step, &self.selection);
             self.difference = Some((key, made));
         }
+    }
+}
+
+/// A view in a scroll area, as a tile has one: what has no room in its cell is scrolled to.
+struct ScrolledView<'a>(&'a mut dyn View);
+
+impl View for ScrolledView<'_> {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.0.needs(cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
+        ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
+            let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size());
+            ui.scope_builder(UiBuilder::new().max_rect(place), |ui| self.0.ui(ui, cx));
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        self.0.subtitle(cx)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.0.csv(cx)
     }
 }
 

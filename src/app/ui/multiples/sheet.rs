@@ -4,7 +4,7 @@ use eframe::egui::{Align2, FontId, pos2, vec2};
 
 use super::{
     ReplayedRun, cell_ui,
-    difference::{self, Difference, DifferenceState},
+    difference::{self, Difference, DifferenceSides, DifferenceState},
     grid::Grid,
     swatch,
 };
@@ -63,7 +63,8 @@ pub fn difference_png(
     theme: &Theme,
 ) -> Result<Vec<u8>, String> {
     let mut state = DifferenceState::default();
+    let sides = DifferenceSides { names, colours: [0, 1].map(|i| theme.series(i)) };
     figure::png(offscreen, theme, difference.size(), |ui| {
-        difference::cell_ui(ui, Ok(difference), names, theme, &mut state)
+        difference::cell_ui(ui, Ok(difference), sides, theme, &mut state)
     })
 }

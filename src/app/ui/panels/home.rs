@@ -158,7 +158,10 @@ fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
         return (format!("a run was interrupted at step {step} ({})", end.when), shell.theme.accent);
     }
     let words = match card.last {
-        Some(last) => format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),
+        Some(last) => {
+            let preset = shell.lists.preset_title(&last.lab, &last.preset);
+            format!("last run {} · {} steps · {preset}", last.when, number::grouped(last.steps))
+        }
         None => "not run yet".to_owned(),
     };
     (words, shell.theme.secondary)
@@ -179,7 +182,8 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
             let steps = RichText::new(format!("{} steps", number::grouped(run.steps))).font(theme::numbers());
             ui.label(RichText::new(&run.when).font(theme::numbers()).color(shell.theme.secondary));
             ui.label(title);
-            ui.label(RichText::new(&run.preset).color(shell.theme.secondary));
+            let preset = shell.lists.preset_title(&run.lab, &run.preset);
+            ui.label(RichText::new(preset).color(shell.theme.secondary));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.label(steps));
             let replay = ui.button(RichText::new("Replay").small());
             replay.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Replay run {}", i + 1)));

@@ -274,7 +274,7 @@ fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.is_stale = true;
     }
     compare_button_ui(ui, shell, page);
-    if ui.button("Look again").on_hover_text("Reads what has changed on the disk.").clicked() {
+    if ui.button("Refresh").on_hover_text("Reads what has changed on the disk.").clicked() {
         shell.act(OpenAction::Runs);
     }
 }

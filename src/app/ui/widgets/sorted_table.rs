@@ -2,7 +2,8 @@
 //! are scrolled to.
 
 use eframe::egui::{
-    Color32, CursorIcon, FontId, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align, Color32, CursorIcon, FontId, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2,
+    text::LayoutJob, vec2,
 };
 
 use super::truncated::truncated;
@@ -13,6 +14,8 @@ use crate::ui::{
 
 /// Room beside the text of a cell, points.
 pub const PAD: f32 = 8.0;
+/// Height of a line of a heading, points. A head that has room for several wraps its headings.
+pub const HEAD_LINE: f32 = 17.0;
 
 /// A column of a [`SortedTable`].
 pub struct TableColumn {
@@ -100,7 +103,7 @@ impl SortedTable<'_> {
                 colour: if is_bright { self.theme.text } else { self.theme.secondary },
                 at_right: column.at_right,
             };
-            cell_ui(ui, place, words);
+            heading_ui(ui, place, words);
             if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
                 clicked = Some(i);
             }
@@ -123,6 +126,20 @@ impl SortedTable<'_> {
         ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, self.theme.line));
         response.on_hover_cursor(CursorIcon::PointingHand)
     }
+}
+
+/// Draws a heading on as many lines as its place has room for.
+fn heading_ui(ui: &Ui, place: Rect, cell: CellText) {
+    let max_rows = (place.height() / HEAD_LINE) as usize;
+    if max_rows <= 1 {
+        return cell_ui(ui, place, cell);
+    }
+    let mut job = LayoutJob::simple(cell.text, cell.font, cell.colour, place.width() - PAD);
+    job.wrap.max_rows = max_rows;
+    job.halign = if cell.at_right { Align::RIGHT } else { Align::LEFT };
+    let galley = ui.painter().layout_job(job);
+    let anchor = if cell.at_right { place.right() - PAD } else { place.left() + PAD };
+    ui.painter().galley(pos2(anchor, place.center().y - galley.size().y / 2.0), galley, cell.colour);
 }
 
 /// Draws a text in the middle of a cell's height, cut off where it is too long.

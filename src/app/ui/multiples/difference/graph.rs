@@ -7,7 +7,7 @@ use eframe::egui::{
     Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
 };
 
-use super::{Pair, sides};
+use super::{DifferenceSides, Pair};
 use crate::{
     telemetry::measurements::NeuronGraph,
     ui::{
@@ -117,14 +117,14 @@ impl GraphDifference {
     }
 
     /// Every edge as a sign at its place in the adjacency matrix, whatever their number: one mesh.
-    pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme) {
+    pub(super) fn ui(&self, ui: &mut Ui, sides: DifferenceSides<'_>, theme: &Theme) {
         let (sheet, _, _) = canvas_ui(ui, ui.available_size(), Sense::hover(), "difference of graphs");
         if self.edges.is_empty() {
             empty_ui(ui, sheet.size(), theme, "Neither graph has an edge.");
             return;
         }
         let painter = ui.painter_at(sheet);
-        let foot = self.legend(&painter, sheet, names, theme);
+        let foot = self.legend(&painter, sheet, sides, theme);
         let [rows, columns] = if self.directed { ["target", "source"] } else { ["node", "node"] };
         let items = if self.ids.is_empty() { "neurons" } else { "nodes by their place" };
         let words = format!("rows: {rows}, columns: {columns} ({items})");
@@ -146,24 +146,24 @@ impl GraphDifference {
             );
             painter.text(pos2(rect.left() - 5.0, rect.top() + at), Align2::RIGHT_CENTER, words, mono, theme.secondary);
         }
-        let mut mesh = Mesh::default();
+        let (mut mesh, colours) = (Mesh::default(), sign_colours(sides, theme));
         for class_shown in [0, 1, 2] {
             for ((from, to), _) in self.edges.iter().filter(|(_, weights)| class(weights) == class_shown) {
                 let at = rect.min + vec2(place(*from as f32), place(*to as f32));
-                sign(&mut mesh, at, class_shown, theme);
+                sign(&mut mesh, at, class_shown, colours[class_shown]);
             }
         }
         painter.add(mesh);
     }
 
     /// Draws the signs with their counts; returns where the legend ends.
-    fn legend(&self, painter: &Painter, sheet: Rect, names: [&str; 2], theme: &Theme) -> f32 {
-        let counts = self.counts();
+    fn legend(&self, painter: &Painter, sheet: Rect, sides: DifferenceSides<'_>, theme: &Theme) -> f32 {
+        let (counts, names, colours) = (self.counts(), sides.names, sign_colours(sides, theme));
         let words = [format!("only {}", names[0]), format!("only {}", names[1]), "in both".to_owned()];
         let mut y = sheet.top();
         for (i, words) in words.into_iter().enumerate() {
             let mut mesh = Mesh::default();
-            sign(&mut mesh, pos2(sheet.left() + 5.0, y + 8.0), i, theme);
+            sign(&mut mesh, pos2(sheet.left() + 5.0, y + 8.0), i, colours[i]);
             painter.add(mesh);
             let words = format!("{words}: {}", grouped(counts[i] as u64));
             let at = pos2(sheet.left() + 16.0, y);
@@ -186,18 +186,23 @@ impl GraphDifference {
 }
 
 /// A dash for an edge of the first alone, an upright one for the second; both together are a plus.
-fn sign(mesh: &mut Mesh, at: Pos2, class: usize, theme: &Theme) {
-    let [first, second] = sides(theme);
+fn sign(mesh: &mut Mesh, at: Pos2, class: usize, colour: Color32) {
     let (long, thin) = (5.0, 1.5);
-    let mut dash = |size: Vec2, colour: Color32| mesh.add_colored_rect(Rect::from_center_size(at, size), colour);
+    let mut dash = |size: Vec2| mesh.add_colored_rect(Rect::from_center_size(at, size), colour);
     match class {
-        0 => dash(vec2(long, thin), first),
-        1 => dash(vec2(thin, long), second),
+        0 => dash(vec2(long, thin)),
+        1 => dash(vec2(thin, long)),
         _ => {
-            dash(vec2(long + 2.0, thin), theme.text);
-            dash(vec2(thin, long + 2.0), theme.text);
+            dash(vec2(long + 2.0, thin));
+            dash(vec2(thin, long + 2.0));
         }
     }
+}
+
+/// The colour of each class of edges.
+fn sign_colours(sides: DifferenceSides<'_>, theme: &Theme) -> [Color32; 3] {
+    let [first, second] = sides.colours;
+    [first, second, theme.text]
 }
 
 /// 0: of the first alone; 1: of the second alone; 2: of both.

@@ -42,12 +42,19 @@ impl DifferenceKind {
     }
 }
 
-/// The second of two runs less the first.
+/// The second of two runs minus the first.
 #[derive(Debug, Clone)]
 pub enum Difference {
     Attention(AttentionDifference),
     Graph(GraphDifference),
     Words(WordsDifference),
+}
+
+/// The names and the colours of two runs: of what is subtracted, and of what it is subtracted from.
+#[derive(Debug, Clone, Copy)]
+pub struct DifferenceSides<'a> {
+    pub names: [&'a str; 2],
+    pub colours: [Color32; 2],
 }
 
 /// The part of a difference picture's state that the user can change.
@@ -103,11 +110,11 @@ impl Difference {
         }
     }
 
-    fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme, state: &mut DifferenceState) {
+    fn ui(&self, ui: &mut Ui, sides: DifferenceSides<'_>, theme: &Theme, state: &mut DifferenceState) {
         match self {
-            Self::Attention(d) => d.ui(ui, names, theme, &mut state.map),
-            Self::Graph(d) => d.ui(ui, names, theme),
-            Self::Words(d) => d.ui(ui, names, theme),
+            Self::Attention(d) => d.ui(ui, sides.names, theme, &mut state.map),
+            Self::Graph(d) => d.ui(ui, sides, theme),
+            Self::Words(d) => d.ui(ui, sides, theme),
         }
     }
 }
@@ -124,11 +131,11 @@ impl<M> Pair<'_, M> {
     /// "step 40", or both steps; and of which variants.
     fn about(&self) -> String {
         let [a, b] = [self.samples[0].step, self.samples[1].step];
-        let steps = if a == b { format!("step {a}") } else { format!("step {b} less step {a}") };
+        let steps = if a == b { format!("step {a}") } else { format!("step {b} minus step {a}") };
         match &self.variants {
             [a, b] if a.is_empty() && b.is_empty() => steps,
             [a, b] if a == b => format!("{steps} \u{b7} {a}"),
-            [a, b] => format!("{steps} \u{b7} {b} less {a}"),
+            [a, b] => format!("{steps} \u{b7} {b} minus {a}"),
         }
     }
 
@@ -177,25 +184,20 @@ fn measured<M: Measurement>(run: &ReplayedRun, step: u64, focus: Option<usize>) 
     focus.into_iter().chain(all).find_map(newest)
 }
 
-/// The picture of a difference with its title, or why there is none. `names`: what is subtracted, and from what.
+/// The picture of a difference with its title, or why there is none.
 pub fn cell_ui(
     ui: &mut Ui,
     made: Result<&Difference, &String>,
-    names: [&str; 2],
+    sides: DifferenceSides<'_>,
     theme: &Theme,
     state: &mut DifferenceState,
 ) {
     let subtitle = made.map_or(String::new(), Difference::subtitle);
-    let title = format!("Difference: ({}) \u{2212} ({})", names[1], names[0]);
+    let title = format!("Difference: ({}) \u{2212} ({})", sides.names[1], sides.names[0]);
     let mut inner = figure::sheet_ui(ui, theme, &title, &subtitle);
     let size = inner.max_rect().size();
     match made {
-        Ok(difference) => difference.ui(&mut inner, names, theme, state),
+        Ok(difference) => difference.ui(&mut inner, sides, theme, state),
         Err(words) => drop(empty_ui(&mut inner, size, theme, words)),
     }
-}
-
-/// The colours of what only one of two runs has: the first's, the second's.
-fn sides(theme: &Theme) -> [Color32; 2] {
-    [theme.series(0), theme.series(1)]
 }

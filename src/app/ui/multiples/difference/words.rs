@@ -3,7 +3,7 @@
 
 use eframe::egui::{Align2, FontId, Rect, ScrollArea, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{Pair, sides};
+use super::{DifferenceSides, Pair};
 use crate::{
     telemetry::measurements::{LikelyToken, NextTokens},
     ui::{
@@ -14,6 +14,15 @@ use crate::{
 };
 
 const ROW: f32 = 20.0;
+/// Height of a line of the head, which has one a run, points.
+const HEAD_LINE: f32 = 17.0;
+/// Widths of a probability with its rank, and of a difference with its bounds, points.
+const PROBABILITY: f32 = 88.0;
+const BOUNDS: f32 = 132.0;
+/// The share of the other width that the words have; the bars have the rest.
+const WORDS: f32 = 0.4;
+/// The least width of all columns, points.
+const MIN_WIDTH: f32 = 2.0 * PROBABILITY + BOUNDS + 160.0;
 
 /// A word in both lists, or in one.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +30,7 @@ pub struct WordDifference {
     pub token: String,
     /// Rank from 1 and probability in either list.
     pub at: [Option<(usize, f64)>; 2],
-    /// The second probability less the first, at least and at most: equal where both lists have the word.
+    /// The second probability minus the first, at least and at most: equal where both lists have the word.
     pub bounds: [f64; 2],
 }
 
@@ -69,14 +78,14 @@ impl WordsDifference {
 
     /// The height of all rows, points.
     pub(super) fn height(&self) -> f32 {
-        ROW * (self.words.len() + 1) as f32
+        2.0 * HEAD_LINE + ROW * self.words.len() as f32
     }
 
-    pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme) {
-        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            let size = vec2(ui.available_width().max(240.0), self.height());
+    pub(super) fn ui(&self, ui: &mut Ui, sides: DifferenceSides<'_>, theme: &Theme) {
+        ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
+            let size = vec2(ui.available_width().max(MIN_WIDTH), self.height());
             let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-            self.paint(ui, rect, names, theme);
+            self.paint(ui, rect, sides, theme);
             let said = || {
                 let all: Vec<String> = self.words.iter().map(|w| format!("{} {}", w.token, w.label())).collect();
                 WidgetInfo::labeled(Role::Canvas, true, format!("difference of next words: {}", all.join(", ")))
@@ -85,21 +94,23 @@ impl WordsDifference {
         });
     }
 
-    /// A row a word: both probabilities with their ranks, and the difference as a bar from the middle.
-    fn paint(&self, ui: &Ui, rect: Rect, names: [&str; 2], theme: &Theme) {
+    /// A row a word: both probabilities with their ranks, and the difference as a bar from the middle. The head names the
+    /// first run on its upper line and the second on its lower one, so that both have room.
+    fn paint(&self, ui: &Ui, rect: Rect, sides: DifferenceSides<'_>, theme: &Theme) {
         let painter = ui.painter_at(rect);
         let (font, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
-        let [name, first, second, number] = [0.22, 0.38, 0.54, 0.80].map(|share| rect.left() + share * rect.width());
+        let name = rect.left() + WORDS * (rect.width() - 2.0 * PROBABILITY - BOUNDS);
+        let (first, second, number) = (name + PROBABILITY, name + 2.0 * PROBABILITY, rect.right() - BOUNDS);
         let (middle, half) = ((second + number) / 2.0, (number - second) / 2.0 - 8.0);
         let max = self.words.iter().flat_map(|w| w.bounds).fold(1e-6_f64, |max, b| max.max(b.abs()));
-        let colours = sides(theme);
-        for ((words, x), colour) in names.into_iter().zip([first, second]).zip(colours) {
-            let cut = truncated(&painter, words, font.clone(), colour, second - first - 12.0);
-            painter.galley(pos2(x - cut.size().x, rect.top() + 2.0), cut, colour);
+        let DifferenceSides { names, colours } = sides;
+        for (i, x) in [first, second].into_iter().enumerate() {
+            let cut = truncated(&painter, names[i], font.clone(), colours[i], x - rect.left());
+            painter.galley(pos2(x - cut.size().x, rect.top() + HEAD_LINE * i as f32), cut, colours[i]);
         }
         let across = |v: f64| middle + (v / max) as f32 * half;
         for (i, word) in self.words.iter().enumerate() {
-            let y = rect.top() + ROW * (i as f32 + 1.5);
+            let y = rect.top() + 2.0 * HEAD_LINE + ROW * (i as f32 + 0.5);
             let inside = painter.with_clip_rect(Rect::from_x_y_ranges(rect.left()..=name - 4.0, y - ROW..=y + ROW));
             inside.text(pos2(rect.left(), y), Align2::LEFT_CENTER, &word.token, font.clone(), theme.text);
             for (at, x) in word.at.iter().zip([first, second]) {

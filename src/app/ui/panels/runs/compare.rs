@@ -8,11 +8,13 @@ mod scatter;
 use super::caption;
 use crate::{
     analysis::distinct::distinct,
+    experiments::sweep::results::Number,
     ui::{
         action::Actions,
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{Multiples, ReplayedRuns},
         panels::prelude::*,
+        sweep_pictures::number_label,
         views,
     },
 };
@@ -105,6 +107,14 @@ impl ComparePage {
     fn figure(&self) -> Option<&Comparison> {
         let (key, variant) = self.shown.as_ref()?;
         self.figures().iter().find(|f| f.key == *key && f.variant == *variant)
+    }
+
+    /// The shown number as the runs' results have it, which says how it is written.
+    fn number(&self) -> Option<&Number> {
+        let (key, variant) = self.shown.as_ref()?;
+        let results = self.results();
+        let place = results.number(&NumberId { key: key.clone(), group: variant.clone() })?;
+        results.numbers.get(place)
     }
 
     /// The runs as points of numbers.
@@ -228,7 +238,7 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
         }
     };
     choice(ui, "of", second);
-    choice(ui, "less", first);
+    choice(ui, "minus", first);
 }
 
 fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
@@ -288,7 +298,9 @@ fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
 fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     let theme = shell.theme;
     let title = page.figure().map_or_else(String::new, |f| f.title.clone());
-    caption(ui, theme, &format!("{title} at step {}, and the settings that differ", number::grouped(step)));
+    let is_folded = page.figure().is_some_and(|f| f.lines.iter().any(|line| line.runs.len() > 1));
+    let spread = if is_folded { ", mean ± sd over seeds (the band)" } else { "" };
+    caption(ui, theme, &format!("{title} at step {}{spread}, and the settings that differ", number::grouped(step)));
     let differences = &page.runs.differences;
     ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
         Grid::new("compared").num_columns(2 + differences.len()).spacing([24.0, 4.0]).show(ui, |ui| {
@@ -302,7 +314,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
                     ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.place)));
                     ui.label(row.name);
                 });
-                let value = row.line.map_or_else(|| NOTHING.to_owned(), |line| value_label(line, step));
+                let value = row.line.map_or_else(|| NOTHING.to_owned(), |line| value_label(line, page.number(), step));
                 ui.label(RichText::new(value).font(theme::numbers()));
                 for difference in differences {
                     ui.label(RichText::new(values_of(&difference.values, row.runs)).font(theme::numbers()));
@@ -316,13 +328,15 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
 /// Stands where a run has no value by the step.
 const NOTHING: &str = "–";
 
-/// The newest value of a line at or before a step, with its own step where that is another.
-fn value_label(line: &ComparedLine, step: u64) -> String {
-    match line.curve().point_at(step) {
-        None => NOTHING.to_owned(),
-        Some((at, value)) if at == step => number::short(value),
-        Some((at, value)) => format!("{} ({})", number::short(value), steps_label([at; 2])),
-    }
+/// The newest value of a line at or before a step, with its standard deviation over seeds where it is of several, and with
+/// its own step where that is another.
+fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> String {
+    let Some((at, mean)) = line.curve().point_at(step) else { return NOTHING.to_owned() };
+    let label = |value: f64| number.map_or_else(|| number::short(value), |number| number_label(number, value));
+    let sd = line.points().iter().find(|point| point[0] as u64 == at).filter(|_| line.runs.len() > 1);
+    let spread = sd.map_or_else(String::new, |[_, _, sd]| format!(" ± {}", label(*sd)));
+    let other = if at == step { String::new() } else { format!(" ({})", steps_label([at; 2])) };
+    format!("{}{spread}{other}", label(mean))
 }
 
 /// A row of the table.
@@ -380,8 +394,11 @@ mod tests {
         page.folded = true;
         assert_eq!(shown(&page), [("lr 0, 2 seeds".to_owned(), Some(2.0)), ("lr 1, seed 1".to_owned(), Some(7.0))]);
         let line = &page.runs.figures[0].lines[0];
-        let values = [2, 400].map(|step| value_label(line, step));
+        let values = [2, 400].map(|step| value_label(line, None, step));
         assert_eq!(values, [number::short(1.0), format!("{} (step 2)", number::short(1.0))], "its own step is said");
+        let folded = &page.runs.folded[0].lines[0];
+        let spread = number::short(2f64.sqrt());
+        assert_eq!(value_label(folded, None, 2), format!("{} ± {spread}", number::short(2.0)), "with its spread");
         assert_eq!(values_of(&["7".into(), "7".into(), "8".into()], &[0, 2]), "7, 8");
     }
 }

@@ -73,7 +73,8 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     let mut facts = vec![];
     if row.state != RowState::Unreadable {
         let steps = format!("{} of {} steps", number::grouped(row.steps), number::grouped(row.total_steps));
-        facts.push(format!("{lab}, preset {}, seed {}", row.preset, row.seed));
+        let preset = shell.lists.preset_title(&row.lab, &row.preset);
+        facts.push(format!("{lab}, preset \u{201c}{preset}\u{201d}, seed {}", row.seed));
         facts.push(format!("{steps}, {}", row.state_label()));
     }
     if !row.sweep.is_empty() {

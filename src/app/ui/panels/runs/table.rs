@@ -2,8 +2,8 @@
 
 use super::RunsPage;
 use crate::{
-    experiments::run_table::order::Order,
-    labs::headline::split,
+    experiments::run_table::{GroupLoss, order::Order},
+    labs::headline::{Headline, split},
     ui::{
         panels::prelude::*,
         widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
@@ -23,6 +23,8 @@ const COLUMNS: [(&str, &str, f32); 7] = [
     ("began, state", "began", 0.17),
     ("size", "size", 0.0),
 ];
+/// The column of the loss and the result.
+const LOSS: usize = 4;
 /// Width of the last column, points.
 const SIZE: f32 = 64.0;
 /// Width of the ticks before the first column, points.
@@ -79,7 +81,7 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, table: &SortedTable<'_>, row: &RunRow,
     let response = table.row_ui(ui, &name, is_selected);
     let theme = shell.theme;
     for (i, ((first, second), place)) in cells(shell, row).into_iter().zip(table.places(response.rect)).enumerate() {
-        let is_number = (3..=4).contains(&i) || i == 6;
+        let is_number = (3..=LOSS).contains(&i) || i == 6;
         let (middle, at_right) = (place.top() + 14.0, i == 6);
         let place = if at_right { place } else { place.with_max_x(place.right() - 4.0) };
         let font = if is_number { theme::numbers() } else { FontId::proportional(theme::BODY) };
@@ -88,6 +90,12 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, table: &SortedTable<'_>, row: &RunRow,
         let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
         let colour = if i == 5 { state_colour(shell, row) } else { colour };
         cell_ui(ui, line(middle + 17.0), CellText { text: second, font, colour, at_right });
+        if i == LOSS && !row.losses.is_empty() {
+            let cell = ui.interact(place, ui.scope_id().with(("values", &row.folder)), Sense::hover());
+            cell.on_hover_ui(|ui| {
+                ui.label(values_by_variant(row));
+            });
+        }
     }
     response
 }
@@ -163,7 +171,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     let archived = if row.note.archived { "archived, " } else { "" };
     [
         (format!("{pin}{}", row.title()), second),
-        (lab.to_owned(), preset_label(row)),
+        (lab.to_owned(), preset_label(shell, row)),
         (first_changed, changed.collect::<Vec<_>>().join(", ")),
         steps,
         (row.loss_label(), result(row)),
@@ -173,18 +181,41 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
 }
 
 /// The preset, and the sweep whose run it is.
-fn preset_label(row: &RunRow) -> String {
+fn preset_label(shell: &Shell<'_>, row: &RunRow) -> String {
+    let preset = shell.lists.preset_title(&row.lab, &row.preset);
     match row.sweep.is_empty() {
-        true => row.preset.clone(),
-        false => format!("sweep {}, {}", row.sweep, row.preset),
+        true => preset.to_owned(),
+        false => format!("sweep {}, {preset}", row.sweep),
     }
 }
 
-/// The first headline number that is not a loss.
+/// The key of the first headline number that is not a loss, and the number.
+fn result_headline(row: &RunRow) -> Option<(&str, &'static Headline)> {
+    let mut keys = row.headlines.keys().into_iter();
+    let key = keys.find(|key| !split(key).0.ends_with("loss") && *key != "perplexity")?;
+    Some((key, row.headline_of(key)?))
+}
+
+/// The values of that number, then its name, which may be cut.
 fn result(row: &RunRow) -> String {
-    let keys = row.headlines.keys();
-    let key = keys.into_iter().find(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
-    key.and_then(|key| Some(format!("{} {}", row.headline_of(key)?.name, row.headline_label(key)))).unwrap_or_default()
+    let found = result_headline(row);
+    found.map_or_else(String::new, |(key, headline)| format!("{} {}", row.headline_label(key), headline.name))
+}
+
+/// The loss and the result of every variant, one a line.
+fn values_by_variant(row: &RunRow) -> String {
+    let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
+    let known = row.losses.iter().filter(|l| !last(l).is_nan());
+    let mut lines: Vec<String> = known.map(|l| format!("{}: {:.4}", l.label, last(l))).collect();
+    if !lines.is_empty() {
+        lines.insert(0, "loss (nats)".to_owned());
+    }
+    if let Some((key, headline)) = result_headline(row) {
+        lines.push(headline.heading(key));
+        let values = row.headline(key).into_iter();
+        lines.extend(values.map(|(label, value)| format!("{label}: {}", headline.digits.format(value))));
+    }
+    lines.join("\n")
 }
 
 /// "1.3 MB".

@@ -20,7 +20,7 @@ pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
                 page.brush.clear_all();
             }
         }
-        let words = if page.is_reading { "Reading…" } else { "Look again" };
+        let words = if page.is_reading { "Reading…" } else { "Refresh" };
         if ui.button(words).on_hover_text("Reads what the runs have recorded since.").clicked() {
             page.is_reading = true;
             shell.act(RunsAction::ReadSweep(page.folder.clone()));
@@ -52,7 +52,7 @@ fn number_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
 /// Numbers beside the shown one.
 fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &SweepResults) {
     let words = match page.others.len() {
-        0 => "and no other".to_owned(),
+        0 => "more numbers".to_owned(),
         1 => "and 1 other".to_owned(),
         n => format!("and {n} others"),
     };

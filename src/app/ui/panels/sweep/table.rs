@@ -8,24 +8,27 @@ use crate::{
     ui::{
         panels::prelude::*,
         sweep_pictures::{SweepView, number_label},
-        widgets::sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
+        widgets::sorted_table::{CellText, HEAD_LINE, PAD, SortedTable, TableColumn, cell_ui},
     },
 };
 
 const ROW: f32 = 24.0;
+/// Height of the head where every heading has room on one line, points.
 const HEAD_HEIGHT: f32 = 22.0;
 /// Width of a point's number with its colour, points.
 const POINT: f32 = 72.0;
 /// Width of a named point with its colour, points.
 const NAMED_POINT: f32 = 240.0;
-/// Least width of a setting; a number has half as much again, points.
+/// Least width of a setting, points.
 const PART: f32 = 72.0;
+/// Least width of a number with its spread, points.
+const NUMBER: f32 = 176.0;
 /// Width of how many runs have ended, points.
 const RUNS: f32 = 72.0;
 
 /// Draws the table; the point that was clicked.
 pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Option<usize> {
-    let frame = TableFrame::new(order, view, ui.available_width());
+    let frame = TableFrame::new(ui, order, view);
     let points = rows(order, view);
     let best = best_points(view);
     let mut clicked = None;
@@ -92,20 +95,29 @@ struct TableFrame<'a> {
 }
 
 impl<'a> TableFrame<'a> {
-    /// The columns share so much width, if that is enough for them.
-    fn new(order: &PointOrder, view: &SweepView<'a>, width: f32) -> Self {
+    /// The columns share the width there is, if that is enough for them. Headings that have no room in it stand on two
+    /// lines.
+    fn new(ui: &Ui, order: &PointOrder, view: &SweepView<'a>) -> Self {
         let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
         let numbers: Vec<(Column, String)> =
             numbers(view).map(|n| (Column::Number(n.id.clone()), heading(view, n))).collect();
+        let (axes, count, point) = (view.results.axes.len() as f32, numbers.len() as f32, point_width(view));
+        let shared = ui.available_width() - point - RUNS;
         // a number with its spread is wider than a setting
-        let parts = view.results.axes.len() as f32 + 1.5 * numbers.len() as f32;
-        let point = point_width(view);
-        let part = ((width - point - RUNS) / parts.max(1.0)).max(PART);
+        let number = (1.5 * shared / (axes + 1.5 * count).max(1.0)).max(NUMBER);
+        let part = ((shared - number * count) / axes.max(1.0)).max(PART);
+        let theme = view.theme;
+        let has_room = |(_, words): &(Column, String)| {
+            let galley =
+                ui.painter().layout_no_wrap(words.clone(), FontId::proportional(theme::SMALL), theme.secondary);
+            galley.size().x <= number - 3.0 * PAD
+        };
+        let head = if numbers.iter().all(has_room) { HEAD_HEIGHT } else { 2.0 * HEAD_LINE };
         let points = if view.results.names.is_empty() { "point" } else { "run" };
         let all = std::iter::once((Column::Point, points.to_owned(), point))
             .chain(settings.map(|(column, words)| (column, words, part)))
             .chain([(Column::Runs, "finished".to_owned(), RUNS)])
-            .chain(numbers.into_iter().map(|(column, words)| (column, words, 1.5 * part)));
+            .chain(numbers.into_iter().map(|(column, words)| (column, words, number)));
         let (ids, columns) = all
             .map(|(column, heading, width)| {
                 let falling = (order.column == column).then_some(order.is_falling);
@@ -113,8 +125,7 @@ impl<'a> TableFrame<'a> {
                 (column, TableColumn { heading, width, at_right, falling })
             })
             .unzip();
-        let theme = view.theme;
-        let table = SortedTable { id: "points", theme, columns, left: 0.0, head: HEAD_HEIGHT, row: ROW, wanted: None };
+        let table = SortedTable { id: "points", theme, columns, left: 0.0, head, row: ROW, wanted: None };
         Self { columns: ids, table }
     }
 }
@@ -151,9 +162,13 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, row: &Table
         Some(format!("{} at {}", number.heading, steps_label([step; 2])))
     };
     let best: Vec<String> = numbers(view).filter_map(best).collect();
+    let note = match view.results.seeds.len() {
+        0 | 1 => "",
+        _ => "\nMeans over seeds are compared; their spread is not weighed.",
+    };
     match best.is_empty() {
         true => response,
-        false => response.on_hover_text(format!("★ best by {}", best.join("; "))),
+        false => response.on_hover_text(format!("★ best by {}{note}", best.join("; "))),
     }
 }
 

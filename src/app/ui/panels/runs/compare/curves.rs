@@ -22,7 +22,7 @@ enum CurveAxis {
 #[derive(Debug, Default)]
 pub struct CurvesState {
     chart: ChartState,
-    /// Weight of the past; 0: not smoothed.
+    /// Factor by which weights fall from point to point; 0: not smoothed.
     smoothing: f64,
     axis: CurveAxis,
     drawn: Option<DrawnLines>,
@@ -174,8 +174,8 @@ pub fn curves_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, ste
                     ExportFormat::Png => None,
                 };
                 save_ui(ui, shell.actions, &figure.file_stem(), &saved);
-                let about = "Weight of the past in the running average, as TensorBoard draws it. The raw line stays \
-                             faintly behind.";
+                let about = "Each value is averaged with those before and after it: by this factor the weight falls from \
+                             point to point. The raw line stays faintly behind.";
                 smoothing_ui(ui, &mut smoothing, about);
             });
             let room = vec2(ui.available_width(), (ui.available_height() - TABLE).max(160.0));
@@ -249,7 +249,7 @@ mod tests {
             let chart = chart(&figure, lines, axis, &Theme::dark());
             let is_raw_there = chart.lines.iter().any(|line| line.raw.is_some() || line.faint);
             assert!(is_raw_there, "{axis:?}");
-            assert_eq!(lines[0].smoothed.as_ref().unwrap().curve().value_at(10), Some(8.0 / 3.0));
+            assert_eq!(lines[0].smoothed.as_ref().unwrap().curve().value_at(10), Some(2.0));
         }
     }
 }
