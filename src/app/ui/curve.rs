@@ -1,5 +1,4 @@
-//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the smoothing that
-//! TensorBoard shows.
+//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and its smoothing.
 
 use super::identity::Lineage;
 
@@ -233,19 +232,36 @@ impl Curve {
     }
 }
 
-/// The exponential moving average that TensorBoard draws, kept beside its source as that grows:
-/// `s <- w s + (1 - w) v`, shown as `s / (1 - w^n)`, so that the start is not pulled towards zero.
-/// Values that are not finite pass through and are not averaged.
+/// An exponential average over the values before and after each one, kept beside its source as that grows: a value that
+/// is `d` points away has the weight `w^d`. Only at the last points, which have nothing after them, does it lag behind its
+/// source. Values that are not finite pass through and are not averaged.
 #[derive(Debug, Clone, Default)]
 pub struct Smoothed {
     weight: f64,
     curve: Curve,
-    average: f64,
-    averaged: i32,
-    taken: usize,
+    /// The sums over each value and those before it.
+    before: Vec<WeightedSum>,
     /// Lineage of the source.
     source: u64,
 }
+
+/// A sum of values, each by its weight, and the sum of these weights.
+#[derive(Debug, Clone, Copy, Default)]
+struct WeightedSum {
+    values: f64,
+    weights: f64,
+}
+
+impl WeightedSum {
+    /// The sum one point further on.
+    fn next(self, weight: f64, value: f64) -> Self {
+        let own = if value.is_finite() { Self { values: value, weights: 1.0 } } else { Self::default() };
+        Self { values: weight * self.values + own.values, weights: weight * self.weights + own.weights }
+    }
+}
+
+/// A weight that changes no average, within rounding.
+const NEGLIGIBLE: f64 = 1e-20;
 
 impl Smoothed {
     /// Catches up with `source`. Starts again when the weight changed, when points were taken back, and
@@ -255,18 +271,27 @@ impl Smoothed {
         if self.weight != weight || self.source != source.lineage() {
             *self = Self { weight, source: source.lineage(), ..Self::default() };
         }
-        for i in self.taken..source.len() {
-            let v = source.values[i];
-            let shown = if v.is_finite() {
-                self.average = self.average * weight + (1.0 - weight) * v;
-                self.averaged = self.averaged.saturating_add(1);
-                self.average / (1.0 - weight.powi(self.averaged))
-            } else {
-                v
-            };
-            self.curve.push(source.steps[i], shown);
+        let taken = self.before.len();
+        if taken == source.len() {
+            return &self.curve;
         }
-        self.taken = source.len();
+        let mut sum = self.before.last().copied().unwrap_or_default();
+        for value in &source.values[taken..] {
+            sum = sum.next(weight, *value);
+            self.before.push(sum);
+        }
+        // the new values reach back so many points
+        let reach = if weight > 0.0 { (NEGLIGIBLE.ln() / weight.ln()) as usize } else { 0 };
+        let from = taken.saturating_sub(reach);
+        let (mut after, mut shown) = (WeightedSum::default(), vec![]);
+        for (value, before) in source.values[from..].iter().zip(&self.before[from..]).rev() {
+            let mean = (before.values + weight * after.values) / (before.weights + weight * after.weights);
+            shown.push(if value.is_finite() { mean } else { *value });
+            after = after.next(weight, *value);
+        }
+        for (step, value) in source.steps[from..].iter().zip(shown.iter().rev()) {
+            self.curve.push(*step, *value);
+        }
         &self.curve
     }
 
@@ -375,15 +400,39 @@ mod tests {
     }
 
     #[test]
-    fn smoothing_is_tensorboards() {
-        // w = 0.6 over 1, 2, 3, nan, 4 by the definition in TensorBoard's line chart.
+    fn smoothing_weighs_by_the_distance_on_both_sides() {
         let mut s = Smoothed::default();
         let c = s.follow(&curve(&[1.0, 2.0, 3.0, f64::NAN, 4.0]), 0.6).clone();
         let got: Vec<f64> = c.points(0, 9).map(|p| p.1).collect();
-        let want = [1.0, 1.04 / 0.64, 1.824 / 0.784, f64::NAN, 2.6944 / 0.8704];
+        let want = [3.7984 / 2.0896, 5.264 / 2.416, 6.0 / 2.32, f64::NAN, 5.6416 / 1.7056];
         for (g, w) in got.iter().zip(want) {
             assert!((g - w).abs() < 1e-12 || (g.is_nan() && w.is_nan()), "{got:?}");
         }
+    }
+
+    #[test]
+    fn a_straight_line_is_smoothed_to_itself() {
+        let source = curve(&(0..600).map(|i| 6.0 - 0.005 * f64::from(i)).collect::<Vec<_>>());
+        let mut smoothed = Smoothed::default();
+        let shown = smoothed.follow(&source, 0.9);
+        for (step, value) in source.points(200, 400) {
+            assert!((shown.value_at(step).unwrap() - value).abs() < 1e-6, "step {step}");
+        }
+    }
+
+    #[test]
+    fn smoothing_point_by_point_is_that_of_the_whole() {
+        let values: Vec<f64> = (0..900).map(|i| (f64::from(i) * 0.37).sin() * 2.0 - 0.01 * f64::from(i)).collect();
+        let (mut source, mut grown) = (Curve::default(), Smoothed::default());
+        for (step, value) in (1..).zip(&values) {
+            source.push(step, *value);
+            grown.follow(&source, 0.9);
+        }
+        let mut whole = Smoothed::default();
+        for (a, b) in grown.curve().points(0, 999).zip(whole.follow(&source, 0.9).points(0, 999)) {
+            assert!(a.0 == b.0 && (a.1 - b.1).abs() < 1e-12, "{a:?}, {b:?}");
+        }
+        assert_eq!(grown.curve().len(), 900);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The first variant's loss minus each other one's, with a noise band: is there a difference?
+//! Each other variant's loss minus the first one's, with a noise band: is there a difference?
 
 use std::collections::VecDeque;
 
+use super::losses::with_loss_unit;
 use crate::{
     analysis::statistics::mean_sd,
     ui::{seed_series::Spread, views::prelude::*},
@@ -71,7 +72,7 @@ impl Running {
     }
 }
 
-/// The first group minus one other.
+/// One other group minus the first.
 #[derive(Debug, Clone, Default)]
 struct Contrast {
     label: String,
@@ -120,7 +121,7 @@ impl LossDifference {
     }
 
     fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("loss difference (nats a token)").include(&[0.0]);
+        let y = Axis::new(with_loss_unit("loss difference", cx)).include(&[0.0]);
         let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(cx.why_no_curve(
             "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
              and press Space.",
@@ -144,7 +145,7 @@ impl LossDifference {
         }
         if !chart.is_empty() {
             let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
-            chart.level(format!("equal; below, {first} is better"), 0.0);
+            chart.level(format!("equal; below, better than {first}"), 0.0);
         }
         chart.marker = cx.marker();
         chart
@@ -161,11 +162,11 @@ impl Contrast {
         let curve = |v: usize| mirror.curve(v, channel);
         let pairs: Vec<(&Curve, &Curve)> =
             first.pairs_by_seed(other, mirror).into_iter().filter_map(|(a, b)| Some((curve(a)?, curve(b)?))).collect();
-        self.label = format!("{} \u{2212} {}", first.label, other.label);
+        self.label = format!("{} \u{2212} {}", other.label, first.label);
         self.place = place;
         self.pairs.resize_with(pairs.len(), Difference::default);
-        for (kept, (a, b)) in self.pairs.iter_mut().zip(pairs) {
-            kept.follow(a, b);
+        for (kept, (of_first, of_other)) in self.pairs.iter_mut().zip(pairs) {
+            kept.follow(of_other, of_first);
         }
         self.running.resize_with(self.pairs.len(), Running::default);
         for (running, pair) in self.running.iter_mut().zip(&self.pairs) {

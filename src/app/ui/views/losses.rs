@@ -1,5 +1,5 @@
-//! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
-//! faintly behind. Seeds of one variant become mean and band.
+//! Training and held-out loss of every variant. The raw line of a smoothed one stays faintly behind. Seeds of one
+//! variant become mean and band.
 
 use crate::ui::{views::prelude::*, widgets::smoothing::smoothing_ui};
 
@@ -26,10 +26,16 @@ impl Default for Losses {
     }
 }
 
+/// The words with the unit of a loss, which is unknown where another program trains.
+pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
+    if cx.is_trained_elsewhere() { words.to_owned() } else { format!("{words} (nats a token)") }
+}
+
 impl Losses {
     fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let shown = self.shown;
-        let mut chart = Chart::new("losses", Axis::steps(), Axis::new("loss (nats a token)")).empty(cx.why_no_curve(
+        let y = Axis::new(with_loss_unit("loss", cx));
+        let mut chart = Chart::new("losses", Axis::steps(), y).empty(cx.why_no_curve(
             "No losses yet. Press Space to train; the first step appears at once.",
             "This run has recorded no loss.",
         ));
@@ -78,8 +84,9 @@ impl PanelView for Losses {
                 ui.selectable_value(&mut self.shown, choice, words);
             }
             ui.add_space(8.0);
-            let about = "Weight of the past in the running average of the training loss, as TensorBoard draws it. The raw \
-                         line stays faintly behind; held-out loss is never smoothed.";
+            let about = "The training loss is averaged over the steps before and after each one: by this factor the \
+                         weight falls from point to point. The raw line stays faintly behind; held-out loss is never \
+                         smoothed.";
             smoothing_ui(ui, &mut self.smoothing, about);
         });
     }

@@ -75,8 +75,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      tokens, a pause, another learning rate. Answers open in the views of what they are; a question that waits says \
      since when.";
     "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,
-    "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first is \
-     better; where its band holds 0, no difference is known.";
+    "Loss of each other variant minus the loss of the first one, on the same batches. Below zero it is better than \
+     the first; where its band holds 0, no difference is known.";
     "accuracy", "Accuracy", panels::<accuracy::Accuracy>,
     "Share of the asked positions that each variant answers rightly, over training. The dashed line is what guessing \
      reaches.";

@@ -147,6 +147,15 @@ impl LargeFigure {
     }
 }
 
+/// The least height of a trend, as a share of its largest absolute value: a small change does not look like a large one.
+const LEAST_RANGE: f64 = 0.05;
+
+/// The ends of a trend, apart by at least [`LEAST_RANGE`].
+fn widened([low, high]: [f64; 2]) -> [f64; 2] {
+    let lacking = LEAST_RANGE * low.abs().max(high.abs()) - (high - low);
+    if lacking > 0.0 { [low - lacking / 2.0, high + lacking / 2.0] } else { [low, high] }
+}
+
 /// Joins neighbouring measured points by lines, and marks the last.
 fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
     let finite: Vec<(f64, f64)> =
@@ -154,7 +163,7 @@ fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
     let ends = |of: &dyn Fn(&(f64, f64)) -> f64| {
         finite.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
     };
-    let (xs, ys) = (ends(&|p| p.0), ends(&|p| p.1));
+    let (xs, ys) = (ends(&|p| p.0), widened(ends(&|p| p.1)));
     // a constant coordinate is drawn in the middle
     let share = |v: f64, [low, high]: [f64; 2]| {
         let share = (v - low) / (high - low);
@@ -248,6 +257,14 @@ mod tests {
         figure.owner = Some(FigureOwner { name: "coupled".into(), colour: Color32::WHITE });
         (figure.unit, figure.meaning) = ("nats".into(), String::new());
         assert_eq!(figure.spoken(), "gate: 0.2000 nats, coupled, at step 150");
+    }
+
+    #[test]
+    fn a_small_change_is_a_small_part_of_a_trend() {
+        let [low, high] = widened([0.974, 0.977]);
+        assert!((0.003 / (high - low) - 0.0614).abs() < 1e-3, "{low} to {high}");
+        assert_eq!(widened([0.2, 1.0]), [0.2, 1.0]);
+        assert_eq!(widened([0.0, 0.0]), [0.0, 0.0]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The one control of smoothing: the weight of the past in a running average, as TensorBoard draws it.
+//! The one control of smoothing: the factor by which the weights of an average fall from point to point.
 
 use eframe::egui::{DragValue, Slider, Ui};
 
