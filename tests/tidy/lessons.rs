@@ -128,7 +128,7 @@ fn claims_that_a_lesson_names_are_those_of_its_lab() {
     };
     let mut count = 0;
     for lab in LABS {
-        let Some((_, section)) = lab.lesson.split_once("\n## In the ledger\n") else { continue };
+        let Some((_, section)) = lab.lesson.split_once("\n## On the page Claims\n") else { continue };
         for id in section.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_id) {
             let found = claims.iter().find(|entry| entry.claim.id == id);
             let entry = found.unwrap_or_else(|| panic!("{}: there is no claim {id}", lab.id));

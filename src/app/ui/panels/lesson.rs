@@ -56,7 +56,11 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     if link.hovered() || link.has_focus() {
         ui.painter().rect_stroke(frame, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
     }
-    if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(describe_settings(step)).clicked() {
+    if link
+        .on_hover_cursor(egui::CursorIcon::PointingHand)
+        .on_hover_text(describe_settings(shell, page, step))
+        .clicked()
+    {
         shell.act(LessonAction::Step(i));
     }
     if page.lesson.sought == Some(i) {
@@ -94,15 +98,19 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
 
 const ANSWERS_HIDDEN: &str = "The link that this page was opened with hides the answer.";
 
-/// Describes the changes that a click on the step makes.
-fn describe_settings(step: &LessonStep) -> String {
+/// Describes the changes that a click on the step makes, by the names that stand on screen.
+fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> String {
     let does = &step.does;
+    let preset = |id: &String| page.lab.presets.iter().find(|p| p.id == *id).map_or(id.clone(), |p| p.title.to_owned());
+    let setting = |key: &String| page.knobs.iter().find(|k| k.key == *key).map_or(key.clone(), |k| k.label.to_owned());
+    let views = shell.lists.views;
+    let view = |id: &String| views.iter().find(|v| v.id == *id).map_or(id.clone(), |v| v.title.to_owned());
     let mut parts: Vec<String> = vec![];
-    parts.extend(does.preset.as_ref().map(|p| format!("the preset {p} (opened files stay)")));
-    parts.extend(does.set.iter().map(|(key, value)| format!("{key} = {value}")));
+    parts.extend(does.preset.iter().map(|id| format!("the preset \u{201c}{}\u{201d} (opened files stay)", preset(id))));
+    parts.extend(does.set.iter().map(|(key, value)| format!("{} = {value}", setting(key))));
     parts.extend(does.token.map(|t| format!("token {t}")));
     parts.extend(does.neuron.map(|n| format!("neuron {n}")));
-    parts.extend(does.view.as_ref().map(|v| format!("the view {v}")));
+    parts.extend(does.view.iter().map(|id| format!("the view {}", view(id))));
     parts.extend(does.scrub.map(|s| format!("step {s}")));
     if parts.is_empty() { "Follow this step.".into() } else { format!("Sets {}.", parts.join(", ")) }
 }
@@ -146,7 +154,7 @@ fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
         }
         return;
     }
-    let edit = TextEdit::singleline(&mut page.lesson.draft).hint_text("your guess, then Enter").desired_width(136.0);
+    let edit = TextEdit::singleline(&mut page.lesson.draft).hint_text("your guess, then Enter").desired_width(168.0);
     let field = ui.add(edit);
     field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "your guess"));
     let is_entered = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
@@ -183,8 +191,8 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
     let small = |text: String| small_text(text, theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
         let said: Vec<String> = step.does.check.iter().filter_map(describe_outcome).collect();
-        let words =
-            if said.is_empty() { "Made again by".to_owned() } else { format!("In our run: {}. By", said.join("; ")) };
+        let found = if said.is_empty() { String::new() } else { format!("In our run: {}. ", said.join("; ")) };
+        let words = format!("{found}Reproduce with");
         ui.add(Label::new(small(words)).wrap());
         let command = format!("orrery {command}");
         let code = RichText::new(&command).font(theme::numbers()).color(theme.secondary);
@@ -212,6 +220,6 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
 fn describe_outcome(check: &crate::labs::lesson::Check) -> Option<String> {
     let gives = check.gives?;
     let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
-    let value = gives.value.map(|value| format!(" ({value})")).unwrap_or_default();
+    let value = gives.value.map(|value| format!(" (value {value})")).unwrap_or_default();
     Some(format!("{}{step}{value}", check.says))
 }
