@@ -192,7 +192,7 @@ fn a_drag_within_one_late_frame_ends_where_it_was_let_go() {
 #[test]
 fn what_is_dragged_keeps_its_name_when_its_question_has_been_open_for_long() {
     let mut d = opened("equilibrium", Worker::Stalled, VIEWS);
-    let name = |d: &Desktop| d.harness.get_by_role_and_label(Role::Slider, "\u{394}t").accesskit_node().id();
+    let name = |d: &Desktop| d.harness.get_by_role_and_label(Role::Slider, "\u{394}t, of bound").accesskit_node().id();
     let before = name(&d);
     assert!(!d.shows("Cancel"));
     d.until("the mark of an open question", |d| d.shows("Cancel"));

@@ -65,7 +65,7 @@ impl RelaxationView {
         };
         let (euler, exact) = (cx.theme.fast, cx.theme.slow);
         chart.add(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
-        chart.add(line("Euler |Ax|", cx.theme.faint(euler), &flow.euler.residual));
+        chart.add(line("Euler |Ax|", euler, &flow.euler.residual).dashed());
         chart.add(line("exact |x \u{2212} p|", exact, &flow.exact.error));
         for (name, colour, errors, slope) in [
             ("slope log|\u{3bb}\u{2082}|", cx.theme.text, &flow.euler.error, flow.euler_slope),
@@ -202,7 +202,7 @@ impl PanelView for RelaxationView {
             ui.spacing_mut().slider_width = 70.0;
             cx.setting_ui(ui, CONTROLS, |ui, cx| {
                 let mut dt = s.flow.dt;
-                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
+                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t, of bound");
                 let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
                 if ui.add(slider).on_hover_text(tip).changed() {
                     cx.set(RelaxationSettings::dt.name, Value::Float(dt));

@@ -150,7 +150,7 @@ impl PanelView for SpectrumView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        subtitle::<GeneratorState>(cx, "rings: kernel, orange: Euler's circle")
+        subtitle::<GeneratorState>(cx, "small rings: kernel, large circle: Euler's bound")
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

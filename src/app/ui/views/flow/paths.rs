@@ -172,8 +172,14 @@ impl Paths {
         let followed = followed(cx, answer, all);
         let attempts = &answer.value.trace.attempts;
         let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
-        // No name is drawn over the axes.
-        let corner = Rect::from_min_max(sheet.left_bottom() - vec2(0.0, 66.0), sheet.left_bottom() + vec2(84.0, 0.0));
+        // The axes stand where they cover least of the paths, and no name is drawn over them.
+        let corners = [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP]
+            .map(|corner| corner.align_size_within_rect(vec2(84.0, 66.0), sheet));
+        let covered = |corner: &Rect| {
+            let places = all.iter().flat_map(|path| &path.places);
+            places.filter(|place| corner.contains(frame.project(**place))).count()
+        };
+        let corner = corners.into_iter().min_by_key(covered).unwrap_or(sheet);
         let mut scene = Scene { painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, named: vec![corner] };
         for path in ghost {
             scene.ghost(path, Some(path.token) == followed);
@@ -195,7 +201,7 @@ impl Paths {
         for path in named {
             scene.name(path, tokens, false);
         }
-        scene.axes(sheet, &answer.paths.explained);
+        scene.axes(corner, &answer.paths.explained);
     }
 
     /// The camera set on what is shown in a sheet: paths, ghosts and the patch of the field.

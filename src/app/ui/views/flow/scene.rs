@@ -82,10 +82,10 @@ impl Scene<'_> {
         self.painter.galley(rect.min, galley, colour);
     }
 
-    /// The directions and their shares of variance, in the lower left corner.
-    pub fn axes(&self, sheet: Rect, explained: &[f64]) {
+    /// The directions and their shares of variance, in this corner of the sheet.
+    pub fn axes(&self, corner: Rect, explained: &[f64]) {
         let theme = self.theme;
-        let from = sheet.left_bottom() + vec2(14.0, -26.0);
+        let from = corner.left_bottom() + vec2(14.0, -26.0);
         for k in 0..3 {
             let way = self.frame.axis(k) * 26.0;
             if way.length() < 3.0 {

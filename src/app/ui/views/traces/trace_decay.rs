@@ -40,7 +40,7 @@ impl TraceDecay {
             chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
         }
         if shown == DecayCurve::Left {
-            for (k, words) in [(50.0, "paper: 0.36"), (200.0, "paper: 0.02")] {
+            for (k, words) in [(50.0, "paper: 0.36 left after 50"), (200.0, "paper: 0.02 left after 200")] {
                 chart.upright(words, k).claim = Some("B21");
             }
         }
