@@ -933,7 +933,7 @@ fn the_help_sheet_prints_every_key_and_escape_closes_it() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Questionmark);
     assert!(d.shows("Keys and gestures"));
-    for key in orrery::ui::action::KEYS.iter().filter(|k| k.shown != "End") {
+    for key in orrery::ui::action::KEYS {
         assert!(d.shows(key.words), "{}", key.words);
     }
     d.press(Key::Escape);

@@ -103,26 +103,30 @@ impl RunProgress {
 
     fn step(&mut self, step: u64) {
         self.shown = step;
-        let known: Vec<String> = self
-            .names
-            .iter()
-            .zip(&self.losses)
-            .filter(|(_, l)| l.is_finite())
-            .take(4)
-            .map(|(n, l)| format!("{n} {l:.3}"))
-            .collect();
+        let known = losses_label(&self.names, &self.losses);
         match &self.bar {
             Some(bar) => {
                 bar.set_position(step);
-                bar.set_message(printable(&format!("loss {}", known.join(", "))).into_owned());
+                bar.set_message(printable(&format!("loss {known}")).into_owned());
             }
             None if self.told.elapsed() > PAUSE || step == self.total => {
                 self.told = Instant::now();
-                notice!("step {step} / {}  loss {}", self.total, known.join(", "));
+                notice!("step {step} / {}  loss {known}", self.total);
             }
             None => {}
         }
     }
+}
+
+/// The first few losses that are known, by variant, and how many more there are: "fast 1.234, slow 1.345, and 3 more".
+fn losses_label(names: &[String], losses: &[f64]) -> String {
+    const SHOWN: usize = 4;
+    let known: Vec<_> = names.iter().zip(losses).filter(|(_, loss)| loss.is_finite()).collect();
+    let mut words: Vec<String> = known.iter().take(SHOWN).map(|(name, loss)| format!("{name} {loss:.3}")).collect();
+    if known.len() > SHOWN {
+        words.push(format!("and {} more", known.len() - SHOWN));
+    }
+    words.join(", ")
 }
 
 impl Sink for RunProgress {
@@ -157,5 +161,19 @@ impl Sink for RunProgress {
             _ => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_that_are_left_out_are_counted() {
+        let names: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(str::to_owned).into();
+        let label = |losses: &[f64]| losses_label(&names, losses);
+        assert_eq!(label(&[1.0, f64::NAN, 2.5]), "a 1.000, c 2.500");
+        assert_eq!(label(&[1.0; 4]), "a 1.000, b 1.000, c 1.000, d 1.000");
+        assert_eq!(label(&[1.0; 6]), "a 1.000, b 1.000, c 1.000, d 1.000, and 2 more");
     }
 }

@@ -1,4 +1,4 @@
-//! From pressed keys to actions. Keys do nothing while a text field has the focus.
+//! From pressed keys to actions. Plain keys do nothing while a text field has the focus.
 
 use eframe::egui::{Context, Event, Key, Modifiers};
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use eframe::egui::{
     self, Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke,
-    TextStyle, style::WidgetVisuals,
+    TextStyle,
+    style::{ScrollStyle, WidgetVisuals},
 };
 
 /// The colour of a hexadecimal code, 0xrrggbb.
@@ -28,8 +29,10 @@ const fn palette<const N: usize>(codes: [u32; N]) -> [Color32; N] {
 
 /// Okabe and Ito's palette, in the order variants take it. Blue and vermillion lead because they
 /// are furthest apart for every kind of colour vision and are neither the cyan of "fast" nor the
-/// amber of "slow". Sky blue, which on paper is not far from blue, comes after the four that most charts need.
-const OKABE_ITO: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x56b4e9, 0xe69f00, 0xf0e442]);
+/// amber of "slow". The fifth is sky blue, which on paper would be darkened to a second blue: there it is a deep brown,
+/// far from the four before it and from the traces for every kind of colour vision.
+const VARIANTS_DARK: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x56b4e9, 0xe69f00, 0xf0e442]);
+const VARIANTS_LIGHT: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x600c00, 0xe69f00, 0xf0e442]);
 
 /// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark
 /// ground, deep ones to stand on paper.
@@ -93,7 +96,7 @@ impl Theme {
             warm: rgb(0xf08a5d),
             cool: rgb(0x6fa8f5),
             error: rgb(0xff8a73),
-            variants: OKABE_ITO,
+            variants: VARIANTS_DARK,
             traces: palette([0x7b8fe8, 0xa6b4f2, 0xd6ddfb]),
             groups: GROUPS_DARK,
         }
@@ -115,7 +118,7 @@ impl Theme {
             warm: rgb(0xb84a1f),
             cool: rgb(0x2a62b8),
             error: rgb(0xb32d15),
-            variants: OKABE_ITO,
+            variants: VARIANTS_LIGHT,
             traces: palette([0x3a70d2, 0x7b2496, 0x1d0b33]),
             groups: GROUPS_LIGHT,
         }
@@ -258,6 +261,13 @@ pub fn apply(theme: &Theme, still: bool, ctx: &Context) {
         space.slider_rail_height = 4.0;
         space.tooltip_width = 320.0;
         space.icon_width = 16.0;
+        // a thin bar beside the content shows that there is more of it, and covers none
+        space.scroll = ScrollStyle {
+            floating_width: 4.0,
+            floating_allocated_width: 6.0,
+            dormant_handle_opacity: 0.4,
+            ..ScrollStyle::floating()
+        };
         style.visuals = visuals(theme);
     });
 }
@@ -282,7 +292,8 @@ fn visuals(theme: &Theme) -> egui::Visuals {
     v.weak_text_color = Some(theme.secondary);
     v.hyperlink_color = theme.accent;
     v.selection.bg_fill = theme.accent.gamma_multiply(0.3);
-    v.selection.stroke = Stroke::new(1.0, theme.accent);
+    // the light accent does not read on the fill of a selected button
+    v.selection.stroke = Stroke::new(1.0, if theme.dark { theme.accent } else { theme.text });
     v.window_fill = theme.panel;
     v.window_stroke = Stroke::new(1.0, theme.line);
     v.panel_fill = theme.page;
@@ -369,6 +380,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_selected_button_reads_in_both_modes() {
+        for theme in [Theme::dark(), Theme::light()] {
+            let selection = visuals(&theme).selection;
+            for ground in [theme.page, theme.panel] {
+                let ratio = contrast(selection.stroke.color, ground.blend(selection.bg_fill));
+                assert!(ratio >= 4.5, "dark {}: {ratio:.2}", theme.dark);
+            }
+        }
+    }
+
     /// The sum of the differences of the three channels.
     fn difference(a: Color32, b: Color32) -> u32 {
         let [a, b] = [a, b].map(|c| [c.r(), c.g(), c.b()]);
@@ -387,6 +409,17 @@ mod tests {
         }
     }
 
+    /// A chart may have the variants that read one trace beside up to five others.
+    #[test]
+    fn variants_are_told_from_traces() {
+        for (theme, least) in [(Theme::dark(), 70), (Theme::light(), 90)] {
+            for (i, strength) in (0..5).flat_map(|i| (0..3).map(move |strength| (i, strength))) {
+                let far = difference(theme.series(i), theme.trace(strength));
+                assert!(far > least, "variant {i} and trace {strength} look alike (dark {}): {far}", theme.dark);
+            }
+        }
+    }
+
     #[test]
     fn variant_colours_stay_apart() {
         for theme in [Theme::dark(), Theme::light()] {
@@ -394,7 +427,7 @@ mod tests {
                 for j in 0..i {
                     let far = difference(theme.group(i), theme.group(j));
                     assert!(far > 60, "groups {i} and {j} look alike (dark {}): {far}", theme.dark);
-                    let (far, least) = (difference(theme.series(i), theme.series(j)), if i < 4 { 90 } else { 40 });
+                    let (far, least) = (difference(theme.series(i), theme.series(j)), if i < 5 { 90 } else { 40 });
                     assert!(i >= 7 || far > least, "variants {i} and {j} look alike (dark {}): {far}", theme.dark);
                 }
             }

@@ -5,10 +5,7 @@ use super::icon::{Icon, icon_button};
 use crate::ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped};
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: Option<&PastRun>) {
-    let failure = page.mirror().and_then(|m| match &m.state {
-        Some(RunState::Failed { message }) => Some((m.step, message.clone())),
-        _ => None,
-    });
+    let failure = page.mirror().and_then(failure);
     let error = shell.theme.error;
     if let Some(words) = &page.problem {
         let strip = Strip { title: "No run can be made of these settings", words, colour: error, closes: None };
@@ -22,9 +19,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
                 shell.act(RunAction::Reset);
             }
         });
-    } else if let Some((step, message)) = failure {
-        let title = format!("The run stopped at step {step}");
-        let words = format!("{message}\nWhat was recorded is kept: the scrubber still shows every step.");
+    } else if let Some(Failure { title, words, message }) = failure {
         strip_ui(ui, shell, Strip { title: &title, words: &words, colour: error, closes: None }, |ui, shell| {
             if ui.button("Reset").on_hover_text("Begin again with the settings shown (R)").clicked() {
                 shell.act(RunAction::Reset);
@@ -36,6 +31,28 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
     } else if let Some(run) = interrupted.filter(|run| is_about(page, run)) {
         interrupted_ui(ui, shell, run);
     }
+}
+
+/// What is said of a run that failed.
+struct Failure {
+    title: String,
+    words: String,
+    /// The cause alone.
+    message: String,
+}
+
+/// The words for a run that failed; of one that never began nothing was recorded.
+fn failure(mirror: &Mirror) -> Option<Failure> {
+    let Some(RunState::Failed { message }) = &mirror.state else { return None };
+    let message = message.clone();
+    Some(match mirror.info {
+        None => Failure { title: "No run could be made".to_owned(), words: message.clone(), message },
+        Some(_) => Failure {
+            title: format!("The run stopped at step {}", mirror.step),
+            words: format!("{message}\nWhat was recorded is kept: the scrubber still shows every step."),
+            message,
+        },
+    })
 }
 
 /// True if the page speaks of an interrupted run: not over that run itself, nor over one that has begun to train here.
@@ -112,4 +129,24 @@ fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl 
         ui.horizontal(|ui| buttons(ui, shell));
     });
     ui.add_space(8.0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{Event, RunInfo};
+
+    #[test]
+    fn a_run_that_never_began_has_recorded_nothing() {
+        let failed = || Event::State(RunState::Failed { message: "not a file of weights".into() });
+        let mut mirror = Mirror::default();
+        mirror.apply(failed());
+        let unmade = failure(&mirror).unwrap();
+        assert_eq!((unmade.title.as_str(), unmade.words.as_str()), ("No run could be made", "not a file of weights"));
+        mirror.apply(Event::Started(Arc::new(RunInfo::default())));
+        mirror.apply(failed());
+        let stopped = failure(&mirror).unwrap();
+        assert_eq!(stopped.title, "The run stopped at step 0");
+        assert!(stopped.words.starts_with("not a file of weights\nWhat was recorded is kept"));
+    }
 }

@@ -19,9 +19,8 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ScrollArea::vertical().max_height(room).min_scrolled_height(room).show(ui, |ui| {
         ui.columns(2, |columns| {
             let [left, right] = columns else { return };
-            heading(left, shell.theme, "Keys (none act while a text field has the focus)");
-            let keys = KEYS.iter().filter(|k| k.shown != "End").map(|k| (k.shown, k.words));
-            table_ui(left, shell, "keys", keys);
+            heading(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
+            table_ui(left, shell, "keys", KEYS.iter().map(|k| (k.shown, k.words)));
             heading(right, shell.theme, "More keys");
             table_ui(right, shell, "more keys", OTHER_KEYS.iter().copied());
             right.add_space(8.0);

@@ -114,27 +114,34 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
         ui.horizontal(|ui| {
             let (dot, _) = ui.allocate_exact_size(egui::vec2(10.0, 14.0), egui::Sense::hover());
             ui.painter().circle_filled(dot.center(), 4.0, variant_colour(mirror, i, theme));
-            let on = i == page.selection.variant;
-            let name = RichText::new(&v.label).color(if on { theme.text } else { theme.secondary });
-            let button = ui.add(egui::Button::new(name).frame(false)).on_hover_text(
-                "Click to see this one in the views that show one model: staircase, causality, attention, residual.",
-            );
-            button.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, on, &v.label));
-            if on {
-                let r = button.rect;
-                ui.painter().hline(r.x_range(), r.bottom() + 1.0, Stroke::new(1.5, theme.accent));
-            }
-            if button.clicked() {
-                shell.act(PageAction::Focus(i));
-            }
-            if v.params > 0 {
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            // the count first: a long name is cut before it
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if v.params > 0 {
                     note_ui(ui, theme, "weights");
                     ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    if variant_ui(ui, theme, &v.label, i == page.selection.variant) {
+                        shell.act(PageAction::Focus(i));
+                    }
                 });
-            }
+            });
         });
     }
+}
+
+/// The name of a variant, cut where it has no room; true if it was clicked.
+fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
+    let name = RichText::new(label).color(if on { theme.text } else { theme.secondary });
+    let button = ui.add(egui::Button::new(name).frame(false).truncate()).on_hover_text(format!(
+        "{label}\nClick to see this one in the views that show one model: staircase, causality, attention, residual."
+    ));
+    button.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, on, label));
+    if on {
+        let r = button.rect;
+        ui.painter().hline(r.x_range(), r.bottom() + 1.0, Stroke::new(1.5, theme.accent));
+    }
+    button.clicked()
 }
 
 /// Every scalar at the step shown, one row per channel, one column per variant.

@@ -334,6 +334,8 @@ fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
 fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     view.needs(cx);
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
+    // a tile has no room to spare: its bars lie over what it shows
+    ui.spacing_mut().scroll.floating_allocated_width = 0.0;
     let shown = ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
         let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(MIN_TILE));
         ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));

@@ -278,7 +278,7 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
                 entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
                 entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
             }
-            entry(ui, "Layout as it was", "", PageAction::ResetLayout.into());
+            entry(ui, "Reset the layout", "", PageAction::ResetLayout.into());
         }
         entry(ui, "Paste session or link", "Ctrl V", MessageAction::PasteSession.into());
         ui.separator();

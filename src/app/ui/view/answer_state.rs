@@ -160,7 +160,7 @@ impl Absence<'_> {
                 let again = next.map_or(String::new(), |next| format!(" They are asked again at step {next}."));
                 format!("The models of this run have no answer to this. {}{again}", needs_of(probe))
             }
-            Self::Scheduled(0) => "The run measures this at its start.".to_owned(),
+            Self::Scheduled(0) => "Measuring; this can take a while before the first step.".to_owned(),
             Self::Scheduled(next) => format!("The run measures this at step {next}."),
             Self::WhenPaused => {
                 "The run does not measure this by itself: it is asked once the run is paused or has ended.".to_owned()
