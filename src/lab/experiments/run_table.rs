@@ -15,7 +15,10 @@ use super::headline_values::HeadlineValues;
 use crate::{
     analysis::statistics::mean,
     config::{Config, Value},
-    labs::{self, Lab, headline::Headline},
+    labs::{
+        self, Lab,
+        headline::{Headline, common},
+    },
     telemetry::{RunNote, number},
 };
 
@@ -200,7 +203,7 @@ impl RunRow {
     pub fn loss_label(&self) -> String {
         let last = |l: &GroupLoss| if l.held_out.is_nan() { (l.train, None) } else { (l.held_out, l.held_out_step) };
         let known = self.losses.iter().map(last).filter(|(loss, _)| !loss.is_nan());
-        self.values_label(&known.map(|(loss, step)| (format!("{loss:.4}"), step)).collect::<Vec<_>>())
+        self.values_label(&known.map(|(loss, step)| (common::LOSS.digits.format(loss), step)).collect::<Vec<_>>())
     }
 
     /// The numbers that a key names, one per variant where variants have their own: `steps`, `seed`, `size`, `loss`, a

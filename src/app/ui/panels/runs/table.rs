@@ -3,7 +3,7 @@
 use super::RunsPage;
 use crate::{
     experiments::run_table::{GroupLoss, order::Order},
-    labs::headline::{Headline, split},
+    labs::headline::{Headline, common, split},
     ui::{
         panels::prelude::*,
         widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
@@ -206,7 +206,8 @@ fn result(row: &RunRow) -> String {
 fn values_by_variant(row: &RunRow) -> String {
     let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
     let known = row.losses.iter().filter(|l| !last(l).is_nan());
-    let mut lines: Vec<String> = known.map(|l| format!("{}: {:.4}", l.label, last(l))).collect();
+    let mut lines: Vec<String> =
+        known.map(|l| format!("{}: {}", l.label, common::LOSS.digits.format(last(l)))).collect();
     if !lines.is_empty() {
         lines.insert(0, "loss (nats)".to_owned());
     }
