@@ -231,7 +231,7 @@ pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<St
     let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
     // names of runs are known names too, and may be of any length
     let distance = |k: &str| {
-        let is_near = k.len().abs_diff(key.len()) <= MAX_SLIP * char::MAX.len_utf8();
+        let is_near = k.len().abs_diff(key.len()) <= most * char::MAX.len_utf8();
         is_near.then(|| strsim::levenshtein(key, k)).filter(|d| *d <= most)
     };
     let nearest = known.filter_map(|k| {

@@ -5,7 +5,7 @@
 
 use super::{
     Generated, Questions, Recipe,
-    examples::{Example, Examples},
+    examples::{Example, Examples, separated},
 };
 use rand::{
     Rng,
@@ -64,8 +64,7 @@ impl Examples for Chains {
     }
 
     fn every_symbol(&self) -> String {
-        let symbols = VARIABLES.iter().chain(DIGITS);
-        symbols.flat_map(|&symbol| [char::from(symbol), char::from(BLANK)]).collect()
+        separated(VARIABLES.iter().chain(DIGITS), BLANK)
     }
 
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {

@@ -13,6 +13,11 @@ pub(in crate::corpus) struct Example {
     pub queries: Vec<usize>,
 }
 
+/// Every one of these symbols, each followed by a filler that ends a word, so that each is one to a tokeniser.
+pub(super) fn separated<'a>(symbols: impl IntoIterator<Item = &'a u8>, filler: u8) -> String {
+    symbols.into_iter().flat_map(|&symbol| [char::from(symbol), char::from(filler)]).collect()
+}
+
 /// Makes the examples of a task.
 pub(in crate::corpus) trait Examples: Sync {
     /// The fewest symbols of an example.

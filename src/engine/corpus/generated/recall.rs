@@ -9,7 +9,7 @@
 
 use super::{
     Generated, Questions, Recipe,
-    examples::{Example, Examples},
+    examples::{Example, Examples, separated},
 };
 use rand::{Rng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -83,9 +83,7 @@ impl Examples for Recall {
     }
 
     fn every_symbol(&self) -> String {
-        let symbols = KEYS.iter().chain(VALUES);
-        // Between the others a blank ends a word, so that each is one.
-        symbols.flat_map(|&symbol| [char::from(symbol), char::from(BLANK)]).collect()
+        separated(KEYS.iter().chain(VALUES), BLANK)
     }
 
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {

@@ -4,7 +4,7 @@
 
 use super::{
     Generated, Questions, Recipe,
-    examples::{Example, Examples},
+    examples::{Example, Examples, separated},
 };
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -56,8 +56,7 @@ impl Examples for RepeatAfterMe {
     }
 
     fn every_symbol(&self) -> String {
-        let symbols = LETTERS.iter().chain([&SEPARATOR]);
-        symbols.flat_map(|&symbol| [char::from(symbol), char::from(END)]).collect()
+        separated(LETTERS.iter().chain([&SEPARATOR]), END)
     }
 
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {
