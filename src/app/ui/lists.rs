@@ -24,7 +24,7 @@ impl Lists {
 
     /// The title of a lab's preset, or its id where the lab has no such preset.
     pub fn preset_title<'a>(&self, lab: &str, preset: &'a str) -> &'a str {
-        self.lab(lab).and_then(|lab| lab.presets.iter().find(|p| p.id == preset)).map_or(preset, |p| p.title)
+        self.lab(lab).and_then(|lab| lab.preset(preset)).map_or(preset, |p| p.title)
     }
 
     pub fn view(&self, id: &str) -> Option<&'static ViewEntry> {

@@ -368,7 +368,7 @@ impl Page {
 
     /// Every setting at once: a preset, or a config file.
     pub fn take_config(&mut self, config: Config, now: f64) {
-        let preset = self.lab.presets.iter().find(|p| p.id == config.preset);
+        let preset = self.lab.preset(&config.preset);
         let is_preset = preset.is_some() && preset_of(self.lab, &self.knobs, &config) == config;
         let name = preset.filter(|_| is_preset).map_or("opened settings".into(), |p| format!("preset {}", p.title));
         self.take_everything(config, None, name, now);

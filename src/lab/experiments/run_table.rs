@@ -75,6 +75,14 @@ pub struct GroupLoss {
     pub held_out_step: Option<u64>,
 }
 
+impl GroupLoss {
+    /// The held-out loss with its step where it was measured, else that of training; `None` without either.
+    pub fn last(&self) -> Option<(f64, Option<u64>)> {
+        let last = if self.held_out.is_nan() { (self.train, None) } else { (self.held_out, self.held_out_step) };
+        Some(last).filter(|(loss, _)| !loss.is_nan())
+    }
+}
+
 /// A run folder in the table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
@@ -120,7 +128,7 @@ pub fn changed(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
     if !lab.trains() {
         return config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
     }
-    let preset = lab.presets.iter().find(|p| p.id == config.preset).map(|p| p.id);
+    let preset = lab.preset(&config.preset).map(|p| p.id);
     let usual = preset.and_then(|id| lab.config(Some(id)).ok());
     let usual = usual.unwrap_or_else(|| Config::defaults(lab.id, &(lab.knobs)()));
     // A setting that this version no longer has differs from nothing.
@@ -201,15 +209,14 @@ impl RunRow {
 
     /// The last loss of every variant: held-out where it was measured, else that of training. In words: "1.37 / 1.37".
     pub fn loss_label(&self) -> String {
-        let last = |l: &GroupLoss| if l.held_out.is_nan() { (l.train, None) } else { (l.held_out, l.held_out_step) };
-        let known = self.losses.iter().map(last).filter(|(loss, _)| !loss.is_nan());
+        let known = self.losses.iter().filter_map(GroupLoss::last);
         self.values_label(&known.map(|(loss, step)| (common::LOSS.digits.format(loss), step)).collect::<Vec<_>>())
     }
 
     /// The numbers that a key names, one per variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
     /// setting by its whole key or its last part, a headline number. `None`: the run has none of that name.
     pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
-        let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
+        let last = |l: &GroupLoss| l.last().map_or(f64::NAN, |(loss, _)| loss);
         let known: Vec<f64> = match key {
             "steps" => vec![self.steps as f64],
             "seed" => vec![self.seed as f64],

@@ -161,6 +161,11 @@ pub fn known(labs: &[&'static Lab], id: &str) -> Result<&'static Lab, ConfigErro
 }
 
 impl Lab {
+    /// The preset with this id.
+    pub fn preset(&self, id: &str) -> Option<&'static Preset> {
+        self.presets.iter().find(|preset| preset.id == id)
+    }
+
     /// True if it makes runs of its own; false for the lab of other programs' runs, which has nothing to begin with.
     pub fn trains(&self) -> bool {
         !self.presets.is_empty()
@@ -187,7 +192,7 @@ impl Lab {
         let knobs = (self.knobs)();
         let chosen = match preset {
             None => self.presets.first(),
-            Some(id) => Some(self.presets.iter().find(|p| p.id == id).ok_or_else(|| ConfigError::UnknownPreset {
+            Some(id) => Some(self.preset(id).ok_or_else(|| ConfigError::UnknownPreset {
                 lab: self.id.to_owned(),
                 preset: id.to_owned(),
                 known: self.presets.iter().map(|p| p.id.to_owned()).collect(),

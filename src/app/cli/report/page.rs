@@ -85,7 +85,7 @@ impl Report<'_> {
     }
 
     fn preset_title(&self) -> String {
-        let preset = self.lab.presets.iter().find(|p| p.id == self.config.preset);
+        let preset = self.lab.preset(&self.config.preset);
         match preset {
             Some(preset) => preset.title.to_owned(),
             // the name that another program gave its run

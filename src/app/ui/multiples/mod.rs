@@ -7,17 +7,14 @@ mod sheet;
 
 use std::{fmt, path::PathBuf};
 
-use eframe::egui::{
-    Rect, ScrollArea, Sense, Ui, UiBuilder,
-    containers::scroll_area::{DragScroll, ScrollSource},
-    pos2, vec2,
-};
+use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 
 use self::difference::{Difference, DifferenceKind, DifferenceSides, DifferenceState};
 use super::{
     figure::Figure,
     mirror::Mirror,
     theme::Theme,
+    view::scrolled_ui,
     views::{self, Selection, View, ViewCx, ViewEntry},
 };
 use crate::{
@@ -195,11 +192,7 @@ impl View for ScrolledView<'_> {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
-        ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
-            let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size());
-            ui.scope_builder(UiBuilder::new().max_rect(place), |ui| self.0.ui(ui, cx));
-        });
+        scrolled_ui(ui, self.0, cx, Vec2::ZERO);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

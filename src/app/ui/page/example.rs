@@ -62,7 +62,7 @@ pub fn label(page: &Page) -> Option<ExampleLabel> {
         let words = format!("example, seed {seed}, recorded");
         return Some(ExampleLabel { words, hint: "Space starts your own run." });
     }
-    let preset = page.lab.presets.iter().find(|p| p.id == recorded.preset).map_or(page.lab.title, |p| p.title);
+    let preset = page.lab.preset(&recorded.preset).map_or(page.lab.title, |p| p.title);
     let words = format!("example of the preset \u{201c}{preset}\u{201d}, seed {seed}, recorded");
     Some(ExampleLabel { words, hint: "You changed settings: Space starts a run of them." })
 }

@@ -101,10 +101,9 @@ const ANSWERS_HIDDEN: &str = "The link that this page was opened with hides the 
 /// Describes the changes that a click on the step makes, by the names that stand on screen.
 fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> String {
     let does = &step.does;
-    let preset = |id: &String| page.lab.presets.iter().find(|p| p.id == *id).map_or(id.clone(), |p| p.title.to_owned());
     let setting = |key: &String| page.knobs.iter().find(|k| k.key == *key).map_or(key.clone(), |k| k.label.to_owned());
-    let views = shell.lists.views;
-    let view = |id: &String| views.iter().find(|v| v.id == *id).map_or(id.clone(), |v| v.title.to_owned());
+    let preset = |id| shell.lists.preset_title(page.lab.id, id);
+    let view = |id: &String| shell.lists.view(id).map_or(id.clone(), |v| v.title.to_owned());
     let mut parts: Vec<String> = vec![];
     parts.extend(does.preset.iter().map(|id| format!("the preset \u{201c}{}\u{201d} (opened files stay)", preset(id))));
     parts.extend(does.set.iter().map(|(key, value)| format!("{} = {value}", setting(key))));

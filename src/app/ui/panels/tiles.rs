@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use eframe::egui::{
-    Galley,
-    containers::scroll_area::{DragScroll, ScrollSource},
-};
+use eframe::egui::Galley;
 use egui_tiles::TileId;
 
 use super::{
@@ -21,7 +18,7 @@ use crate::ui::{
     questions::Key,
     step_events,
     tiling::{Pane, Tiling},
-    view::{View, ViewCx, ViewEntry},
+    view::{View, ViewCx, ViewEntry, scrolled_ui},
 };
 use more_views::MoreViews;
 
@@ -333,13 +330,9 @@ fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
 
 fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     view.needs(cx);
-    let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
     // a tile has no room to spare: its bars lie over what it shows
     ui.spacing_mut().scroll.floating_allocated_width = 0.0;
-    let shown = ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
-        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(MIN_TILE));
-        ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
-    });
+    let shown = scrolled_ui(ui, view, cx, MIN_TILE);
     plot::end_tile(ui.ctx(), shown.inner_rect.size(), shown.content_size);
 }
 

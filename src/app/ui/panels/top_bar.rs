@@ -127,7 +127,7 @@ fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 
 fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let changed = !page.config.changed_keys(&page.preset).is_empty();
-    let shown = page.lab.presets.iter().find(|p| p.id == page.config.preset).or(page.lab.presets.first());
+    let shown = page.lab.preset(&page.config.preset).or(page.lab.presets.first());
     let title = shown.map_or("defaults", |p| p.title);
     let text = match running(page) {
         Some(run) => format!("{run} \u{2192} {title}"),
@@ -155,7 +155,7 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 /// The preset of the run that is shown, where it is another than the one that is set.
 fn running(page: &Page) -> Option<&'static str> {
     let run = &page.mirror()?.info.as_ref()?.config;
-    let of = |id: &str| page.lab.presets.iter().find(|p| p.id == id).or(page.lab.presets.first());
+    let of = |id: &str| page.lab.preset(id).or(page.lab.presets.first());
     let (run, set) = (of(&run.preset)?, of(&page.config.preset)?);
     (run.id != set.id).then_some(run.title)
 }

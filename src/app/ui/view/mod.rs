@@ -1,7 +1,10 @@
 //! The face of a view towards the page that shows it, and what it sees of the run. The views themselves and their list are
 //! in `views`.
 
-use eframe::egui::Ui;
+use eframe::egui::{
+    Rect, ScrollArea, Ui, UiBuilder, Vec2,
+    containers::scroll_area::{DragScroll, ScrollAreaOutput, ScrollSource},
+};
 
 mod answer_state;
 mod arrangement;
@@ -21,6 +24,15 @@ pub use controls::LOCKED;
 pub use drawings::{joined, shown_drawings};
 pub use panel::Panel;
 pub use panel_view::{PanelView, panels};
+
+/// Draws a view in a scroll area, which gives it the room there is or at least so much of it.
+pub fn scrolled_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>, least: Vec2) -> ScrollAreaOutput<()> {
+    let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
+    ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
+        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(least));
+        ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
+    })
+}
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is
 /// in `Selection` or in settings.

@@ -44,7 +44,7 @@ fn typed_file(page: &Page, key: &str, value: &Value) -> Option<ChosenFile> {
 /// Begins a preset, once no training would end by it.
 fn take_preset(app: &mut App, id: String, ctx: &Context) {
     let Some(lab) = app.page().map(|page| page.lab) else { return };
-    let title = lab.presets.iter().find(|p| p.id == id).map_or(id.as_str(), |p| p.title);
+    let title = lab.preset(&id).map_or(id.as_str(), |p| p.title);
     if waits(app, lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
         app.waiting = Some(Waiting::Action(SettingAction::Preset(id).into()));
         return;

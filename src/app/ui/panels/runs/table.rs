@@ -2,7 +2,7 @@
 
 use super::RunsPage;
 use crate::{
-    experiments::run_table::{GroupLoss, order::Order},
+    experiments::run_table::order::Order,
     labs::headline::{Headline, common, split},
     ui::{
         panels::prelude::*,
@@ -204,10 +204,9 @@ fn result(row: &RunRow) -> String {
 
 /// The loss and the result of every variant, one a line.
 fn values_by_variant(row: &RunRow) -> String {
-    let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
-    let known = row.losses.iter().filter(|l| !last(l).is_nan());
+    let known = row.losses.iter().filter_map(|l| Some((&l.label, l.last()?.0)));
     let mut lines: Vec<String> =
-        known.map(|l| format!("{}: {}", l.label, common::LOSS.digits.format(last(l)))).collect();
+        known.map(|(label, loss)| format!("{label}: {}", common::LOSS.digits.format(loss))).collect();
     if !lines.is_empty() {
         lines.insert(0, "loss (nats)".to_owned());
     }
