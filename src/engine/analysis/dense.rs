@@ -38,30 +38,12 @@ pub enum Update<T> {
     Add(T),
 }
 
-/// A number that matrices are made of.
-pub trait Scalar: Copy + 'static {
-    /// The number 0.
-    const ZERO: Self;
-    /// The number 1.
-    const ONE: Self;
-}
-
-impl Scalar for f32 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
-}
-
-impl Scalar for f64 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
-}
-
 /// `out` `(m, n)` from a `(m, k)` times b `(k, n)`, on this thread.
 ///
 /// # Safety
 /// Each matrix lies within memory that may be read (a, b) or read and written (`out`) for the whole call, and no value of
 /// `out` is one of a or b.
-pub unsafe fn multiply<T: Scalar>(
+pub unsafe fn multiply<T: Copy + From<u8> + 'static>(
     out: Strided<*mut T>,
     a: Strided<*const T>,
     b: Strided<*const T>,
@@ -69,8 +51,8 @@ pub unsafe fn multiply<T: Scalar>(
     update: Update<T>,
 ) {
     let (reads, old, factor) = match update {
-        Update::Replace => (false, T::ZERO, T::ONE),
-        Update::Add(factor) => (true, T::ONE, factor),
+        Update::Replace => (false, T::from(0u8), T::from(1u8)),
+        Update::Add(factor) => (true, T::from(1u8), factor),
     };
     // SAFETY: the caller's.
     unsafe {

@@ -33,11 +33,6 @@ pub fn effective_window(a: f64) -> f64 {
     1.0 / a
 }
 
-/// Weights of tokens 0..=t in the trace at t, oldest first: a (1-a)^(t-i).
-pub fn weights(a: f64, t: usize) -> Vec<f64> {
-    (0..=t).map(|i| impulse(a, (t - i) as f64)).collect()
-}
-
 /// The trace after each row of `x` (row-major, `width` values per row), starting from zero.
 ///
 /// Returns as many values as `x`. An incomplete last row is left out.
@@ -145,7 +140,7 @@ mod tests {
             for (k, h) in trace(&[1.0; 60], 1, a).iter().enumerate() {
                 assert!((h - step_response(a, k as f64)).abs() < 1e-14);
             }
-            let sum: f64 = weights(a, 59).iter().sum();
+            let sum: f64 = (0..60).map(|k| impulse(a, f64::from(k))).sum();
             assert!((sum - step_response(a, 59.0)).abs() < 1e-14);
         }
     }

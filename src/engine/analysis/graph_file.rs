@@ -103,19 +103,27 @@ pub const MAX_VALUES: usize = 1024;
 /// The limit of the bytes of such a name.
 const LONGEST_NAME: usize = 256;
 
+type Writer = fn(&GraphFile) -> String;
+type Reader = fn(&str) -> Result<GraphFile, GraphFileError>;
+
 impl Format {
     /// Every format, in the order of the menus.
     pub const ALL: [Self; 5] = [Self::Gexf, Self::GraphMl, Self::Gml, Self::NodeLinkJson, Self::Csv];
 
+    /// The ending of a file's name, the writer and the reader.
+    fn parts(self) -> (&'static str, Writer, Reader) {
+        match self {
+            Self::Gexf => ("gexf", gexf::write, gexf::read),
+            Self::GraphMl => ("graphml", graphml::write, graphml::read),
+            Self::Gml => ("gml", gml::write, gml::read),
+            Self::NodeLinkJson => ("json", node_link::write, node_link::read),
+            Self::Csv => ("csv", edge_table::write, edge_table::read),
+        }
+    }
+
     /// The ending of a file's name.
     pub fn ending(self) -> &'static str {
-        match self {
-            Self::Gexf => "gexf",
-            Self::GraphMl => "graphml",
-            Self::Gml => "gml",
-            Self::NodeLinkJson => "json",
-            Self::Csv => "csv",
-        }
+        self.parts().0
     }
 
     /// A list of all endings.
@@ -136,25 +144,13 @@ impl Format {
 
     /// Returns the graph as the text of a file in this format.
     pub fn write(self, graph: &GraphFile) -> String {
-        match self {
-            Self::Gexf => gexf::write(graph),
-            Self::GraphMl => graphml::write(graph),
-            Self::Gml => gml::write(graph),
-            Self::NodeLinkJson => node_link::write(graph),
-            Self::Csv => edge_table::write(graph),
-        }
+        self.parts().1(graph)
     }
 
     /// Reads a graph from the text of a file in this format; the error names the line.
     pub fn read(self, text: &str) -> Result<GraphFile, GraphFileError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let graph = match self {
-            Self::Gexf => gexf::read(text),
-            Self::GraphMl => graphml::read(text),
-            Self::Gml => gml::read(text),
-            Self::NodeLinkJson => node_link::read(text),
-            Self::Csv => edge_table::read(text),
-        }?;
+        let graph = self.parts().2(text)?;
         if graph.nodes.is_empty() {
             return Err(GraphFileError::new(1, "the file has no nodes, so there is nothing to see"));
         }

@@ -131,7 +131,7 @@ pub struct StepParams {
 }
 
 /// The schedule of the temperature: it follows from the times at which it was heated, and by how much.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Schedule {
     /// The step at which it began.
     begun: u64,
@@ -331,32 +331,14 @@ fn moved(
     if after[0].is_finite() && after[1].is_finite() { after } else { [x, y] }
 }
 
-/// The whole way from a start to rest.
-pub fn settle(springs: &Springs, forces: &ForceParams, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-    after(u64::from(steps_for(places.len())), springs, forces, places)
-}
-
-/// Same as [`settle`], and reports the number of each step that is done, of [`steps_for`] the nodes.
-pub fn settle_with_progress(
-    springs: &Springs,
-    forces: &ForceParams,
-    places: Vec<[f32; 2]>,
-    mut tell: impl FnMut(u64),
-) -> Vec<[f32; 2]> {
-    walk(u64::from(steps_for(places.len())), springs, forces, places, &mut tell)
-}
-
-/// The first steps of that way.
-pub fn after(steps: u64, springs: &Springs, forces: &ForceParams, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-    walk(steps, springs, forces, places, &mut |_| {})
-}
-
-fn walk(
+/// The first steps of the way from a start to rest, which is [`steps_for`] the nodes long. `tell` learns the number of each
+/// step that is done.
+pub fn after(
     steps: u64,
     springs: &Springs,
     forces: &ForceParams,
     mut places: Vec<[f32; 2]>,
-    tell: &mut dyn FnMut(u64),
+    mut tell: impl FnMut(u64),
 ) -> Vec<[f32; 2]> {
     let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());

@@ -179,13 +179,7 @@ impl LinearMap {
 }
 
 fn highest(scores: &[f32]) -> u8 {
-    let mut best = 0;
-    for (i, score) in scores.iter().enumerate() {
-        if *score > scores[best] {
-            best = i;
-        }
-    }
-    best as u8
+    (1..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best }) as u8
 }
 
 /// W of (G + lambda I) W = C.

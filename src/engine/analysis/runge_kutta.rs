@@ -305,17 +305,17 @@ impl Tableau {
     }
 }
 
-/// The treatment of the end of the span by an adaptive method. Evaluation counts are comparable within one policy only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// Follows torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
-    Interpolate,
-    /// Follows diffrax: the last step is cut to the end; nothing is evaluated outside the span.
-    Clip,
+choices! {
+    /// The treatment of the end of the span by an adaptive method. Evaluation counts are comparable within one policy only.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Policy {
+        /// Follows torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
+        Interpolate = "interpolate",
+        /// Follows diffrax: the last step is cut to the end; nothing is evaluated outside the span.
+        Clip = "clip",
+    }
 }
-
-choices! { for Policy { Interpolate = "interpolate", Clip = "clip" } }
 
 const TSIT5_LAST: &[f64] = &[
     0.096_460_766_818_065_23,

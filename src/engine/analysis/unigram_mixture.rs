@@ -38,24 +38,24 @@ impl UnigramMixture {
         let components = components.clamp(1, documents.len().max(1));
         let whole = total(documents.iter().map(|document| (1.0, document)), vocab);
         let text = smoothed(&whole, &vec![1.0 / vocab.max(1) as f64; vocab], vocab as f64);
-        let restarts = if components == 1 { 1 } else { RESTARTS };
-        let mut best: Option<(f64, Self)> = None;
-        for _ in 0..restarts {
-            let found = Self::fit_once(documents, &text, components, rng);
-            let likelihood: f64 = documents.iter().map(|document| found.log_likelihood(document)).sum();
-            if best.as_ref().is_none_or(|(before, _)| likelihood > *before) {
-                best = Some((likelihood, found));
-            }
+        if components == 1 {
+            return Self { log_shares: vec![0.0], log_p: vec![logarithms(&text)] };
         }
-        best.map_or_else(|| Self { log_shares: vec![0.0], log_p: vec![logarithms(&text)] }, |(_, found)| found)
+        let mut fitted = || {
+            let found = Self::fit_once(documents, &text, components, rng);
+            (documents.iter().map(|document| found.log_likelihood(document)).sum::<f64>(), found)
+        };
+        let mut best = fitted();
+        for _ in 1..RESTARTS {
+            let next = fitted();
+            best = if next.0 > best.0 { next } else { best };
+        }
+        best.1
     }
 
     fn fit_once(documents: &[Counts], text: &[f64], components: usize, rng: &mut impl Rng) -> Self {
         let vocab = text.len();
         let component = |counts: &[f64]| logarithms(&smoothed(counts, text, PRIOR));
-        if components == 1 {
-            return Self { log_shares: vec![0.0], log_p: vec![logarithms(text)] };
-        }
         let mut mixture = Self { log_shares: vec![], log_p: vec![] };
         let mut seed = documents.choose(rng);
         while let Some(document) = seed.filter(|_| mixture.log_p.len() < components) {
@@ -65,7 +65,7 @@ impl UnigramMixture {
             seed = documents.iter().min_by(|a, b| mixture.fit_per_token(a).total_cmp(&mixture.fit_per_token(b)));
         }
         for _ in 0..ROUNDS {
-            let shares: Vec<Vec<f64>> = documents.iter().map(|document| mixture.responsibilities(document)).collect();
+            let shares: Vec<Vec<f64>> = documents.iter().map(|document| softmax(&mixture.joint(document))).collect();
             for k in 0..components {
                 let of_component: f64 = shares.iter().map(|share| share[k]).sum();
                 // one document's worth is added, so that no component dies
@@ -97,10 +97,6 @@ impl UnigramMixture {
     fn fit_per_token(&self, document: &Counts) -> f64 {
         let best = self.joint(document).into_iter().fold(f64::NEG_INFINITY, f64::max);
         best / document.values().sum::<f64>()
-    }
-
-    fn responsibilities(&self, document: &Counts) -> Vec<f64> {
-        softmax(&self.joint(document))
     }
 }
 

@@ -59,8 +59,12 @@ fn current_name(key: &str) -> &str {
 }
 
 fn renamed_values<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Value>, D::Error> {
+    let taken = |written| match written {
+        RecordedValue::Value(value) => value,
+        RecordedValue::Other(json) => Value::Text(json.to_string()),
+    };
     let values = BTreeMap::<String, RecordedValue>::deserialize(from)?;
-    Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), value.into())).collect())
+    Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), taken(value))).collect())
 }
 
 /// A value of a recorded setting; one that is none of ours, such as a list, is taken as its text.
@@ -69,15 +73,6 @@ fn renamed_values<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<
 enum RecordedValue {
     Value(Value),
     Other(serde_json::Value),
-}
-
-impl From<RecordedValue> for Value {
-    fn from(written: RecordedValue) -> Self {
-        match written {
-            RecordedValue::Value(value) => value,
-            RecordedValue::Other(json) => Self::Text(json.to_string()),
-        }
-    }
 }
 
 impl Config {

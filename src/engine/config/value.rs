@@ -52,7 +52,8 @@ impl Value {
         }
     }
 
-    pub(super) fn from_toml(value: toml::Value) -> Self {
+    /// A value of a TOML file; one of another kind as its text.
+    pub fn from_toml(value: toml::Value) -> Self {
         match value {
             toml::Value::Boolean(b) => Value::Switch(b),
             toml::Value::Integer(i) => Value::Int(i),

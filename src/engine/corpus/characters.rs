@@ -117,10 +117,10 @@ impl Characters {
 mod tests {
     use super::*;
 
-    fn file(name: &str, text: &str) -> Result<Characters, CorpusError> {
+    fn file(name: &str, content: impl AsRef<[u8]>) -> Result<Characters, CorpusError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, content).unwrap();
         Characters::load(&path)
     }
 
@@ -148,10 +148,7 @@ mod tests {
     #[test]
     fn a_pickle_of_nanogpt_gives_the_same_ids() {
         let pickle = b"\x80\x04\x95<\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\nvocab_size\x94K\x04\x8c\x04stoi\x94}\x94(\x8c\x01\n\x94K\x00\x8c\x01a\x94K\x01\x8c\x01b\x94K\x02\x8c\x01c\x94K\x03uu.";
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("meta.pkl");
-        std::fs::write(&path, pickle).unwrap();
-        let (text, listed) = (file("text.txt", "cab\nabc\n").unwrap(), Characters::load(&path).unwrap());
+        let (text, listed) = (file("text.txt", "cab\nabc\n").unwrap(), file("meta.pkl", pickle).unwrap());
         assert_eq!((&listed.symbols, &listed.ids), (&text.symbols, &text.ids));
         for (bytes, words) in [
             (&b"\x80\x04\x95"[..], "damaged"),
@@ -160,16 +157,14 @@ mod tests {
             (&b"\x80\x04K\x03."[..], "neither"),
             (&b"\x80\x04}\x8c\x01aJ\xff\xff\xff\xffs."[..], "is -1"),
         ] {
-            let path = folder.path().join("a.pkl");
-            std::fs::write(&path, bytes).unwrap();
-            let said = Characters::load(&path).err().unwrap().to_string();
+            let said = file("a.pkl", bytes).err().unwrap().to_string();
             assert!(said.contains(words), "{words}: {said}");
         }
     }
 
     #[test]
     fn a_list_longer_than_unicode_is_refused_by_its_length() {
-        let said = file("a.json", &" ".repeat((16 << 20) + 1)).err().unwrap().to_string();
+        let said = file("a.json", " ".repeat((16 << 20) + 1)).err().unwrap().to_string();
         assert!(said.contains("longer than"), "{said}");
     }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use super::{
     CorpusError, Position, TokenizerSpec, Windows,
@@ -19,7 +18,7 @@ use super::{
 use crate::files;
 
 /// The sets of sentences of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GrammarRoles {
     /// The vocabulary and the structures of the sentences.
     pub grammar: Grammar,
@@ -30,7 +29,6 @@ pub struct GrammarRoles {
     /// The seed of all three sets, each of which has draws of its own.
     pub seed: u64,
     /// A text file of sentences to look at, one a line.
-    #[serde(default)]
     pub own: Option<PathBuf>,
 }
 
@@ -204,9 +202,13 @@ mod tests {
         GrammarRoles { grammar: Grammar::default(), train: 60, test: 30, seed: 5, own: None }
     }
 
+    fn open(own: Option<&Path>, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
+        let source = Source::GrammarRoles(GrammarRoles { own: own.map(Path::to_owned), ..sets() });
+        Corpus::open(&CorpusSpec { source, tokenizer, held_out: 0.1, seed: 5 })
+    }
+
     fn corpus() -> Corpus {
-        let source = Source::GrammarRoles(sets());
-        Corpus::open(&CorpusSpec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 }).unwrap()
+        open(None, GrammarRoles::tokenizer()).unwrap()
     }
 
     #[test]
@@ -253,32 +255,27 @@ mod tests {
     #[test]
     fn sentences_of_ones_own_are_looked_at_or_refused_by_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let open = |text: &str| {
+        let read = || open(Some(file.path()), GrammarRoles::tokenizer());
+        let write_and_read = |text: &str| {
             std::fs::write(file.path(), text).unwrap();
-            let source = Source::GrammarRoles(GrammarRoles { own: Some(file.path().to_owned()), ..sets() });
-            Corpus::open(&CorpusSpec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 })
+            read()
         };
-        let corpus = open("The cat sleeps\n\na dog that chases the cat sees a car\n").unwrap();
+        let corpus = write_and_read("The cat sleeps\n\na dog that chases the cat sees a car\n").unwrap();
         assert_eq!(corpus.decode(&corpus.passage(0, 11)), "the cat sleeps");
         assert_eq!(corpus.decode(&corpus.passage(3, 11)), "a dog that chases the cat sees a car");
         for (text, words) in
             [("", "no sentence"), ("the cat sleeps\nthe zebra sleeps", "Line 2"), (&"cat ".repeat(25), "25 words")]
         {
-            let error = open(text).err().unwrap().to_string();
+            let error = write_and_read(text).err().unwrap().to_string();
             assert!(error.contains(words), "{error}");
         }
         std::fs::remove_file(file.path()).unwrap();
-        let source = Source::GrammarRoles(GrammarRoles { own: Some(file.path().to_owned()), ..sets() });
-        assert!(
-            Corpus::open(&CorpusSpec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 }).is_err()
-        );
+        assert!(read().is_err());
     }
 
     #[test]
     fn a_word_outside_the_list_is_named() {
-        let source = Source::GrammarRoles(sets());
-        let tokenizer = TokenizerSpec::Word { max_vocab: 200 };
-        let wrong = Corpus::open(&CorpusSpec { source, tokenizer, held_out: 0.1, seed: 5 }).err().unwrap().to_string();
+        let wrong = open(None, TokenizerSpec::Word { max_vocab: 200 }).err().unwrap().to_string();
         assert!(wrong.contains("grammar's own"), "{wrong}");
         assert_eq!(corpus().decode(&corpus().encode("the cat sleeps")), "the cat sleeps");
     }

@@ -8,7 +8,6 @@ use std::{
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use super::{
     CorpusError, LabelledLines, Position, Windows,
@@ -19,7 +18,7 @@ use super::{
 };
 
 /// Labelled sentences to classify.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Labels {
     /// A file of lines `label<TAB>sentence`; `None` for the generated opinions.
     pub own: Option<PathBuf>,

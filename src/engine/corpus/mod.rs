@@ -31,7 +31,6 @@ mod visible;
 mod windows;
 
 use file_bytes::MAX_CACHED;
-use serde::{Deserialize, Serialize};
 use stream::{BatchShape, Stream};
 use text_file::TextFile;
 use tokenizer::Tokenizer;
@@ -48,7 +47,7 @@ pub use task::Task;
 pub use text_tokenizer::TextTokenizer;
 
 /// The training data as plain data, enough to open the corpus again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CorpusSpec {
     /// The source of the text.
     pub source: Source,
@@ -127,8 +126,7 @@ const MANY_CHARS: u64 = 1 << 12;
 const ENTRY: u64 = 24;
 
 /// The kind of a tokeniser with its size, enough to build it again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TokenizerSpec {
     /// Bytes; `vocab` >= 256 (the paper pads to 320).
     Byte {
@@ -231,7 +229,7 @@ pub struct Windows {
 }
 
 /// The position of a batch stream; enough to continue exactly.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Position {
     /// The seed of the stream.
     pub seed: u64,

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     CorpusError, CorpusSpec, folder,
     generated::{self, Generated, domains, parliament::Extent},
@@ -18,8 +16,7 @@ use super::{
 };
 
 /// The origin of a corpus's text, as plain data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated: an id of [`generated::CORPORA`]; a task opens with its own settings.
     Generated(String),
@@ -115,9 +112,7 @@ impl Source {
         match self {
             Self::Task(_) | Self::Steering(_) | Self::Labels(_) => true,
             Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
-            Self::Parliament(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => {
-                false
-            }
+            _ => false,
         }
     }
 
@@ -132,12 +127,7 @@ impl Source {
             Self::Domains(count) => domain < *count,
             Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
             Self::Parliament(_) => Generated::has_debates(domain),
-            Self::Task(_)
-            | Self::Steering(_)
-            | Self::GrammarRoles(_)
-            | Self::Labels(_)
-            | Self::File(_)
-            | Self::Folder { .. } => false,
+            _ => false,
         }
     }
 
@@ -146,13 +136,7 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            Self::Task(_)
-            | Self::Steering(_)
-            | Self::GrammarRoles(_)
-            | Self::Labels(_)
-            | Self::File(_)
-            | Self::Domains(_)
-            | Self::Folder { .. } => None,
+            _ => None,
         }
     }
 
@@ -166,9 +150,7 @@ impl Source {
             Self::Folder { path, .. } => folder::files(path),
             Self::GrammarRoles(sets) => Ok(sets.own.iter().cloned().collect()),
             Self::Labels(labels) => Ok(labels.own.iter().cloned().collect()),
-            Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
-                Ok(vec![])
-            }
+            _ => Ok(vec![]),
         }
     }
 }

@@ -13,12 +13,11 @@ use super::{
     tokenizer::Tokenizer,
 };
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 /// A steering run of two stages; see [`generated::steering`](super::generated::steering). A batch whose number
 /// ([`Position::drawn`]) is below `language_batches` is the language with every id a target; all later
 /// ones have targets only where the steering is asked for, and no held-out noun.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Steering {
     /// The number of batches of the first stage.
     pub language_batches: u64,

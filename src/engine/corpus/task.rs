@@ -7,11 +7,10 @@ use super::{
     tokenizer::Tokenizer,
 };
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 /// A task: a fact stated at the start of each window and asked for far later. Best read by
 /// [`TokenizerSpec::Word`](crate::corpus::TokenizerSpec::Word), one id a word or symbol; distances are counted in ids.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// The id of a corpus that is one; the settings below are those of `facts` and `facts_symbols`.
     pub id: String,

@@ -29,14 +29,6 @@ impl Text {
         Ok(Self { name, file, split, bytes_per_id: 1.0 })
     }
 
-    fn training<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
-        self.part("training", self.file.stretch(0, self.split), tokenizer)
-    }
-
-    fn held_out_part<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
-        self.part("held-out", self.file.stretch(self.split, self.file.len()), tokenizer)
-    }
-
     fn span(&self, span: TextSpan) -> TextSlice<'_> {
         match span {
             TextSpan::Training => self.file.stretch(0, self.split),
@@ -53,11 +45,11 @@ impl Text {
         Ok(read)
     }
 
-    fn part<'a>(&'a self, what: &'static str, text: TextSlice<'a>, tokenizer: &'a Tokenizer) -> TextPart<'a> {
+    fn part<'a>(&'a self, span: TextSpan, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         TextPart {
             name: &self.name,
-            what,
-            text,
+            what: if span == TextSpan::HeldOut { "held-out" } else { "training" },
+            text: self.span(span),
             encoding: self.file.encoding,
             tokenizer,
             bytes_per_id: self.bytes_per_id,
@@ -73,7 +65,7 @@ impl Stream for Text {
     }
 
     fn sample(&self) -> Result<String, CorpusError> {
-        windows::sample(self.file.stretch(0, self.split), self.file.encoding)
+        windows::sample(self.span(TextSpan::Training), self.file.encoding)
     }
 
     /// Finds a character in the whole text, its held-out part too.
@@ -86,13 +78,12 @@ impl Stream for Text {
     }
 
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
-        let training = self.file.stretch(0, self.split);
-        self.bytes_per_id = windows::bytes_per_id(training, self.file.encoding, tokenizer)?;
+        self.bytes_per_id = windows::bytes_per_id(self.span(TextSpan::Training), self.file.encoding, tokenizer)?;
         Ok(())
     }
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
-        let ids = self.read_unchanged(|| self.training(tokenizer).batch(at, rows, len))?;
+        let ids = self.read_unchanged(|| self.part(TextSpan::Training, tokenizer).batch(at, rows, len))?;
         Ok(Windows::from_rows(&ids, len))
     }
 
@@ -106,18 +97,20 @@ impl Stream for Text {
         let every = every.max(1);
         let stretch = usize::try_from(every).ok().and_then(|n| n.checked_mul(len)).unwrap_or(usize::MAX / 4);
         let position = Position { seed: at.seed, drawn: at.drawn / every };
-        let stretches = self.read_unchanged(|| self.training(tokenizer).batch(&position, rows, stretch))?;
+        let training = self.part(TextSpan::Training, tokenizer);
+        let stretches = self.read_unchanged(|| training.batch(&position, rows, stretch))?;
         let from = (at.drawn % every) as usize * len;
         let ids: Vec<Vec<u32>> = stretches.into_iter().map(|row| row[from..=from + len].to_vec()).collect();
         Ok(Some(Windows::from_rows(&ids, len)))
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        Ok(Windows::from_rows(&self.read_unchanged(|| self.held_out_part(tokenizer).first(count, len))?, len))
+        let ids = self.read_unchanged(|| self.part(TextSpan::HeldOut, tokenizer).first(count, len))?;
+        Ok(Windows::from_rows(&ids, len))
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        self.read_unchanged(|| self.held_out_part(tokenizer).passage(index, len)).unwrap_or_default()
+        self.read_unchanged(|| self.part(TextSpan::HeldOut, tokenizer).passage(index, len)).unwrap_or_default()
     }
 
     fn span_bytes(&self, span: TextSpan) -> usize {

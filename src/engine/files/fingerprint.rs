@@ -1,7 +1,7 @@
 //! The fingerprint of a file's content: its length and its SHA-256, as `sha256sum` prints it.
 
 use std::{
-    io::{self, Read},
+    io::{self, BufReader},
     path::Path,
 };
 
@@ -23,21 +23,8 @@ pub struct Fingerprint {
 /// # Errors
 /// If it is not an ordinary file, or cannot be read.
 pub fn fingerprint(path: &Path) -> Result<Fingerprint, FileError> {
-    let mut file = open(path)?;
-    let (mut hash, mut bytes) = (Sha256::new(), 0);
-    let mut chunk = vec![0; 256 << 10];
-    loop {
-        let n = match file.read(&mut chunk) {
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e.into()),
-        };
-        if n == 0 {
-            break;
-        }
-        hash.update(&chunk[..n]);
-        bytes += n as u64;
-    }
+    let mut hash = Sha256::new();
+    let bytes = io::copy(&mut BufReader::with_capacity(256 << 10, open(path)?), &mut hash)?;
     Ok(Fingerprint { bytes, sha256: hexadecimal(hash) })
 }
 

@@ -41,21 +41,6 @@ impl FamilySpec for PlaneSpec {
     }
 }
 
-/// y `(N, 2)` -> dy/dt `(N, 2)`
-struct Net(SiluMlp);
-
-impl Net {
-    fn new(params: &mut Params, h: usize) -> Result<Self> {
-        // spread over the square, so that the units do not all bend at its middle
-        let spread = |inputs: usize| if inputs == 2 { 1.0 } else { 0.1 };
-        Ok(Net(SiluMlp::new(params, [2, h, 2], [2, h, h].map(spread))?))
-    }
-
-    fn velocity(&self, y: &Tensor) -> Result<Tensor> {
-        self.0.forward(y)
-    }
-}
-
 /// A playground. Its batches are points of the plane, drawn for each update from (seed, step); the
 /// corpus plays no part in it.
 pub struct Plane {
@@ -63,8 +48,9 @@ pub struct Plane {
     seed: u64,
     step: u64,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    /// y `(N, 2)` -> dy/dt `(N, 2)`
+    net: SiluMlp,
+    inference_net: SiluMlp,
     /// The third and fourth number of the control stay 0.
     control: FlowControl,
 }
@@ -78,14 +64,17 @@ impl Plane {
             );
         }
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec.hidden))?;
+        // spread over the square, so that the units do not all bend at its middle
+        let spread = |inputs: usize| if inputs == 2 { 1.0 } else { 0.1 };
+        let h = spec.hidden;
+        let (net, inference_net) = params.build_twice(|p| SiluMlp::new(p, [2, h, 2], [2, h, h].map(spread)))?;
         Ok(Self { spec: spec.clone(), seed, step: 0, params, net, inference_net, control: FlowControl::default() })
     }
 
     /// alpha (f(y) + u) for states `(N, 2)`: u is a constant wind.
     fn rate(&self, which: PlanarField, [u0, u1]: [f64; 2], alpha: f64, y: &Tensor) -> Result<Tensor> {
         let f = match which {
-            PlanarField::Mlp => self.inference_net.velocity(y)?,
+            PlanarField::Mlp => self.inference_net.forward(y)?,
             written => velocity(written, y)?,
         };
         let wind = Tensor::new(&[u0, u1], y.device())?.to_dtype(y.dtype())?;
@@ -93,13 +82,13 @@ impl Plane {
     }
 
     /// Mean squared error of the network's velocity over the target's mean square.
-    fn error(&self, net: &Net, draw: u64) -> Result<Tensor> {
+    fn error(&self, net: &SiluMlp, draw: u64) -> Result<Tensor> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let points: Vec<f32> = (0..2 * POINTS).map(|_| rng.random_range(-HALF_SIDE..HALF_SIDE) as f32).collect();
         let y = Tensor::from_vec(points, (POINTS, 2), self.params.device())?;
         let wanted = velocity(self.spec.target, &y)?;
         let size = wanted.sqr()?.mean_all()?;
-        (net.velocity(&y)? - wanted)?.sqr()?.mean_all()?.div(&size)
+        (net.forward(&y)? - wanted)?.sqr()?.mean_all()?.div(&size)
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Settings of [`AdamW`]; the learning rate comes with each step.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamWSpec {
     /// Decay of the running mean of the gradient in one step.
     pub beta1: f64,
@@ -25,7 +25,6 @@ pub struct AdamWSpec {
     /// Global gradient norm is clipped to this; 0 for none.
     pub clip: f64,
     /// A further limit, which follows from the norms so far.
-    #[serde(default)]
     pub clip_rule: ClipRule,
 }
 

@@ -8,9 +8,10 @@ use crate::{
             checks::{self, Model as Physical},
             pulse,
         },
+        dense::transposed,
         statistics::{self, difference, dot, largest, softmax},
     },
-    models::capabilities::TrainedGraph,
+    models::capabilities::{SynapseShape, TrainedGraph},
     nn::fused::linear_attention::decays,
     probe::prelude::*,
     telemetry::measurements::{
@@ -35,22 +36,10 @@ const PREDICTIONS: usize = 3;
 
 /// A model that the rules can be run on.
 pub enum RuleSubject<'m> {
-    /// A BDH-GPU of one head, without gates and with few neurons.
-    Product(PhysicalModel<'m>),
+    /// A BDH-GPU of one head, without gates and with few neurons, whose graphs are products of thin matrices.
+    Product(&'m dyn SynapseModel),
     /// A BDH on a graph of few neurons.
     Graph(&'m dyn TrainedGraph),
-}
-
-/// A BDH whose graphs are products of thin matrices.
-pub struct PhysicalModel<'m> {
-    model: &'m dyn SynapseModel,
-    d: usize,
-    neurons: usize,
-    layers: usize,
-    /// True if its synapses rotate.
-    rotates: bool,
-    /// True if its synapses decay.
-    damps: bool,
 }
 
 impl<'m> FromShared<'m> for RuleSubject<'m> {
@@ -60,17 +49,9 @@ impl<'m> FromShared<'m> for RuleSubject<'m> {
             return (graph.neurons() <= MAX_NEURONS).then_some(Self::Graph(graph));
         }
         let model = synapses?;
-        let shape = model.shape();
-        let attention = &shape.attention;
-        let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MAX_NEURONS;
-        fits.then_some(Self::Product(PhysicalModel {
-            model,
-            d: shape.d_model,
-            neurons: shape.neurons,
-            layers: shape.layers,
-            rotates: attention.rotary,
-            damps: attention.damped,
-        }))
+        let SynapseShape { heads, gated, neurons, ref attention, .. } = *model.shape();
+        let fits = heads == 1 && !gated && attention.frequencies.is_none() && neurons <= MAX_NEURONS;
+        fits.then_some(Self::Product(model))
     }
 }
 
@@ -81,7 +62,7 @@ impl Probe for BdhDynamics {
     fn ask(subject: RuleSubject<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
         match subject {
-            RuleSubject::Product(bdh) => ask_product(&bdh, args, cx, passage),
+            RuleSubject::Product(model) => ask_product(model, args, cx, passage),
             RuleSubject::Graph(graph) => ask_graph(graph, args, cx, passage),
         }
     }
@@ -89,32 +70,31 @@ impl Probe for BdhDynamics {
 
 /// The weights of a BDH-GPU, and the equivalences checked on them.
 fn ask_product(
-    bdh: &PhysicalModel<'_>,
+    model: &dyn SynapseModel,
     args: &BdhDynamicsArgs,
     cx: &ProbeInputs<'_>,
     passage: Prompt,
 ) -> Result<Vec<Answer>> {
-    let given = HostWeights::from_model(bdh)?;
-    let (drift, words) = product_drift(bdh, args);
+    let SynapseShape { neurons, layers, .. } = *model.shape();
+    let given = HostWeights::from_model(model)?;
+    let (drift, words) = product_drift(model.shape(), args);
     let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
     let pulses = pulses(&given, &passage.ids, &embedded);
-    let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: bdh.layers };
+    let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers };
     let gain = checks::gain(&physical, &pulses);
     physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
     let missed = unreached_share(&given, &pulses, &embedded);
     let about = format!(
-        "{}, {} neurons, {} layers, {words}{}",
+        "{}, {neurons} neurons, {layers} layers, {words}{}",
         passage.about,
-        bdh.neurons,
-        bdh.layers,
         if missed > 0.01 {
             format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
         } else {
             String::new()
         }
     );
-    let with_norms = host::rows_f64(&bdh.model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?)?; // T of V
-    let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), bdh.layers);
+    let with_norms = host::rows_f64(&model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?)?; // T of V
+    let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), layers);
     let without = |y0: &Vec<f64>| {
         let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
         given.logits(&norm(&answer))
@@ -125,7 +105,7 @@ fn ask_product(
         d_x: array(&given.weights.dx)?,
         d_y: array(&given.weights.dy)?,
         pulses: array(&rows(&pulses))?,
-        layers: bdh.layers,
+        layers,
         gain: gain.unwrap_or(f64::NAN),
         keep: drift.keep(0),
         rotates: drift.turns(),
@@ -221,7 +201,8 @@ struct HostWeights {
 }
 
 impl HostWeights {
-    fn from_model(&PhysicalModel { model, d, neurons: n, .. }: &PhysicalModel<'_>) -> Result<Self> {
+    fn from_model(model: &dyn SynapseModel) -> Result<Self> {
+        let SynapseShape { d_model: d, neurons: n, .. } = *model.shape();
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
             None => candle_core::bail!("the model has no parameter `{name}`"),
@@ -248,13 +229,7 @@ impl HostWeights {
 }
 
 fn transpose(m: &Dense<f64>) -> Dense<f64> {
-    let mut out = Dense::zeros(m.cols, m.rows);
-    for r in 0..m.rows {
-        for (c, v) in m.row(r).iter().enumerate() {
-            out.row_mut(c)[r] = *v;
-        }
-    }
-    out
+    Dense { rows: m.cols, cols: m.rows, data: transposed(&m.data, m.rows, m.cols) }
 }
 
 /// LN without weights, as the model's.
@@ -265,16 +240,16 @@ fn norm(v: &[f64]) -> Vec<f64> {
 }
 
 /// U as asked, and in words.
-fn product_drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
+fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String) {
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
-    let (kind, keep, whose) = match (args.drift, bdh.rotates, bdh.damps) {
+    let (kind, keep, whose) = match (args.drift, shape.attention.rotary, shape.attention.damped) {
         (SynapseDrift::Trained, true, true) => (SynapseDrift::Both, own, " as trained"),
         (SynapseDrift::Trained, true, false) => (SynapseDrift::Rotation, own, " as trained"),
         (SynapseDrift::Trained, false, true) => (SynapseDrift::Damping, own, " as trained"),
         (SynapseDrift::Trained, false, false) => (SynapseDrift::Nothing, own, " as trained"),
         (asked, ..) => (asked, args.keep, ""),
     };
-    let (drift, words) = drift(bdh.neurons, kind, keep);
+    let (drift, words) = drift(shape.neurons, kind, keep);
     (drift, words + whose)
 }
 

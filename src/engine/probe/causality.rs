@@ -97,21 +97,18 @@ fn measure(
 ) -> Result<measurements::Causality> {
     let (model, pool) = (&mut *gated.model, gated.pool);
     let (corpus, device) = (cx.corpus, cx.device);
-    if let Some(s) = args.coupling_scale {
-        model.set_coupling_settings(CouplingSettings { coupling_scale: s, ..model.coupling_settings() });
-    }
-    if let Some(gate) = args.gate {
-        model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
-    }
+    let own = model.coupling_settings();
+    let coupling_scale = args.coupling_scale.unwrap_or(own.coupling_scale);
+    let asked = CouplingSettings { coupling_scale, gate: args.gate.or(own.gate), ..own };
+    model.set_coupling_settings(asked);
     let (original, edited) = (logits(model, &edit.passage.ids, device)?, logits(model, &edit.ids, device)?);
     let delta = deltas(&original, &edited);
     let effective_gate = model.effective_gate()?;
     let mut leaky_upsample = None;
     if args.show_wrong {
-        model.set_coupling_settings(CouplingSettings { upsample: Upsample::Leaky, ..model.coupling_settings() });
         // A shut gate would pass nothing, not even the leak.
         let gate = if effective_gate.abs() < SHUT { OPEN_GATE } else { effective_gate };
-        model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
+        model.set_coupling_settings(CouplingSettings { gate: Some(gate), upsample: Upsample::Leaky, ..asked });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);
         let before_max = before(&wrong, edit.position);
         leaky_upsample = Some(LeakyUpsample { before_max, delta: wrong.into(), gate, pool });

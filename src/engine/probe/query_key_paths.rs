@@ -31,7 +31,7 @@ impl Probe for QueryKeyPaths {
         let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
         let head = args.head.min(heads.saturating_sub(1));
         let evolution = match of_layer {
-            Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, LayerHead { layer, head })?),
+            Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, layer, head)?),
             None => None,
         };
         let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
@@ -39,18 +39,18 @@ impl Probe for QueryKeyPaths {
     }
 }
 
-#[derive(Clone, Copy)]
-struct LayerHead {
+/// tokens `(1, T)`.
+fn evolution(
+    model: &dyn Model,
+    tokens: &Tensor,
+    d: &LayerDynamics,
     layer: usize,
     head: usize,
-}
-
-/// tokens `(1, T)`.
-fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: LayerHead) -> Result<QueryKeyEvolution> {
-    let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
+) -> Result<QueryKeyEvolution> {
+    let path = |name: &str| format!("layers.{layer}.attn.{name}");
     let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path));
     model.logits(tokens, &mut tap)?;
-    let of_head = |name: &str| rows_of_head(tap.need(&path(name))?, at.head);
+    let of_head = |name: &str| rows_of_head(tap.need(&path(name))?, head);
     let weight = |values: &[f32]| Array::new([d.head_dim, d.head_dim], values.to_vec());
     Ok(QueryKeyEvolution {
         start_q: of_head("q0")?,
@@ -59,7 +59,7 @@ fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: LayerHea
         end_k: of_head("k")?,
         first: weight(&d.first)?,
         second: weight(&d.second)?,
-        dt: d.dt.get(at.head).copied().unwrap_or(f64::NAN),
+        dt: d.dt.get(head).copied().unwrap_or(f64::NAN),
         steps: d.steps,
         scheme: match d.scheme {
             Scheme::Euler => IntegrationScheme::Euler,

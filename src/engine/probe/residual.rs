@@ -28,22 +28,21 @@ impl Probe for Residual {
         let mut curves = Vec::new();
         let injected = model.injections(&tokens)?;
         for (round, (x0, injected)) in model.round_starts(&tokens)?.iter().zip(&injected).enumerate() {
-            add_round_curves(model.map, Round { x0, injected, round }, &mut curves)?;
+            add_round_curves(model.map, round, x0, injected, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
         Ok(vec![Answer::new(measurements::Residual { curves }, about, vec![])])
     }
 }
 
-/// The state `(B, T, D)` that a round begins to refine, and what was injected into it.
-struct Round<'a> {
-    x0: &'a Tensor,
-    injected: &'a Tensor,
+/// `x0` is the state `(B, T, D)` that the round begins to refine, `injected` what was injected into it.
+fn add_round_curves(
+    model: &dyn FixedPointModel,
     round: usize,
-}
-
-fn add_round_curves(model: &dyn FixedPointModel, from: Round<'_>, curves: &mut Vec<ResidualCurve>) -> Result<()> {
-    let Round { x0, injected, round } = from;
+    x0: &Tensor,
+    injected: &Tensor,
+    curves: &mut Vec<ResidualCurve>,
+) -> Result<()> {
     let mut push = |method, residual: Vec<f64>| curves.push(ResidualCurve { method, round, residual: residual.into() });
     let post = |x: &Tensor| model.refine(x);
     let passes = residuals(x0, &post, |_, image| Ok(image.clone()))?;

@@ -22,7 +22,7 @@ impl Probe for Settling {
 
     fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let from_right = args.from_right;
-        let SettledSentence { ids, roles, about } = SettledSentence::from_args(cx.corpus, args)?;
+        let (ids, roles, about) = sentence(cx.corpus, args)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
@@ -31,42 +31,31 @@ impl Probe for Settling {
     }
 }
 
-/// The sentence that is asked for.
-struct SettledSentence {
-    ids: Vec<u32>,
-    roles: Vec<String>,
-    /// A description of the sentence.
-    about: String,
-}
-
-impl SettledSentence {
-    fn from_args(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
-        if !args.text.trim().is_empty() {
-            let ids = corpus.try_encode(&args.text)?;
-            if ids.is_empty() || ids.len() > MAX_WORDS {
-                candle_core::bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
-            }
-            return Ok(Self { ids, roles: vec![], about: "typed sentence".into() });
+/// The ids and the known roles of the sentence that is asked for, and what it is in words.
+fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<String>, String)> {
+    if !args.text.trim().is_empty() {
+        let ids = corpus.try_encode(&args.text)?;
+        if ids.is_empty() || ids.len() > MAX_WORDS {
+            candle_core::bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
         }
-        let Source::GrammarRoles(sets) = corpus.source() else {
-            let ids = corpus.passage(0, MAX_WORDS);
-            return Ok(Self { ids, roles: vec![], about: "held-out passage 0".into() });
-        };
-        let place = args.sentence;
-        let (set, what) = match args.set {
-            SettlingSet::Own if sets.own.is_some() => {
-                let ids = corpus.passage(place as u64, MAX_WORDS);
-                return Ok(Self { ids, roles: vec![], about: format!("sentence {place} of the file") });
-            }
-            SettlingSet::Train => (SentenceSet::Train, "training sentence"),
-            SettlingSet::Transfer => (SentenceSet::TestTransfer, "sentence of the other vocabulary"),
-            SettlingSet::Within | SettlingSet::Own => (SentenceSet::TestWithin, "held-out sentence"),
-        };
-        let place = place.min(sets.count(set).saturating_sub(1));
-        let sentence = sets.sentence(set, place);
-        let roles = sentence.roles.iter().map(|r| r.name().to_owned()).collect();
-        Ok(Self { ids: sentence.words, roles, about: format!("{what} {place}") })
+        return Ok((ids, vec![], "typed sentence".to_owned()));
     }
+    let Source::GrammarRoles(sets) = corpus.source() else {
+        return Ok((corpus.passage(0, MAX_WORDS), vec![], "held-out passage 0".to_owned()));
+    };
+    let place = args.sentence;
+    let (set, what) = match args.set {
+        SettlingSet::Own if sets.own.is_some() => {
+            return Ok((corpus.passage(place as u64, MAX_WORDS), vec![], format!("sentence {place} of the file")));
+        }
+        SettlingSet::Train => (SentenceSet::Train, "training sentence"),
+        SettlingSet::Transfer => (SentenceSet::TestTransfer, "sentence of the other vocabulary"),
+        SettlingSet::Within | SettlingSet::Own => (SentenceSet::TestWithin, "held-out sentence"),
+    };
+    let place = place.min(sets.count(set).saturating_sub(1));
+    let sentence = sets.sentence(set, place);
+    let roles = sentence.roles.iter().map(|r| r.name().to_owned()).collect();
+    Ok((sentence.words, roles, format!("{what} {place}")))
 }
 
 fn level(settled: SettledLevel, words: usize, sweeps: usize) -> Result<SettlingLevel> {

@@ -73,35 +73,10 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     check_folder(folder)?;
     let lost = match read_inside(folder, RUN, MAX_RUN) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
-            Ok(run) if run.format > FORMAT => {
-                return Err(StoreError::new(format!(
-                    "`{}` was written by Orrery {} in format {}, and this one reads up to format {FORMAT}: update Orrery",
-                    folder.display(),
-                    run.environment.orrery,
-                    run.format
-                )));
-            }
-            Ok(run) if run.protocol > PROTOCOL => {
-                return Err(StoreError::new(format!(
-                    "`{}` was written by version {} of the protocol of run folders, and this Orrery reads up to version {PROTOCOL}: update Orrery",
-                    folder.display(),
-                    run.protocol
-                )));
-            }
-            Ok(run) if run.run.variants.len() > MAX_VARIANTS => {
-                return Err(StoreError::new(format!(
-                    "`{}` names {} variants, and at most {MAX_VARIANTS} are read",
-                    folder.display(),
-                    run.run.variants.len()
-                )));
-            }
-            Ok(run) if run.run.variants.iter().any(|variant| variant.id.len() > MAX_NAME) => {
-                return Err(StoreError::new(format!(
-                    "`{}` names a variant by more than {MAX_NAME} bytes, the most that are read",
-                    folder.display()
-                )));
-            }
             Ok(run) => {
+                if let Some(why) = refusal(&run) {
+                    return Err(StoreError::new(format!("`{}` {why}", folder.display())));
+                }
                 let mut description = Description::from(run);
                 take_settings(folder, &mut description.info);
                 return Ok(description);
@@ -131,6 +106,27 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     Ok(Description { info, started_at: None, format: FORMAT, notices: vec![words] })
 }
 
+/// What a description has that is not read, if anything; the words follow the name of the folder.
+fn refusal(RunRecord { format, protocol, environment, run, .. }: &RunRecord) -> Option<String> {
+    let variants = &run.variants;
+    if *format > FORMAT {
+        let version = &environment.orrery;
+        Some(format!(
+            "was written by Orrery {version} in format {format}, and this one reads up to format {FORMAT}: update Orrery"
+        ))
+    } else if *protocol > PROTOCOL {
+        Some(format!(
+            "was written by version {protocol} of the protocol of run folders, and this Orrery reads up to version {PROTOCOL}: update Orrery"
+        ))
+    } else if variants.len() > MAX_VARIANTS {
+        Some(format!("names {} variants, and at most {MAX_VARIANTS} are read", variants.len()))
+    } else if variants.iter().any(|variant| variant.id.len() > MAX_NAME) {
+        Some(format!("names a variant by more than {MAX_NAME} bytes, the most that are read"))
+    } else {
+        None
+    }
+}
+
 fn rebuilt(folder: &Path, config: Config) -> RunInfo {
     let total_steps = config.iter().find(|(key, _)| *key == "train.steps").and_then(|(_, v)| v.as_f64());
     let variants = variant_ids(folder)
@@ -142,15 +138,9 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         variants,
         total_steps: total_steps.unwrap_or(0.0).max(0.0) as u64,
         device: "unknown".to_owned(),
-        threads: 0,
         corpus: "unknown".to_owned(),
-        vocab: 0,
-        tokens_per_step: 0,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-        asks: vec![],
         config,
+        ..RunInfo::default()
     })
 }
 

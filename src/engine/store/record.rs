@@ -1,5 +1,7 @@
 //! The lines of the logs and `run.json`: how each is written and read. Nothing here opens a file.
 
+use std::borrow::Borrow;
+
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, MapAccess, Visitor},
@@ -89,9 +91,9 @@ pub(super) fn now() -> String {
 }
 
 /// A line of metrics.jsonl on its way out: step, variant, wall_secs, then scalars by channel.
-pub(super) struct MetricsOut<'a> {
+pub(super) struct MetricsOut<'a, T> {
     pub variant: &'a str,
-    pub stats: &'a StepStats,
+    pub stats: T,
 }
 
 /// A channel is `group/quantity`; one that is named like a column of ours is put in a group.
@@ -102,13 +104,14 @@ fn column(channel: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-impl Serialize for MetricsOut<'_> {
+impl<T: Borrow<StepStats>> Serialize for MetricsOut<'_, T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let stats: &StepStats = self.stats.borrow();
         let mut map = s.serialize_map(None)?;
-        map.serialize_entry("step", &self.stats.step)?;
+        map.serialize_entry("step", &stats.step)?;
         map.serialize_entry("variant", self.variant)?;
-        map.serialize_entry("wall_secs", &Number(self.stats.wall_secs))?;
-        for (channel, value) in &self.stats.scalars {
+        map.serialize_entry("wall_secs", &Number(stats.wall_secs))?;
+        for (channel, value) in &stats.scalars {
             map.serialize_entry(&column(channel.as_str()), &Number(*value))?;
         }
         map.end()

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::config::Value;
 
 /// Arguments of a question: plain values by name.
@@ -11,7 +9,7 @@ pub type Args = BTreeMap<String, Value>;
 
 /// A question for a running (or paused) model. The newest question replaces a waiting one that has
 /// the same `probe` and `variant`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Chosen by the asker; comes back in [`super::Sample::request`].
     pub request: u64,
@@ -23,13 +21,11 @@ pub struct Question {
     pub args: Args,
     /// The step whose weights are asked: those of the newest snapshot taken at or before it; `None`: the newest
     /// weights.
-    #[serde(default)]
     pub at: Option<u64>,
 }
 
 /// A command to a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Start or go on.
     Run,

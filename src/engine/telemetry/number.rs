@@ -190,22 +190,6 @@ pub mod array {
     }
 }
 
-/// For `#[serde(with = "number::edges")]` on a graph's edges.
-pub mod edges {
-    use super::*;
-
-    /// Writes edges as triples of source, target and weight.
-    pub fn serialize<S: Serializer>(v: &[(u32, u32, f32)], s: S) -> Result<S::Ok, S::Error> {
-        s.collect_seq(v.iter().map(|(a, b, w)| (a, b, Number(*w))))
-    }
-
-    /// Reads edges from triples of source, target and weight.
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(u32, u32, f32)>, D::Error> {
-        let edges = Vec::<(u32, u32, Number<f32>)>::deserialize(d)?;
-        Ok(edges.into_iter().map(|(a, b, w)| (a, b, w.0)).collect())
-    }
-}
-
 /// For `#[serde(with = "number::named")]` on scalars by channel.
 pub mod named {
     use super::*;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     config::{Config, choices},
     corpus, models,
@@ -12,8 +10,7 @@ use crate::{
 };
 
 /// The form of the learning rate's decay after warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decay {
     /// Half a cosine.
     #[default]
@@ -25,7 +22,7 @@ pub enum Decay {
 choices! { for Decay { Cosine = "cosine", Linear = "linear" } }
 
 /// Learning rate over steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
     /// The learning rate after warm-up.
     pub lr: f64,
@@ -34,7 +31,6 @@ pub struct Schedule {
     /// After warm-up: down to this fraction of `lr` at the last step; 1 keeps it constant.
     pub floor: f64,
     /// The form of that decay.
-    #[serde(default)]
     pub decay: Decay,
 }
 
@@ -55,7 +51,7 @@ impl Schedule {
 }
 
 /// The optimiser of a run with its learning rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Optimisation {
     /// The parameters of AdamW.
     pub adamw: AdamWSpec,
@@ -64,7 +60,7 @@ pub struct Optimisation {
 }
 
 /// One model of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct VariantSpec {
     /// The unique id of the variant.
     pub id: String,
@@ -79,21 +75,20 @@ pub struct VariantSpec {
 }
 
 /// A scheduled question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProbeSchedule {
     /// The id of the probe.
     pub probe: String,
     /// Steps between askings; also asked at step 0 and at the end. 0: only when asked.
     pub every: u64,
     /// The live setting that changes `every`; empty if none does.
-    #[serde(default)]
     pub every_key: String,
     /// The arguments of the question by name.
     pub args: Args,
 }
 
 /// A parameter of the model that a person holds while it runs ([`models::Trainable::set_runtime_param`]).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RuntimeParam {
     /// The name of the parameter.
     pub name: String,
@@ -102,7 +97,7 @@ pub struct RuntimeParam {
 }
 
 /// The part of one variant in a run of several stages.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     /// The stage makes the updates after step `from`, up to step `until`.
     pub from: u64,
@@ -110,7 +105,6 @@ pub struct Stage {
     pub until: u64,
     /// The variants whose weights it starts from at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
     /// variant's, or two as one.
-    #[serde(alias = "heir_of")]
     pub init_from: Vec<usize>,
     /// The texts it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
     pub texts: Vec<usize>,
@@ -137,7 +131,7 @@ impl Stage {
 
 /// Names of the settings that say in which tokens a text is read. Tokens that are fitted to a trained model are recorded
 /// there.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenKeys {
     /// The kind that [`corpus::TokenizerSpec::kind`] names.
     pub kind: String,
@@ -148,31 +142,26 @@ pub struct TokenKeys {
 }
 
 /// The plan of a run, enough to begin it and to resume it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The settings that the plan was made from.
     pub config: Config,
     /// The training data.
     pub corpus: corpus::CorpusSpec,
     /// The keys of the settings that describe the tokens.
-    #[serde(default)]
     pub token_keys: TokenKeys,
     /// Further texts that stages read, in the same tokens.
-    #[serde(default)]
     pub more_texts: Vec<corpus::CorpusSpec>,
     /// The stage of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
-    #[serde(default, alias = "parts")]
     pub stages: Vec<Stage>,
     /// The number of windows in a batch.
     pub batch: usize,
     /// The number of batches whose gradients make an update.
-    #[serde(default = "one")]
     pub accumulate: usize,
     /// The number of ids in a window.
     pub window: usize,
     /// Truncated backpropagation through time: updates whose batches continue each other row by row; 0: each
     /// batch is of its own.
-    #[serde(default, alias = "along")]
     pub tbptt_steps: u64,
     /// The number of updates of the run.
     pub steps: u64,
@@ -184,10 +173,8 @@ pub struct Plan {
     pub probes: Vec<ProbeSchedule>,
     /// Group of settings that are arguments of scheduled questions: changed live, they change those. Empty:
     /// none.
-    #[serde(default, alias = "asks_with")]
     pub probe_args_group: String,
     /// The initial values of the runtime parameters.
-    #[serde(default)]
     pub runtime_params: Vec<RuntimeParam>,
     /// The number of steps between evaluations of the held-out loss.
     pub eval_every: u64,
@@ -199,11 +186,6 @@ pub struct Plan {
     pub device: String,
     /// Worker threads; 0: all cores but one.
     pub threads: usize,
-}
-
-/// The default of one batch per update, as in older records.
-fn one() -> usize {
-    1
 }
 
 impl Plan {

@@ -8,6 +8,7 @@ mod record;
 
 use std::{
     convert::Infallible,
+    ops::ControlFlow,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -145,12 +146,6 @@ enum WaitOutcome {
     Shutdown,
 }
 
-/// The continuation of the loop after its commands.
-enum LoopControl {
-    Continue,
-    Stop,
-}
-
 impl Worker {
     fn new(run: Run, options: DriveOptions, listeners: Listeners, threads: usize) -> Self {
         let last_checkpoint = options.from.as_ref().map(|c| c.step);
@@ -197,7 +192,7 @@ impl Worker {
     fn work(&mut self, commands: &Receiver<Command>) -> Result<(), RunError> {
         let mut begun = self.run.step > 0;
         loop {
-            if matches!(self.take_commands(commands), LoopControl::Stop) {
+            if self.take_commands(commands).is_break() {
                 return Ok(());
             }
             self.emit_answers();
@@ -225,34 +220,30 @@ impl Worker {
                 continue;
             }
             let started = Instant::now();
-            if matches!(self.step(commands)?, LoopControl::Stop) {
-                return Ok(());
-            }
-            if matches!(self.rest(commands, started + self.min_step), LoopControl::Stop) {
+            if self.step(commands)?.is_break() || self.rest(commands, started + self.min_step).is_break() {
                 return Ok(());
             }
         }
     }
 
-    /// All waiting commands; blocks only when there is nothing else to do.
-    fn take_commands(&mut self, commands: &Receiver<Command>) -> LoopControl {
+    /// All waiting commands; blocks only when there is nothing else to do. Breaks if the run is to stop, as the other
+    /// functions that hear commands.
+    fn take_commands(&mut self, commands: &Receiver<Command>) -> ControlFlow<()> {
         loop {
             // a run without a window would wait for ever, if it is paused, and nobody would see that it cannot go on
             if !self.options.stay && self.listeners.has_failed() {
-                return LoopControl::Continue;
+                return ControlFlow::Continue(());
             }
             let deadline = if self.running { Some(Instant::now()) } else { None };
             match self.next_command(commands, deadline) {
-                Ok(c) => {
-                    if matches!(self.handle_command(c), LoopControl::Stop) {
-                        return LoopControl::Stop;
-                    }
-                }
-                Err(WaitOutcome::Timeout) => return LoopControl::Continue,
+                Ok(c) => self.handle_command(c)?,
+                Err(WaitOutcome::Timeout) => return ControlFlow::Continue(()),
                 Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
                 // Headless, nobody holds the other end: go on to the last step.
-                Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => return LoopControl::Continue,
-                Err(WaitOutcome::Disconnected | WaitOutcome::Shutdown) => return LoopControl::Stop,
+                Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => {
+                    return ControlFlow::Continue(());
+                }
+                Err(WaitOutcome::Disconnected | WaitOutcome::Shutdown) => return ControlFlow::Break(()),
             }
         }
     }
@@ -275,7 +266,7 @@ impl Worker {
         }
     }
 
-    fn handle_command(&mut self, command: Command) -> LoopControl {
+    fn handle_command(&mut self, command: Command) -> ControlFlow<()> {
         match command {
             Command::Run if self.run.step < self.run.plan.steps => {
                 if self.may_train() {
@@ -296,7 +287,7 @@ impl Worker {
                 }
             }
             Command::RunTo(_) => {}
-            Command::Stop => return LoopControl::Stop,
+            Command::Stop => return ControlFlow::Break(()),
             Command::Set { key, value } => match self.run.set(&key, &value) {
                 Ok(()) => {
                     // a checkpoint of this step holds the settings before the change
@@ -318,7 +309,7 @@ impl Worker {
                     if slow { Duration::from_secs_f64((1.0 / per_second).min(60.0)) } else { Duration::ZERO };
             }
         }
-        LoopControl::Continue
+        ControlFlow::Continue(())
     }
 
     fn set_running(&mut self, running: bool) {
@@ -331,7 +322,7 @@ impl Worker {
     /// One update of every variant, whole or not at all. Questions are answered in between; every
     /// other command waits for the last variant, so that twins never differ by a setting and no
     /// checkpoint holds half a step.
-    fn step(&mut self, commands: &Receiver<Command>) -> Result<LoopControl, RunError> {
+    fn step(&mut self, commands: &Receiver<Command>) -> Result<ControlFlow<()>, RunError> {
         let mut waiting = vec![];
         for i in 0..self.run.variants.len() {
             if !self.run.plan.stage(i).trains_at(self.run.step + 1) {
@@ -361,29 +352,20 @@ impl Worker {
         if self.pause_at.take_if(|at| *at <= self.run.step).is_some() {
             self.set_running(false);
         }
-        for command in waiting {
-            if matches!(self.handle_command(command), LoopControl::Stop) {
-                return Ok(LoopControl::Stop);
-            }
-        }
-        Ok(LoopControl::Continue)
+        Ok(waiting.into_iter().try_for_each(|command| self.handle_command(command)))
     }
 
     /// Waits out the pace, still hearing commands.
-    fn rest(&mut self, commands: &Receiver<Command>, until: Instant) -> LoopControl {
+    fn rest(&mut self, commands: &Receiver<Command>, until: Instant) -> ControlFlow<()> {
         while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
             match self.next_command(commands, Some(until)) {
-                Ok(c) => {
-                    if matches!(self.handle_command(c), LoopControl::Stop) {
-                        return LoopControl::Stop;
-                    }
-                }
+                Ok(c) => self.handle_command(c)?,
                 Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
-                Err(WaitOutcome::Shutdown) => return LoopControl::Stop,
+                Err(WaitOutcome::Shutdown) => return ControlFlow::Break(()),
                 Err(WaitOutcome::Timeout | WaitOutcome::Disconnected) => break,
             }
         }
-        LoopControl::Continue
+        ControlFlow::Continue(())
     }
 
     /// Held-out losses and scheduled probes that are due at this step (all of them if `due`).

@@ -25,13 +25,9 @@ pub struct Model {
 
 impl Model {
     fn bounded(&self) -> Weights<Bounded> {
-        let given = |m: &Dense<f64>| Dense {
-            rows: m.rows,
-            cols: m.cols,
-            data: m.data.iter().map(|v| Bounded::exact(*v)).collect(),
-        };
+        let exact = |m: &Dense<f64>| Dense { rows: m.rows, cols: m.cols, data: given(&m.data) };
         let w = &self.weights;
-        Weights { e: given(&w.e), dx: given(&w.dx), dy: given(&w.dy) }
+        Weights { e: exact(&w.e), dx: exact(&w.dx), dy: exact(&w.dy) }
     }
 
     /// The system of local rules that equation (9) makes of it.
@@ -48,8 +44,8 @@ impl Model {
     }
 }
 
-fn given(pulse: &[f64]) -> Vec<Bounded> {
-    pulse.iter().map(|v| Bounded::exact(*v)).collect()
+fn given(values: &[f64]) -> Vec<Bounded> {
+    values.iter().map(|v| Bounded::exact(*v)).collect()
 }
 
 /// Table 1 against equation (6), for each token: X, A and Y in every layer, and sigma.

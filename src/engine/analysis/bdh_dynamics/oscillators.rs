@@ -20,6 +20,8 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::analysis::distinct::distinct;
+
 /// The parameters of a system of oscillators. Times are in seconds of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OscillatorsSpec {
@@ -98,16 +100,8 @@ impl Oscillators {
         let n = spec.particles.clamp(2, 64);
         let mut rng = ChaCha8Rng::seed_from_u64(spec.seed);
         let mut draw = || {
-            let mut all = vec![];
-            for from in 0..n {
-                for _ in 0..OUT_DEGREE {
-                    let to = (from + rng.random_range(1..n)) % n;
-                    if !all.contains(&(from, to)) {
-                        all.push((from, to));
-                    }
-                }
-            }
-            all
+            let starts = (0..n).flat_map(|from| [from; OUT_DEGREE]);
+            distinct(starts.map(|from| (from, (from + rng.random_range(1..n)) % n)))
         };
         let (wires, prods) = (draw(), draw());
         Self {

@@ -77,10 +77,13 @@ pub struct System<N> {
     /// The synapses sorted by y side, then x side; every pair once.
     synapses: Vec<Synapse<N>>,
     drift: Drift,
-    /// The share of neuron i's synapses that a token leaves, beside what U leaves; empty where it leaves all.
-    keep: Vec<f64>,
-    /// True if A and Y are divided by their root mean square.
-    norms: bool,
+    /// The share of the synapses with neuron i on their y side that a token leaves, beside what U leaves. Neurons beyond
+    /// those given keep all.
+    pub(super) keep: Vec<f64>,
+    /// True if A and Y are divided by their root mean square after their rounds, which the paper allows in a remark. That
+    /// looks at all neurons at once and is no local rule. The factor counts as given, so that [`Number::error`] leaves out its
+    /// rounding.
+    pub(super) norms: bool,
     /// Places of the synapses that turn with each other, and of those that stand alone.
     pairs: Vec<(usize, Option<usize>)>,
 }
@@ -164,21 +167,6 @@ impl<N: Number> System<N> {
         }
         let (wires, prods) = (inside(wires), inside(prods));
         Self { n, layers, wires, prods, synapses, drift, keep: vec![], norms: false, pairs }
-    }
-
-    /// The same where, besides U, a token leaves the share `keep[i]` of the synapses with neuron i on their y side.
-    /// Neurons beyond those given keep all.
-    #[must_use]
-    pub fn with_keep(self, keep: Vec<f64>) -> Self {
-        Self { keep, ..self }
-    }
-
-    /// The same with norms over neurons, which the paper allows in a remark, if `norms`: after their rounds A and Y are
-    /// divided by their root mean square. That looks at all neurons at once and is no local rule. The factor counts
-    /// as given, so that [`Number::error`] leaves out its rounding.
-    #[must_use]
-    pub fn with_norms(self, norms: bool) -> Self {
-        Self { norms, ..self }
     }
 
     /// Returns true if A and Y are divided by their root mean square over neurons.
@@ -336,25 +324,21 @@ impl<N: Number> System<N> {
             let amount = |e: &Edge<N>| e.weight.value() * source.get(e.from).map_or(0.0, |v| v.value());
             signed.map(|(e, sign)| Flow { from: e.from, to: e.to, amount: sign * amount(e) }).collect()
         };
-        let synaptic = |amount: &dyn Fn(usize, &Synapse<N>) -> f64, forwards: bool| -> Vec<Flow> {
-            let ends = |s: &Synapse<N>| if forwards { (s.x, s.y) } else { (s.y, s.x) };
-            let flow = |(k, s): (usize, &Synapse<N>)| {
-                let (from, to) = ends(s);
-                Flow { from, to, amount: amount(k, s) }
+        let synaptic = |amount: &dyn Fn(&Synapse<N>) -> f64, forwards: bool| -> Vec<Flow> {
+            let flow = |s: &Synapse<N>| {
+                let (from, to) = if forwards { (s.x, s.y) } else { (s.y, s.x) };
+                Flow { from, to, amount: amount(s) }
             };
-            self.synapses.iter().enumerate().map(flow).collect()
+            self.synapses.iter().map(flow).collect()
         };
         let mut flows = match (y0, state.kernel) {
             (Some(y0), _) => over(&self.wires, y0),
             (None, _) if self.is_done(state) => vec![],
             (None, 0) => {
                 let sigma = self.drifted(state, state.layer);
-                synaptic(&|_, s| sigma.at(s.y, s.x).value() * state.x[s.x].value(), true)
+                synaptic(&|s| sigma.at(s.y, s.x).value() * state.x[s.x].value(), true)
             }
-            (None, 1) => {
-                let grown = |s: &Synapse<N>| s.weight.value() * state.y[s.y].value() * state.x[s.x].value();
-                synaptic(&|_, s| grown(s), false)
-            }
+            (None, 1) => synaptic(&|s| s.weight.value() * state.y[s.y].value() * state.x[s.x].value(), false),
             // A may be below zero where the state turns: it then does the opposite.
             (None, 2) => over(&self.prods, &state.a),
             (None, _) => over(&self.wires, &state.y),

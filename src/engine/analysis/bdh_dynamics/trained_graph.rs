@@ -27,7 +27,8 @@ impl TrainedSynapses {
         }
         let synapse = |(k, weight): (usize, &f64)| Synapse { y: k / n, x: k % n, weight: *weight };
         let synapses = self.weights.data.iter().enumerate().filter(|(_, w)| **w > 0.0).map(synapse).collect();
-        let system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
-        Some(system.with_keep(self.keep.clone()).with_norms(self.norms))
+        let mut system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
+        (system.keep, system.norms) = (self.keep.clone(), self.norms);
+        Some(system)
     }
 }

@@ -11,7 +11,7 @@
 
 use super::{
     critical_manifold::CriticalManifold,
-    fenichel::{FITTED, MAX_TIME, critical_x, epsilons, longest_stretch},
+    fenichel::{FITTED, MAX_TIME, critical_x, epsilons, limits, longest_stretch},
     system::{Bounds, FastSlowPlane, Point},
     trajectory::{SolveLimits, StopReason, solve, solve_moving},
 };
@@ -123,9 +123,4 @@ fn time_along(plane: &FastSlowPlane, [start, end]: [Point; 2]) -> Option<f64> {
         time += width / plane.g([x, y]);
     }
     Some(time.min(MAX_TIME)).filter(|time| *time > 0.0)
-}
-
-fn limits(epsilon: f64, until: f64, bounds: &Bounds) -> SolveLimits {
-    let bounds = bounds.expanded(1.0);
-    SolveLimits { epsilon, tolerance: 1e-9, until, longest_step: f64::INFINITY, max_steps: 20_000, bounds }
 }

@@ -138,16 +138,20 @@ fn between([a, b]: Point, [c, d]: Point, share: f64) -> Point {
     [a + share * (c - a), b + share * (d - b)]
 }
 
-/// The zero of f on a segment whose ends differ in sign; an error where the sign changes without one.
-fn root_between(plane: &FastSlowPlane, from: Point, to: Point) -> Result<Point, PlaneError> {
-    let (first, last) = (plane.f(from), plane.f(to));
+/// The place on a segment where a condition that holds at its beginning ceases to hold, to rounding.
+fn bisected(from: Point, to: Point, holds: impl Fn(Point) -> bool) -> Point {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..BISECTIONS {
         let middle = f64::midpoint(low, high);
-        let value = plane.f(between(from, to, middle));
-        if (value >= 0.0) == (first >= 0.0) { low = middle } else { high = middle }
+        if holds(between(from, to, middle)) { low = middle } else { high = middle }
     }
-    let root = between(from, to, f64::midpoint(low, high));
+    between(from, to, f64::midpoint(low, high))
+}
+
+/// The zero of f on a segment whose ends differ in sign; an error where the sign changes without one.
+fn root_between(plane: &FastSlowPlane, from: Point, to: Point) -> Result<Point, PlaneError> {
+    let (first, last) = (plane.f(from), plane.f(to));
+    let root = bisected(from, to, |p| (plane.f(p) >= 0.0) == (first >= 0.0));
     let rest = plane.f(root).abs();
     if rest <= first.abs().max(last.abs()) {
         return Ok(root);
@@ -184,13 +188,7 @@ fn polylines(crossings: &Crossings) -> Vec<Vec<Point>> {
 /// The fold between two points of the manifold, to rounding.
 fn fold_between(plane: &FastSlowPlane, from: Point, to: Point) -> Point {
     let starts_stable = plane.f_x(from) < 0.0;
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..BISECTIONS {
-        let middle = f64::midpoint(low, high);
-        let is_stable = plane.f_x(projected(plane, between(from, to, middle))) < 0.0;
-        if is_stable == starts_stable { low = middle } else { high = middle }
-    }
-    projected(plane, between(from, to, f64::midpoint(low, high)))
+    projected(plane, bisected(from, to, |p| (plane.f_x(projected(plane, p)) < 0.0) == starts_stable))
 }
 
 /// Newton's method along the gradient of f, onto f = 0.

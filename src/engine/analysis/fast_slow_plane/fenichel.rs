@@ -117,6 +117,12 @@ fn reached<'a>(plane: &FastSlowPlane, mut points: impl Iterator<Item = &'a Point
     at
 }
 
+/// The limits of a solve whose error is far below what is measured.
+pub(super) fn limits(epsilon: f64, until: f64, bounds: &Bounds) -> SolveLimits {
+    let bounds = bounds.expanded(1.0);
+    SolveLimits { epsilon, tolerance: 1e-9, until, longest_step: f64::INFINITY, max_steps: 20_000, bounds }
+}
+
 fn sign(value: f64) -> f64 {
     if value > 0.0 {
         1.0
@@ -130,17 +136,8 @@ fn sign(value: f64) -> f64 {
 fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsilon: f64) -> Option<DistanceAt> {
     let [start, end] = stretch;
     let (up, length) = (end[1] > start[1], (end[1] - start[1]).abs());
-    let limits = SolveLimits {
-        epsilon,
-        tolerance: 1e-9,
-        until: 8.0 * MAX_TIME,
-        longest_step: f64::INFINITY,
-        max_steps: 20_000,
-        bounds: Bounds {
-            x: bounds.expanded(1.0).x,
-            y: if up { [f64::NEG_INFINITY, end[1]] } else { [end[1], f64::INFINITY] },
-        },
-    };
+    let mut limits = limits(epsilon, 8.0 * MAX_TIME, bounds);
+    limits.bounds.y = if up { [f64::NEG_INFINITY, end[1]] } else { [end[1], f64::INFINITY] };
     let first = start[0] + epsilon * first_order_correction(plane, start);
     let trajectory = solve(plane, [first, start[1]], &limits);
     let mut found = DistanceAt { epsilon, to_critical: 0.0, to_first_order: 0.0 };

@@ -14,6 +14,16 @@ fn formulas(f: &str, g: &str) -> FastSlowPlane {
     system(Equations::Formulas(Arc::new(Formulas::parse(f, g).unwrap())), 0.5)
 }
 
+/// One of each kind, with a stretch of a stable branch.
+fn systems() -> [FastSlowPlane; 4] {
+    [
+        system(Equations::VanDerPol, 0.5),
+        system(Equations::FitzHughNagumo, 0.5),
+        system(Equations::CubicFold, 1.0),
+        formulas("-x - 0.5*sin(x) + y", "1 + 0.2*x"),
+    ]
+}
+
 fn traced(plane: &FastSlowPlane) -> CriticalManifold {
     CriticalManifold::trace(plane, &plane.bounds()).unwrap()
 }
@@ -73,14 +83,7 @@ fn the_first_order_correction_is_the_closed_form() {
 
 #[test]
 fn distances_have_the_slopes_of_the_theorem() {
-    let of_formulas = formulas("-x - 0.5*sin(x) + y", "1 + 0.2*x");
-    let systems = [
-        system(Equations::VanDerPol, 0.5),
-        system(Equations::FitzHughNagumo, 0.5),
-        system(Equations::CubicFold, 1.0),
-        of_formulas,
-    ];
-    for plane in systems {
+    for plane in systems() {
         let found = manifold_distances(&plane, &plane.bounds(), &traced(&plane)).unwrap();
         let [critical, first_order] = found.slopes;
         assert!((critical - 1.0).abs() < 0.06, "{found:?}");
@@ -91,13 +94,7 @@ fn distances_have_the_slopes_of_the_theorem() {
 
 #[test]
 fn averaging_is_off_by_eps_and_splitting_by_its_step() {
-    let systems = [
-        system(Equations::VanDerPol, 0.5),
-        system(Equations::FitzHughNagumo, 0.5),
-        system(Equations::CubicFold, 1.0),
-        formulas("-x - 0.5*sin(x) + y", "1 + 0.2*x"),
-    ];
-    for plane in systems {
+    for plane in systems() {
         let found = multiscale_errors(&plane, &plane.bounds(), &traced(&plane)).unwrap();
         assert!((found.averaged_slope - 1.0).abs() < 0.06, "{found:?}");
         assert!((found.splitting_order - 1.0).abs() < 0.15, "{found:?}");

@@ -36,7 +36,7 @@ pub fn read_edits(text: &str) -> Result<Vec<RateEdit>, GeneratorError> {
                 Some(RateEdit { from: state(from)?, to: state(to)?, rate: rate.trim().parse().ok()? })
             };
             edit().ok_or_else(|| {
-                GeneratorError::text(format!(
+                GeneratorError::Text(format!(
                     "`{part}` changes no rate: write 3>5=0.4 for a rate of 0.4 from state 3 to state 5"
                 ))
             })

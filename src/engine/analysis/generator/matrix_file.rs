@@ -5,18 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{Generator, GeneratorError};
 
-/// The meaning of the numbers of a matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MatrixKind {
-    /// Rates from the column's state to the row's; the diagonal is ignored.
-    Rates,
-    /// Probabilities of going from the row's state to the column's, as in a map of attention.
-    Transitions,
-}
-
 choices! {
-    for MatrixKind { Rates = "rates", Transitions = "transitions" }
+    /// The meaning of the numbers of a matrix.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MatrixKind {
+        /// Rates from the column's state to the row's; the diagonal is ignored.
+        Rates = "rates",
+        /// Probabilities of going from the row's state to the column's, as in a map of attention.
+        Transitions = "transitions",
+    }
 }
 
 /// Reads a generator.
@@ -34,14 +32,14 @@ pub fn read_matrix(text: &str, kind: MatrixKind) -> Result<Generator, GeneratorE
         for field in fields {
             let value = field
                 .parse::<f64>()
-                .map_err(|_| GeneratorError::text(format!("line {}: `{field}` is not a number", at + 1)))?;
+                .map_err(|_| GeneratorError::Text(format!("line {}: `{field}` is not a number", at + 1)))?;
             values.push(value);
         }
         rows.push((at + 1, values.len() - before));
     }
     let n = rows.len();
     if let Some((line, found)) = rows.iter().find(|(_, found)| *found != n) {
-        return Err(GeneratorError::text(format!(
+        return Err(GeneratorError::Text(format!(
             "line {line} has {found} numbers and there are {n} rows: the matrix must be square, with one row for each \
              state and one number for each pair"
         )));

@@ -4,8 +4,6 @@
 //! `A[i][j]` is the rate from state j to state i, as in the paper; a transition matrix of attention has it the other way
 //! round.
 
-use std::fmt::Display;
-
 use super::communicating_classes::communicating_classes;
 
 mod controlled;
@@ -44,12 +42,6 @@ pub enum GeneratorError {
     /// Any other reason, as a sentence.
     #[error("{0}")]
     Text(String),
-}
-
-impl GeneratorError {
-    fn text(words: impl Display) -> Self {
-        Self::Text(words.to_string())
-    }
 }
 
 /// All classes of a generator: its kernel has as many dimensions as there are closed ones, and an irreducible generator has
@@ -103,7 +95,7 @@ impl Generator {
         for (row, values) in alpha.chunks(n).enumerate() {
             let sum: f64 = values.iter().sum();
             if (sum - 1.0).abs() > 1e-3 {
-                return Err(GeneratorError::text(format!(
+                return Err(GeneratorError::Text(format!(
                     "row {} sums to {sum:.4}; each row of a transition matrix sums to 1",
                     row + 1
                 )));
@@ -139,7 +131,7 @@ impl Generator {
     /// If the rate is negative or no number, or the states are the same or none of this generator's.
     pub fn with_rate(&self, from: usize, to: usize, rate: f64) -> Result<Self, GeneratorError> {
         if from == to || from.max(to) >= self.n {
-            return Err(GeneratorError::text(format!(
+            return Err(GeneratorError::Text(format!(
                 "there is no rate from state {} to state {} among {} states",
                 from + 1,
                 to + 1,

@@ -7,22 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{Generator, GeneratorError, MAX_STATES};
 
-/// The topology of the states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Topology {
-    /// Every state and the next, both ways, and the last and the first.
-    Ring,
-    /// Every state and the next, both ways.
-    BirthDeath,
-    /// Two halves whose states are all joined, and one weak bridge.
-    TwoClusters,
-    /// Each ordered pair with a probability.
-    Random,
-}
-
 choices! {
-    for Topology { Random = "random", Ring = "ring", BirthDeath = "birth_death", TwoClusters = "two_clusters" }
+    /// The topology of the states.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Topology {
+        /// Each ordered pair with a probability.
+        Random = "random",
+        /// Every state and the next, both ways, and the last and the first.
+        Ring = "ring",
+        /// Every state and the next, both ways.
+        BirthDeath = "birth_death",
+        /// Two halves whose states are all joined, and one weak bridge.
+        TwoClusters = "two_clusters",
+    }
 }
 
 /// The law by which rates are drawn.

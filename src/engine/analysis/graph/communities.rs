@@ -106,31 +106,24 @@ impl Level {
         let n = graph.nodes();
         let others = || graph.iter().filter(|(a, b, _)| a != b);
         let mut starts = vec![0usize; n + 1];
-        if !graph.is_directed() {
-            // each arc is there both ways already, by rows
-            for (a, _, _) in others() {
-                starts[a + 1] += 1;
-            }
-            for v in 0..n {
-                starts[v + 1] += starts[v];
-            }
-            let links = others().map(|(_, b, w)| (b as u32, 2.0 * w)).collect();
-            return Self { starts, links, out, into, m: graph.total() };
-        }
         for (a, b, _) in others() {
             starts[a + 1] += 1;
-            starts[b + 1] += 1;
+            starts[b + 1] += usize::from(graph.is_directed());
         }
         for v in 0..n {
             starts[v + 1] += starts[v];
         }
-        let (mut links, mut next) = (vec![(0, 0.0); starts[n]], starts.clone());
-        for (a, b, w) in others() {
-            for (from, to) in [(a, b), (b, a)] {
+        let links = if graph.is_directed() {
+            let (mut links, mut next) = (vec![(0, 0.0); starts[n]], starts.clone());
+            for (from, to, w) in others().flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]) {
                 links[next[from]] = (to as u32, w);
                 next[from] += 1;
             }
-        }
+            links
+        } else {
+            // each arc is there both ways already, by rows
+            others().map(|(_, b, w)| (b as u32, 2.0 * w)).collect()
+        };
         Self { starts, links, out, into, m: graph.total() }
     }
 
@@ -318,11 +311,6 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
             if size[home as usize] == 0 {
                 free.push(home);
             }
-        }
-        sums[best as usize][0] += o;
-        sums[best as usize][1] += i;
-        size[best as usize] += 1;
-        if best != home {
             of[v] = best;
             for (u, _) in level.links(v) {
                 if of[*u as usize] != best && !waits[*u as usize] {
@@ -331,6 +319,9 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
                 }
             }
         }
+        sums[best as usize][0] += o;
+        sums[best as usize][1] += i;
+        size[best as usize] += 1;
     }
 }
 

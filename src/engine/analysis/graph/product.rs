@@ -8,7 +8,10 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use crate::analysis::dense::{Strided, Update, multiply};
+use crate::{
+    analysis::dense::{Strided, Update, multiply},
+    config::choices,
+};
 
 /// `G[i, j] = a[i] . b[j]`: effect of i on j. Factors `(rows, width)` and `(cols, width)`, row-major.
 #[derive(Debug, Clone, Copy)]
@@ -20,19 +23,19 @@ pub struct Product<'a> {
     same: bool,
 }
 
-/// The sign of the entries that make edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sign {
-    /// G > beta.
-    #[default]
-    Excitatory,
-    /// G < -beta.
-    Inhibitory,
-    /// |G| > beta.
-    Both,
+choices! {
+    /// The sign of the entries that make edges.
+    #[derive(Default)]
+    pub enum Sign {
+        /// G > beta.
+        #[default]
+        Excitatory = "excitatory",
+        /// G < -beta.
+        Inhibitory = "inhibitory",
+        /// |G| > beta.
+        Both = "both",
+    }
 }
-
-crate::config::choices! { for Sign { Excitatory = "excitatory", Inhibitory = "inhibitory", Both = "both" } }
 
 /// The largest entries.
 #[derive(Debug, Clone, Default, PartialEq)]

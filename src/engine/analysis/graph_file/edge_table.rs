@@ -26,11 +26,9 @@ pub fn write(graph: &GraphFile) -> String {
     let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n));
     let style = if plain { QuoteStyle::Necessary } else { QuoteStyle::NonNumeric };
     let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
-    let mut header = vec!["source", "target", "weight"];
-    header.extend(names.iter().copied());
     // the first three are bare, or nobody would know them for a header
-    let mut out = header[..3].join(",");
-    for name in &header[3..] {
+    let mut out = String::from("source,target,weight");
+    for name in &names {
         out.push_str(&format!(",\"{}\"", name.replace('"', "\"\"")));
     }
     out.push('\n');

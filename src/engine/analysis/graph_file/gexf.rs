@@ -2,8 +2,8 @@
 //! reads, 1.1 and 1.2 are alike.
 
 use super::{
-    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
-    PendingEdge, ValueColumns, ValueNames, give, number, value,
+    AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, ValueColumns,
+    ValueNames, give, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute, needed},
     xml_ids,
 };
@@ -172,10 +172,7 @@ impl GexfReader {
                     None => return Ok(()),
                 };
                 if let (Some(id), Some(title)) = (attribute(at, "id"), attribute(at, "title")) {
-                    let of_type = attribute(at, "type");
-                    // lists and other types are kept as they are written
-                    let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));
-                    names.add(id, title, of_type, line)?;
+                    names.add(id, title, attribute(at, "type"), line)?;
                 }
             }
             "node" => {

@@ -87,10 +87,7 @@ fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' | '"' => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            ' '..='~' => out.push(c),
+            ' '..='~' if !matches!(c, '&' | '"') => out.push(c),
             c => {
                 let _ = write!(out, "&#{};", u32::from(c));
             }

@@ -2,8 +2,8 @@
 //! as networkx, igraph and Gephi write them.
 
 use super::{
-    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
-    PendingEdge, ValueColumns, ValueNames, give, number, value,
+    AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, ValueColumns,
+    ValueNames, give, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute, needed, valid_text},
     xml_ids,
 };
@@ -77,7 +77,12 @@ fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
     }
 }
 
-fn write_values(xml: &mut XmlWriter, values: &[NamedValue], prefix: &str, columns: &ValueColumns<'_>) {
+fn write_values<'a>(
+    xml: &mut XmlWriter,
+    values: impl IntoIterator<Item = &'a NamedValue>,
+    prefix: &str,
+    columns: &ValueColumns<'_>,
+) {
     for named in values {
         let key = format!("{prefix}{}", columns.place(named));
         xml.text_element("data", &[("key", &key)], &named.1.to_string());
@@ -98,10 +103,7 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ends: [&str; 2], columns: &V
     if !edge.is_unweighted {
         xml.text_element("data", &[("key", "weight")], &edge.weight.to_string());
     }
-    for named in edge.values.iter().filter(|v| !is_id(v)) {
-        let key = format!("e{}", columns.place(named));
-        xml.text_element("data", &[("key", &key)], &named.1.to_string());
-    }
+    write_values(xml, edge.values.iter().filter(|v| !is_id(v)), "e", columns);
     xml.close("edge");
 }
 
@@ -151,10 +153,8 @@ impl GraphmlReader {
             "graph" => self.graph.directed = attribute(at, "edgedefault") == Some("directed"),
             "key" => {
                 let id = needed("id")?;
-                let of_type = attribute(at, "attr.type");
-                // other types are kept as they are written
-                let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));
-                self.keys.add(&id, attribute(at, "attr.name").unwrap_or(&id), of_type, line)?;
+                let name = attribute(at, "attr.name").unwrap_or(&id);
+                self.keys.add(&id, name, attribute(at, "attr.type"), line)?;
             }
             "node" => {
                 let id = needed("id")?;

@@ -14,7 +14,7 @@ use super::{
 
 mod json;
 
-use json::{JsonValue, quoted, values_json};
+use json::{JsonValue, close, quoted, values_json};
 
 pub fn write(graph: &GraphFile) -> String {
     let is_multigraph = graph.is_multigraph();
@@ -32,7 +32,7 @@ pub fn write(graph: &GraphFile) -> String {
         let all = label.iter().chain(&taken).chain(&node.values).filter(|(name, _)| name != "id");
         out.push(',');
         values_json(&mut out, all);
-        close(&mut out);
+        close(&mut out, '}');
     }
     out.push_str("\n],\"edges\":[");
     for (i, edge) in graph.edges.iter().enumerate() {
@@ -44,18 +44,10 @@ pub fn write(graph: &GraphFile) -> String {
         }
         out.push(',');
         values_json(&mut out, edge.values.iter().filter(|(name, _)| !OF_EDGES.contains(&name.as_str())));
-        close(&mut out);
+        close(&mut out, '}');
     }
     out.push_str("\n]}\n");
     out
-}
-
-/// Closes an object, of which the last comma may be too much.
-fn close(out: &mut String) {
-    if out.ends_with(',') {
-        out.pop();
-    }
-    out.push('}');
 }
 
 /// The name of what the graph is, in its own values.
@@ -73,8 +65,8 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         };
         GraphFileError::new(e.line().max(1), message)
     })?;
-    let NodeLinkReader { mut graph, nodes, edges, found, .. } = reading;
-    if !found.nodes || !found.edges {
+    let NodeLinkReader { mut graph, nodes, edges, has_nodes, has_edges } = reading;
+    if !has_nodes || !has_edges {
         return Err(GraphFileError::new(1, NO_GRAPH));
     }
     graph.edges = edges.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
@@ -91,13 +83,9 @@ struct NodeLinkReader {
     graph: GraphFile,
     nodes: Nodes,
     edges: Vec<PendingEdge>,
-    found: SectionsFound,
-}
-
-#[derive(Default)]
-struct SectionsFound {
-    nodes: bool,
-    edges: bool,
+    /// True once the list of nodes, or of edges, has begun.
+    has_nodes: bool,
+    has_edges: bool,
 }
 
 /// The object that a file is.
@@ -121,10 +109,10 @@ impl<'de> Visitor<'de> for GraphVisitor<'_> {
                         _ => return Err(A::Error::custom("`directed` should be true or false")),
                     }
                 }
-                "nodes" if !std::mem::replace(&mut reading.found.nodes, true) => {
+                "nodes" if !std::mem::replace(&mut reading.has_nodes, true) => {
                     map.next_value_seed(Items { reading: &mut *reading, take: NodeLinkReader::take_node })?
                 }
-                "edges" | "links" if !std::mem::replace(&mut reading.found.edges, true) => {
+                "edges" | "links" if !std::mem::replace(&mut reading.has_edges, true) => {
                     map.next_value_seed(Items { reading: &mut *reading, take: NodeLinkReader::take_edge })?
                 }
                 "nodes" | "edges" | "links" => {
@@ -245,7 +233,7 @@ impl NodeLinkReader {
         let weight = take(&mut values, "weight").map(|said| number(&said.to_string(), "an edge's weight", 0));
         let weight = weight.transpose().map_err(|e| e.message)?;
         let edge = PendingEdge { ends, weight, values, line: 1 };
-        if self.found.nodes {
+        if self.has_nodes {
             for (id, end) in edge.ends.iter().zip(["source", "target"]) {
                 self.nodes.find(id, end, 0).map_err(|e| e.message)?;
             }

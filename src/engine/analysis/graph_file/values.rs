@@ -2,7 +2,7 @@
 //! written in.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, hash_map::Entry},
     fmt,
 };
 
@@ -125,17 +125,11 @@ impl AttributeType {
                 "false" | "0" => Ok(Some(AttributeValue::Boolean(false))),
                 _ => Err("true or false"),
             },
-            Self::Integer => match trimmed.parse() {
-                Ok(v) => Ok(Some(AttributeValue::Integer(v))),
-                // more digits than there is room for
-                Err(_) => match trimmed.parse::<f64>() {
-                    Ok(v) => Ok(v.is_finite().then_some(AttributeValue::Float(v))),
-                    Err(_) => Err("a number"),
-                },
-            },
-            Self::Float => match trimmed.parse::<f64>() {
-                Ok(v) => Ok(v.is_finite().then_some(AttributeValue::Float(v))),
-                Err(_) => Err("a number"),
+            Self::Integer | Self::Float => match (self, trimmed.parse::<i64>(), trimmed.parse::<f64>()) {
+                (Self::Integer, Ok(v), _) => Ok(Some(AttributeValue::Integer(v))),
+                // an integer may have more digits than there is room for
+                (_, _, Ok(v)) => Ok(v.is_finite().then_some(AttributeValue::Float(v))),
+                _ => Err("a number"),
             },
         }
     }
@@ -177,11 +171,10 @@ pub struct ValueColumns<'a> {
 impl<'a> ValueColumns<'a> {
     pub fn new(values: impl Iterator<Item = &'a NamedValue>) -> Self {
         let mut columns = Self { all: vec![], places: HashMap::new() };
-        let mut seen = HashSet::new();
         for (name, value) in values {
             let column = (name.as_str(), value.attribute_type());
-            if seen.insert(column) {
-                columns.places.insert(column, columns.all.len());
+            if let Entry::Vacant(place) = columns.places.entry(column) {
+                place.insert(columns.all.len());
                 columns.all.push(column);
             }
         }
@@ -199,13 +192,8 @@ impl<'a> ValueColumns<'a> {
 pub struct ValueNames(HashMap<String, (String, Option<AttributeType>)>);
 
 impl ValueNames {
-    pub fn add(
-        &mut self,
-        id: &str,
-        name: &str,
-        of_type: Option<AttributeType>,
-        line: usize,
-    ) -> Result<(), GraphFileError> {
+    /// `of_type`: as [`AttributeType::named`] has it; values of other types are kept as they are written.
+    pub fn add(&mut self, id: &str, name: &str, of_type: Option<&str>, line: usize) -> Result<(), GraphFileError> {
         if name.len() > LONGEST_NAME || id.len() > LONGEST_NAME {
             let message =
                 format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
@@ -214,6 +202,7 @@ impl ValueNames {
         if self.0.len() >= MAX_VALUES && !self.0.contains_key(id) {
             return Err(GraphFileError::new(line, format!("more than {MAX_VALUES} kinds of values; leave some out")));
         }
+        let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));
         self.0.insert(id.to_owned(), (name.to_owned(), of_type));
         Ok(())
     }

@@ -58,10 +58,7 @@ impl<'a> Xml<'a> {
         loop {
             let event = self.reader.read_event();
             return match event {
-                Err(e) => {
-                    let message = format!("this is not well-formed XML ({e}); the file may be cut off");
-                    Err(self.wrong(message))
-                }
+                Err(e) => Err(self.wrong(format!("this is not well-formed XML ({e}); the file may be cut off"))),
                 Ok(Event::Start(e)) => {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
@@ -87,9 +84,8 @@ impl<'a> Xml<'a> {
                 Ok(Event::CData(e)) => Ok(Some(XmlPart::Text(String::from_utf8_lossy(&e).into_owned()))),
                 Ok(Event::GeneralRef(e)) => {
                     let name = String::from_utf8_lossy(&e).into_owned();
-                    let resolved = quick_xml::escape::unescape(&format!("&{name};")).map(|s| s.into_owned());
-                    match resolved {
-                        Ok(text) => Ok(Some(XmlPart::Text(text))),
+                    match quick_xml::escape::unescape(&format!("&{name};")) {
+                        Ok(text) => Ok(Some(XmlPart::Text(text.into_owned()))),
                         Err(_) => Err(self.wrong(format!("`&{name};` means nothing here; write the sign itself"))),
                     }
                 }
@@ -108,21 +104,12 @@ impl<'a> Xml<'a> {
                     self.wrong(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is not a graph"))
                 );
             }
-            let attribute = match attribute {
-                Ok(a) => a,
-                Err(e) => {
-                    let message = format!("an attribute cannot be read ({e}); write name=\"value\"");
-                    return Err(self.wrong(message));
-                }
-            };
+            let attribute = attribute
+                .map_err(|e| self.wrong(format!("an attribute cannot be read ({e}); write name=\"value\"")))?;
             let raw = String::from_utf8_lossy(&attribute.value).into_owned();
-            match quick_xml::escape::unescape(&raw) {
-                Ok(value) => attributes.push((local(attribute.key.as_ref()), value.into_owned())),
-                Err(e) => {
-                    let message = format!("an attribute's value cannot be read ({e}); write & as &amp;");
-                    return Err(self.wrong(message));
-                }
-            }
+            let value = quick_xml::escape::unescape(&raw)
+                .map_err(|e| self.wrong(format!("an attribute's value cannot be read ({e}); write & as &amp;")))?;
+            attributes.push((local(attribute.key.as_ref()), value.into_owned()));
         }
         Ok(XmlPart::Open(local(e.name().as_ref()), attributes))
     }

@@ -62,15 +62,6 @@ pub(super) struct RoundState<'a> {
     pub(super) learn: bool,
 }
 
-/// An equation x = G(x) for the fast state.
-struct Equation<'a> {
-    /// G without gradients of anything but its argument.
-    map: &'a dyn Fn(&Tensor) -> Result<Tensor>,
-    /// G at a solution, with the gradients of all that it depends on besides.
-    value: &'a mut dyn FnMut(&Tensor) -> Result<Tensor>,
-    goal: StopCriterion,
-}
-
 impl FastSlow {
     /// Maps the injected state to the one that leaves the round.
     pub(super) fn approach(&self, net: &Net, from: RoundState<'_>, tap: &mut Tap) -> Result<Tensor> {
@@ -90,28 +81,33 @@ impl FastSlow {
             Approach::BackwardEuler { tolerance, max_iters } => {
                 let anchor = x.detach();
                 let map = |x: &Tensor| (&anchor + self.refine(x)?)? - x;
-                let mut value = |solution: &Tensor| (x + pass(solution)?)? - solution;
-                let goal = StopCriterion { tolerance, max_iters };
-                self.solve(from, Equation { map: &map, value: &mut value, goal })
+                let value = |solution: &Tensor| (x + pass(solution)?)? - solution;
+                self.solve(from, map, value, StopCriterion { tolerance, max_iters })
             }
             Approach::Deq { tolerance, max_iters } => {
                 let forcing = upsample(from.push, self.spec.pool, x.dim(1)?, self.spec.upsample)?; // (B,T,D)
                 let held = forcing.detach();
                 let map = |x: &Tensor| self.refine(x)? + &held;
-                let mut value = |solution: &Tensor| pass(solution)? + &forcing;
-                let goal = StopCriterion { tolerance, max_iters };
-                self.solve(from, Equation { map: &map, value: &mut value, goal })
+                let value = |solution: &Tensor| pass(solution)? + &forcing;
+                self.solve(from, map, value, StopCriterion { tolerance, max_iters })
             }
         }
     }
 
-    /// The solution from the injected state on, with gradients by the implicit function theorem.
-    fn solve(&self, from: RoundState<'_>, equation: Equation<'_>) -> Result<Tensor> {
-        let Equation { map, value, goal } = equation;
+    /// The solution of x = G(x) from the injected state on, with gradients by the implicit function theorem. `map` is G
+    /// without gradients of anything but its argument, `value` G at a solution with those of all that it depends on
+    /// besides.
+    fn solve(
+        &self,
+        from: RoundState<'_>,
+        map: impl Fn(&Tensor) -> Result<Tensor>,
+        value: impl FnOnce(&Tensor) -> Result<Tensor>,
+        goal: StopCriterion,
+    ) -> Result<Tensor> {
         if from.learn && from.round == 0 {
             self.solves.begin_step();
         }
-        let solution = fixed_point::solve(map, from.x, goal)?;
+        let solution = fixed_point::solve(&map, from.x, goal)?;
         self.solves.iterations.set(solution.iterations);
         self.solves.residual.set(solution.residual);
         let value = value(&solution.x)?;

@@ -63,8 +63,14 @@ pub fn sanger(weights: &mut [f32], units: usize, [input, state]: [&Sparse; 2], r
 
 /// W_i += eta (z - W_i) of every unit that is on; and between units, with p the share of units that are on,
 /// A_ij <- min(0, A_ij - eta (o_i o_j - p^2)), o 1 where a unit is on and 0 where it is not, A_ii = 0.
-pub fn foldiak(weights: &mut [f32], inhibition: &mut [f32], [input, state]: [&Sparse; 2], learning: Sparsity) {
-    let Sparsity { units, active, rate } = learning;
+/// `active` of the level's `units` are kept.
+pub fn foldiak(
+    weights: &mut [f32],
+    inhibition: &mut [f32],
+    [units, active]: [usize; 2],
+    [input, state]: [&Sparse; 2],
+    rate: f32,
+) {
     let inputs = weights.len() / units.max(1);
     let mut z = vec![0.0; inputs];
     input.iter().for_each(|(j, value)| z[j] = value);
@@ -82,17 +88,6 @@ pub fn foldiak(weights: &mut [f32], inhibition: &mut [f32], [input, state]: [&Sp
         column.iter_mut().zip(&is_on).for_each(|(a, o)| *a = (*a - rate * (o * on - p * p)).min(0.0));
         column[j] = 0.0;
     }
-}
-
-/// The units of a level, those that are kept, and the rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sparsity {
-    /// All units.
-    pub units: usize,
-    /// k, those that are kept.
-    pub active: usize,
-    /// eta
-    pub rate: f32,
 }
 
 /// The prediction errors of a level and how much they count.
@@ -124,19 +119,10 @@ pub fn surprise_gated(weights: &mut [f32], mean: &mut f32, input: &Sparse, level
     *mean += FOLLOW * (surprise - *mean);
 }
 
-/// The drives of the units that are kept, before they are scaled, as a pair of a state and its former length.
-#[derive(Debug, Clone, Copy)]
-pub struct UnitDrives<'a> {
-    /// y
-    pub state: &'a Sparse,
-    /// The factor from y to the drives u.
-    pub length: f32,
-}
-
 /// The goodness G, the sum of u^2, rises for positive words and falls for negative ones: the gradient of
-/// log sigmoid(+-(G - theta)), W += +-eta sigmoid(-+(G - theta)) u z^T.
-pub fn forward_forward(weights: &mut [f32], units: usize, input: &Sparse, drives: UnitDrives<'_>, signed_rate: f32) {
-    let UnitDrives { state, length } = drives;
+/// log sigmoid(+-(G - theta)), W += +-eta sigmoid(-+(G - theta)) u z^T. `length` is the factor from the state y to the
+/// drives u of the units that are kept, before they are scaled.
+pub fn forward_forward(weights: &mut [f32], units: usize, [input, state]: [&Sparse; 2], length: f32, signed_rate: f32) {
     let goodness: f32 = state.iter().map(|(_, y)| (length * y) * (length * y)).sum();
     let sign = signed_rate.signum();
     let factor = signed_rate / (1.0 + (sign * (goodness - THRESHOLD)).exp());

@@ -10,7 +10,7 @@
 //! - After settling the error r is taken with the settled state above; precisions follow it before they gate the update.
 //! - While a network is frozen, neither feedback weights nor precisions change.
 
-use super::feedforward::{self, FeedforwardLearning, FeedforwardRule, Sparsity, Surprise, UnitDrives};
+use super::feedforward::{self, FeedforwardLearning, FeedforwardRule, Surprise};
 use crate::nn::kernels::sparse::{Sparse, add_columns, axpy};
 
 /// The rules by which a hierarchy settles and learns.
@@ -274,8 +274,7 @@ impl Hierarchy {
                 FeedforwardRule::Frozen => {}
                 FeedforwardRule::Sanger => feedforward::sanger(weights, units, [input, &held.x], rate),
                 FeedforwardRule::Foldiak => {
-                    let learning = Sparsity { units, active, rate };
-                    feedforward::foldiak(weights, &mut level.inhibition, [input, &held.x], learning);
+                    feedforward::foldiak(weights, &mut level.inhibition, [units, active], [input, &held.x], rate);
                 }
                 FeedforwardRule::Surprise => {
                     let errors: Vec<f32> = held.dense.iter().zip(&held.predicted).map(|(x, xhat)| x - xhat).collect();
@@ -283,8 +282,7 @@ impl Hierarchy {
                     feedforward::surprise_gated(weights, &mut level.surprise, input, &surprise);
                 }
                 FeedforwardRule::ForwardForward => {
-                    let drives = UnitDrives { state: &held.x, length: held.length };
-                    feedforward::forward_forward(weights, units, input, drives, rate);
+                    feedforward::forward_forward(weights, units, [input, &held.x], held.length, rate);
                 }
             }
         }

@@ -1,10 +1,9 @@
-//! Couplings of queries and keys that are simpler than the paper's, to tell what of it is active: linear mixing and one MLP
-//! for both, which arXiv 2604.01683 leaves for later, and an invertible coupling, which is our reading of the second
-//! version of the paper. Each maps the queries and keys of all heads, `(.., d)` each, where they are.
+//! Couplings of queries and keys that are simpler than the paper's, to tell what of it is active: linear mixing, which
+//! arXiv 2604.01683 leaves for later, and an invertible coupling, which is our reading of the second version of the
+//! paper. Each maps the queries and keys of all heads, `(.., d)` each, where they are.
 
 use candle_core::{Result, Tensor};
 
-use super::head_mlp::HeadMlp;
 use crate::nn::{Params, fused::linear::linear};
 
 /// A map d -> d without biases that is zero before training: parameter `<path>.<name>.weight`.
@@ -27,23 +26,6 @@ impl LinearMixing {
 
     pub fn forward(&self, [q, k]: &[Tensor; 2]) -> Result<[Tensor; 2]> {
         Ok([(q + linear(k, &self.a)?)?, (k + linear(q, &self.b)?)?])
-    }
-}
-
-/// q + f(k) and k + f(q), both from the old values: one network for both, with as many parameters as an MLP on queries.
-#[derive(Debug, Clone)]
-pub(super) struct SharedMlp {
-    f: HeadMlp,
-}
-
-impl SharedMlp {
-    /// Parameters `<path>.{f1,f2}.weight`.
-    pub fn new(params: &mut Params, path: &str, head_dim: usize) -> Result<Self> {
-        Ok(Self { f: HeadMlp::new(params, path, head_dim)? })
-    }
-
-    pub fn forward(&self, [q, k]: &[Tensor; 2]) -> Result<[Tensor; 2]> {
-        Ok([(q + self.f.forward(k)?)?, (k + self.f.forward(q)?)?])
     }
 }
 

@@ -4,7 +4,7 @@
 use candle_core::{D, Result, Tensor, bail};
 
 use super::{
-    coupling::{InvertibleCoupling, LinearMixing, SharedMlp},
+    coupling::{InvertibleCoupling, LinearMixing},
     head_mlp::HeadMlp,
 };
 use crate::nn::{
@@ -19,7 +19,8 @@ pub enum EvolutionSpec {
     QueryMlp,
     /// q + A k and k + B q, both from the old values.
     LinearMixing,
-    /// q + f(k) and k + f(q), both from the old values.
+    /// q + f(k) and k + f(q), both from the old values: one network for both, with as many parameters as an MLP on
+    /// queries.
     SharedMlp,
     /// Affine couplings of q by k and of k by q in turn, which can be undone. No steps are the identity.
     Invertible {
@@ -66,7 +67,7 @@ pub struct Evolution {
 enum Dynamics {
     QueryMlp(HeadMlp),
     LinearMixing(LinearMixing),
-    SharedMlp(SharedMlp),
+    SharedMlp(HeadMlp),
     Invertible(InvertibleCoupling),
     Coupled { f: HeadMlp, tau: Tensor, spec: EvolutionSizes }, // tau (H)
 }
@@ -86,7 +87,7 @@ impl Evolution {
         let dynamics = match spec {
             EvolutionSpec::QueryMlp => Dynamics::QueryMlp(HeadMlp::new(params, path, head_dim)?),
             EvolutionSpec::LinearMixing => Dynamics::LinearMixing(LinearMixing::new(params, path, head_dim)?),
-            EvolutionSpec::SharedMlp => Dynamics::SharedMlp(SharedMlp::new(params, path, head_dim)?),
+            EvolutionSpec::SharedMlp => Dynamics::SharedMlp(HeadMlp::new(params, path, head_dim)?),
             EvolutionSpec::Invertible { steps } => {
                 Dynamics::Invertible(InvertibleCoupling::new(params, path, head_dim, steps)?)
             }
@@ -105,7 +106,7 @@ impl Evolution {
             Dynamics::Coupled { f, tau, spec } => evolve(qkv, &Tensor::cat(&[&f.f1, &f.f2], 0)?, tau, *spec),
             Dynamics::QueryMlp(f) => self.by_head(qkv, |[q, k]| Ok([(&q + f.forward(&q)?)?, k])),
             Dynamics::LinearMixing(mixing) => self.by_head(qkv, |pair| mixing.forward(&pair)),
-            Dynamics::SharedMlp(mlp) => self.by_head(qkv, |pair| mlp.forward(&pair)),
+            Dynamics::SharedMlp(f) => self.by_head(qkv, |[q, k]| Ok([(&q + f.forward(&k)?)?, (&k + f.forward(&q)?)?])),
             Dynamics::Invertible(coupling) => self.by_head(qkv, |pair| coupling.forward(pair)),
         }
     }

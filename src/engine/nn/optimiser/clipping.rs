@@ -1,13 +1,11 @@
 //! ZClip (Kumar et al. 2025, arXiv 2504.02507): a gradient is shortened where its norm is an outlier among those before it.
 
 use candle_core::{Device, Result, Tensor, bail};
-use serde::{Deserialize, Serialize};
 
 use crate::{config::choices, nn::host};
 
 /// The rule by which the norm of a gradient is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClipRule {
     /// By a fixed norm alone.
     #[default]

@@ -52,8 +52,8 @@ impl Probe for ConceptEffectProbe {
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
         let mut drawn = vec![];
         for draw in 0..args.draws {
-            let Some(random) = null.draw(&asked.change.target, &mut rng) else { break };
-            let change = Intervention { target: random.target, ..asked.change.clone() };
+            let Some((target, _)) = null.draw(&asked.change.target, &mut rng) else { break };
+            let change = Intervention { target, ..asked.change.clone() };
             drawn.push(difference(&run.losses(Some(&change), draw + 3)?, &before));
         }
         let side = |with: bool| ConceptSide {

@@ -3,7 +3,6 @@
 use super::{ConceptQuestion, ConceptVerdict, FoundSynapse, SearchResult, SentenceOrigin, Strength};
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
-    nn::Result,
     telemetry::measurements::{
         ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
     },
@@ -14,19 +13,17 @@ pub(super) fn concept_search(
     question: &ConceptQuestion,
     search: &SearchResult,
     random: &[SearchResult],
-) -> Result<ConceptSearch> {
+) -> ConceptSearch {
     let verdict = ConceptVerdict::new(question, search, random);
-    let mut synapses = vec![];
-    for (k, s) in search.synapses.iter().enumerate() {
-        synapses.push(concept_synapse(question, s, verdict.confirmed.contains(&k))?);
-    }
+    let synapse = |(k, s): (usize, &FoundSynapse)| concept_synapse(question, s, verdict.confirmed.contains(&k));
+    let synapses = search.synapses.iter().enumerate().map(synapse).collect();
     let random_search = |r: &SearchResult| RandomSearch {
         search: r.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::Search)),
         first: r.first_correlation(),
         best: r.best_correlation(),
     };
     let noun = |n: &super::Noun| ConceptNoun { name: n.name.clone(), class: n.class.clone() };
-    Ok(ConceptSearch {
+    ConceptSearch {
         concept: question.concept.clone(),
         contrast: question.contrast.clone(),
         is_own: question.origin == SentenceOrigin::Own,
@@ -36,10 +33,10 @@ pub(super) fn concept_search(
         synapses,
         random_weights: random.iter().map(random_search).collect(),
         nouns: question.nouns.iter().map(noun).collect(),
-    })
+    }
 }
 
-fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool) -> Result<ConceptSynapse> {
+fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool) -> ConceptSynapse {
     let both_new = s.strength(SplitSide::BothNew);
     let of_both_new = |f: &dyn Fn(&Strength) -> f64| both_new.map_or(f64::NAN, f);
     let language = |(l, code): (usize, &String)| LanguageCorrelation {
@@ -48,7 +45,7 @@ fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool
         p: of_both_new(&|b| b.p_by_language[l]),
     };
     let by_noun: Vec<f32> = s.by_noun.iter().map(|v| *v as f32).collect();
-    Ok(ConceptSynapse {
+    ConceptSynapse {
         layer: s.synapse.layer,
         i: s.synapse.i,
         j: s.synapse.j,
@@ -65,5 +62,5 @@ fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool
         significant_languages: s.significant_languages(),
         confirmed,
         by_noun: by_noun.into(),
-    })
+    }
 }

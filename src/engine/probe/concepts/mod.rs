@@ -173,7 +173,7 @@ impl Probe for Concepts {
             let progress = cx.progress.piece(k + 1, count + 1);
             random_searches.push(find(model.as_ref(), &question, &how, cx.device, progress)?);
         }
-        let measurement = measurement::concept_search(&question, &search, &random_searches)?;
+        let measurement = measurement::concept_search(&question, &search, &random_searches);
         let about = format!("{}, {count} random models", question.describe());
         Ok(vec![Answer::new(measurement, about, vec![])])
     }

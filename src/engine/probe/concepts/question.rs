@@ -126,13 +126,11 @@ impl ConceptQuestion {
 
     fn from_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
         let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
+        let name = concept.name().to_owned() + if naive { ", naive corpus" } else { "" };
         let mut question = Self {
-            concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
-            contrast: vec![],
             origin: SentenceOrigin::Parliament,
             languages: CODES.iter().take(extent.languages).map(|c| (*c).to_owned()).collect(),
-            nouns: vec![],
-            items: vec![],
+            ..Self::empty(&name)
         };
         let mut known = vec![];
         for s in sentences(concept, extent) {

@@ -12,19 +12,18 @@ use crate::{
 /// Values of activations (one kind, one layer) that a batch may hold.
 const MAX_BATCH_VALUES: usize = 1 << 22;
 
-/// The scalar that a synapse is reduced to over a sentence; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over
-/// the sentence (bdh.md, Reading mode; raw, without the turn of RoPE).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scalar {
-    /// The value at the sentence's end, divided by its tokens.
-    Mean,
-    /// The value at the sentence's end.
-    Sum,
-    /// Its greatest step at one token.
-    Peak,
+choices! {
+    /// The scalar that a synapse is reduced to over a sentence; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over
+    /// the sentence (bdh.md, Reading mode; raw, without the turn of RoPE).
+    pub enum Scalar {
+        /// The value at the sentence's end, divided by its tokens.
+        Mean = "mean",
+        /// The value at the sentence's end.
+        Sum = "sum",
+        /// Its greatest step at one token.
+        Peak = "peak",
+    }
 }
-
-choices! { for Scalar { Mean = "mean", Sum = "sum", Peak = "peak" } }
 
 /// The short list of a layer: neurons y of the layer before, neurons x of this one.
 pub(super) struct ShortList {

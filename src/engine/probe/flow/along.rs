@@ -88,7 +88,8 @@ impl Motion {
 fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
     let mut found = vec![];
     let mut guess: Option<Tensor> = None;
-    for (t, state) in along_depths(states) {
+    for (i, state) in states.iter().enumerate() {
+        let t = i as f64 / (states.len() - 1).max(1) as f64;
         let mut direction = match guess.take() {
             Some(g) => g,
             None => unit(&rhs(t, state)?)?,
@@ -106,11 +107,6 @@ fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
         guess = Some(direction);
     }
     Ok(found)
-}
-
-fn along_depths(states: &[Tensor]) -> impl Iterator<Item = (f64, &Tensor)> {
-    let last = (states.len() - 1).max(1) as f64;
-    states.iter().enumerate().map(move |(i, s)| (i as f64 / last, s))
 }
 
 fn norm(x: &Tensor) -> Result<f64> {

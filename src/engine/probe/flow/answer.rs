@@ -1,7 +1,7 @@
 //! The answer to the steering panel's question: one solve at a control, with everything that the panel shows.
 
 use super::{
-    FlowInput, SolveParams,
+    FlowInput, FlowTarget, SolveParams,
     along::{DEPTHS, Motion},
     basis::{Basis, states_at},
     words,
@@ -44,7 +44,10 @@ impl Probe for FlowAnswer {
             control: measurements::FlowControl { u, alpha },
             solver: solver_use(&params.options),
             token: input.token,
-            outcome: outcome(&input, &params, cx, &end)?,
+            outcome: match input.target {
+                FlowTarget::Language(model) => FlowOutcome::Language(language(&input, model, &params, cx, &end)?),
+                FlowTarget::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
+            },
             paths,
             trace: solver_trace(&trace),
             motion: Motion::new(&rhs, &coarse)?.measured(),
@@ -52,13 +55,6 @@ impl Probe for FlowAnswer {
         let about = format!("{}, {}", input.describe(), params.describe());
         Ok(vec![Answer::new(answer, about, input.tokens)])
     }
-}
-
-fn outcome(input: &FlowInput<'_>, params: &SolveParams, cx: &ProbeInputs<'_>, end: &Tensor) -> Result<FlowOutcome> {
-    Ok(match input.target() {
-        super::FlowTarget::Language(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
-        super::FlowTarget::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
-    })
 }
 
 /// Words: the next one's distribution steered and not, the classes' shares, the continuation.

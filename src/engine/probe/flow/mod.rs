@@ -149,10 +149,6 @@ impl<'a> FlowInput<'a> {
         Ok(Box::new(move |t, y| field.at(t, y)))
     }
 
-    pub fn target(&self) -> FlowTarget<'a> {
-        self.target
-    }
-
     /// The model, where words come out at the end.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
         match self.target {

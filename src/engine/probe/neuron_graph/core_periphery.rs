@@ -1,6 +1,6 @@
 //! The core of the thresholded graph, beside those of rewired graphs with the same degrees.
 
-use super::{CompactGraph, Factors, GraphQuery, weighed};
+use super::{CompactGraph, Factors, weighed};
 use crate::{
     analysis::graph::{
         Edge, Graph,
@@ -21,9 +21,8 @@ impl Probe for CorePeriphery {
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = GraphQuery::from(&args.graph);
-        let factors = Factors::new(model, &question, cx)?;
-        let found = factors.edges(&question, &factors.product()?.spread())?;
+        let factors = Factors::new(model, &args.graph, cx)?;
+        let found = factors.edges(&args.graph, &factors.product()?.spread())?;
         let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
         let given = Core::new(&compact, &compact.edges, args.share)?;
         let mut rewired = vec![];
@@ -41,7 +40,7 @@ impl Probe for CorePeriphery {
             rich_club: given.rich_club,
             rich_club_rewired: rewired.iter().map(|c| c.rich_club).collect(),
         };
-        let about = format!("{}, {} rewired graphs", question.label(), args.rewirings);
+        let about = format!("{}, {} rewired graphs", factors.about(&args.graph), args.rewirings);
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

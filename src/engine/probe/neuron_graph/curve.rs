@@ -1,10 +1,10 @@
 //! Modularity at a fixed number of edges, cheap enough to be asked every few steps.
 
-use super::{CompactGraph, Factors, GraphQuery, weighed};
+use super::{CompactGraph, Factors, weighed};
 use crate::{
     analysis::graph::null_models,
     probe::prelude::*,
-    telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
+    telemetry::measurements::{GraphCurveArgs, ModularityAtStep, NeuronGraphArgs},
 };
 
 /// The number of searches of a measurement.
@@ -20,15 +20,14 @@ impl Probe for GraphCurve {
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = GraphQuery::from(&args.graph);
-        answers(&Factors::new(model, &question, cx)?, &question, cx.seed)
+        answers(&Factors::new(model, &args.graph, cx)?, &args.graph, cx.seed)
     }
 }
 
 /// The answer about the graph of these factors.
-pub(super) fn answers(factors: &Factors, question: &GraphQuery, seed: u64) -> Result<Vec<Answer>> {
-    let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
-    let edges = weighed(&found.edges, question.weighted);
+pub(super) fn answers(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> Result<Vec<Answer>> {
+    let found = factors.strongest(args.edges, args.sign, &factors.product()?.spread())?;
+    let edges = weighed(&found.edges, args.weighted);
     let model = CompactGraph::from_edges(&edges);
     let other = CompactGraph::from_edges(&null_models::degree_preserving(&edges, seed ^ 3));
     let modularity = |c: &CompactGraph| c.communities(RESTARTS, Some(0), seed).map(|found| found.modularity);
@@ -38,6 +37,6 @@ pub(super) fn answers(factors: &Factors, question: &GraphQuery, seed: u64) -> Re
         degree_preserving: modularity(&other)?,
         carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
     };
-    let about = format!("{}, best of {RESTARTS} searches", question.label());
+    let about = format!("{}, best of {RESTARTS} searches", factors.about(args));
     Ok(vec![Answer::new(measured, about, vec![])])
 }

@@ -6,7 +6,7 @@ use crate::{
         power_law,
     },
     telemetry::{
-        measurements::{DegreeDistribution, GraphDegrees, LognormalFit, PowerLawFit},
+        measurements::{DegreeDistribution, LognormalFit, PowerLawFit},
         number::Numbers,
     },
 };
@@ -14,10 +14,6 @@ use crate::{
 const RATIO: f64 = 1.3;
 /// A tail of fewer neurons says nothing.
 const MIN_TAIL: usize = 50;
-
-pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
-    GraphDegrees { outgoing: distribution(out), incoming: distribution(into) }
-}
 
 /// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from
 /// `k_min` on.

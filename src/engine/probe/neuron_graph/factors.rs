@@ -3,7 +3,7 @@
 
 use candle_core::bail;
 
-use super::{GraphQuery, matrices::MatrixPair, synapses::SynapseFactors};
+use super::{matrices::MatrixPair, synapses::synapse_factors};
 use crate::{
     analysis::graph::{
         Edge, null_models,
@@ -12,7 +12,10 @@ use crate::{
     models::capabilities::SynapseShape,
     nn::fused::linear_attention::LinearAttentionSpec,
     probe::prelude::*,
-    telemetry::{measurements::Matrix, neuron_name},
+    telemetry::{
+        measurements::{Matrix, NeuronGraphArgs},
+        neuron_name,
+    },
 };
 
 /// G = a b^T between some neurons and some others.
@@ -26,60 +29,65 @@ pub(super) struct Factors {
     first: (usize, usize),
     same: bool,
     pub shape: SynapseShape,
+    /// G in words.
+    pub words: String,
 }
 
 impl Factors {
     /// # Errors
     /// A head that the model lacks, and those of reading the text.
-    pub fn new(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
-        match question.through {
-            Matrix::Sigma => Self::from_text(model, question, cx)?.restricted_to(question.heads),
-            Matrix::X | Matrix::Y => Self::from_weights(model, question),
+    pub fn new(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+        match args.matrix {
+            Matrix::Sigma => Self::of_model(model, args, synapse_factors(model, args, cx)?),
+            Matrix::X | Matrix::Y => Self::from_weights(model, args),
         }
     }
 
-    /// The factors of the whole graph, whatever heads are asked for.
-    ///
-    /// # Errors
-    /// Those of reading the text.
-    pub fn whole(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
-        Self::new(model, &GraphQuery { heads: None, ..question.clone() }, cx)
-    }
-
-    /// The factors of the synapses after a text: what y and x were at each token, x as attention finds it at the last.
-    fn from_text(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
-        let SynapseFactors { y, x, tokens: width } = SynapseFactors::read(model, question, cx)?;
-        Ok(Self { a: y, b: x, width, first: (0, 0), same: true, shape: model.shape().clone() })
+    /// `factors`: those of the whole graph, and their width.
+    fn of_model(
+        model: &dyn SynapseModel,
+        args: &NeuronGraphArgs,
+        (a, b, width): (Vec<f32>, Vec<f32>, usize),
+    ) -> Result<Self> {
+        let (shape, words) = (model.shape().clone(), args.matrix.sentence(args.tokens));
+        let whole = Self { a, b, width, first: (0, 0), same: true, shape, words };
+        match args.heads() {
+            None => Ok(whole),
+            Some((from, to)) => whole.between(from, to),
+        }
     }
 
     /// # Errors
     /// A head that the model lacks.
-    pub fn from_weights(model: &dyn SynapseModel, question: &GraphQuery) -> Result<Self> {
-        let shape = model.shape().clone();
+    pub fn from_weights(model: &dyn SynapseModel, args: &NeuronGraphArgs) -> Result<Self> {
         let weight = |name: &str| model.params().detached(name);
-        let name = if question.through == Matrix::Y { "encoder_v" } else { "encoder" };
+        let name = if args.matrix == Matrix::Y { "encoder_v" } else { "encoder" };
         let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
         let (a, b) = (host::to_f32(&decoder)?, host::to_f32(&encoder.transpose(1, 2)?)?);
-        let width = shape.d_model;
-        Self { a, b, width, first: (0, 0), same: true, shape }.restricted_to(question.heads)
+        Self::of_model(model, args, (a, b, model.shape().d_model))
     }
 
     /// The factors of any two matrices.
     pub fn from_matrices(pair: &MatrixPair) -> Self {
-        let MatrixPair { from: a, to: b, width, .. } = pair;
+        let MatrixPair { from: a, to: b, width, names: [from, to] } = pair;
         let (rows, cols) = (a.len() / width, b.len() / width);
         let same = rows == cols;
         let (neurons, first) = if same { (rows, 0) } else { (rows + cols, rows) };
         let attention = LinearAttentionSpec { rotary: false, ..LinearAttentionSpec::default() };
         let shape = SynapseShape { d_model: *width, heads: 1, neurons, attention, ..SynapseShape::default() };
-        Self { a: a.clone(), b: b.clone(), width: *width, first: (0, first), same, shape }
+        let words = format!("G from {from} to {to}");
+        Self { a: a.clone(), b: b.clone(), width: *width, first: (0, first), same, shape, words }
     }
 
-    fn restricted_to(self, heads: Option<(usize, usize)>) -> Result<Self> {
-        match heads {
-            None => Ok(self),
-            Some((from, to)) => self.between(from, to),
-        }
+    /// The graph of these arguments, for `about`.
+    pub fn about(&self, args: &NeuronGraphArgs) -> String {
+        let heads = args.heads().map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
+        let sign = match args.sign {
+            Sign::Excitatory => "excitatory",
+            Sign::Inhibitory => "inhibitory",
+            Sign::Both => "excitatory and inhibitory",
+        };
+        format!("{}{heads}, {sign}", self.words)
     }
 
     /// The part of the whole graph between the neurons of one head and those of another, counted from 0.
@@ -87,11 +95,14 @@ impl Factors {
     /// # Errors
     /// A head that the model lacks.
     pub fn between(&self, from: usize, to: usize) -> Result<Self> {
-        check_heads(&self.shape, from.max(to))?;
+        let largest = from.max(to);
+        if largest >= self.shape.heads {
+            bail!("the model has {} heads, not {}", self.shape.heads, largest + 1);
+        }
         let (per_head, width) = (self.shape.per_head(), self.width);
         let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
         let (a, b, first) = (of_head(&self.a, from), of_head(&self.b, to), (from * per_head, to * per_head));
-        Ok(Self { a, b, width, first, same: from == to, shape: self.shape.clone() })
+        Ok(Self { a, b, width, first, same: from == to, shape: self.shape.clone(), words: self.words.clone() })
     }
 
     /// Random factors in the same positions: all of one norm, or each with its own norm if `keep_norms`.
@@ -101,7 +112,7 @@ impl Factors {
             false => null_models::factor(given.len() / self.width, self.width, seed),
         };
         let (a, b) = (draw(&self.a, seed), draw(&self.b, seed ^ 0x5eed));
-        Self { a, b, shape: self.shape.clone(), ..*self }
+        Self { a, b, shape: self.shape.clone(), words: self.words.clone(), ..*self }
     }
 
     pub fn product(&self) -> Result<Product<'_>> {
@@ -151,11 +162,11 @@ impl Factors {
     }
 
     /// The edges asked for, numbered as the model's neurons.
-    pub fn edges(&self, question: &GraphQuery, spread: &Spread) -> Result<Strongest> {
-        let product = self.product()?;
-        let found = match question.beta > 0.0 {
-            true => product.above(question.beta, super::MAX_EDGES, question.sign, spread),
-            false => product.strongest(question.edges, question.sign, spread),
+    pub fn edges(&self, args: &NeuronGraphArgs, spread: &Spread) -> Result<Strongest> {
+        let (product, beta) = (self.product()?, args.beta as f32);
+        let found = match beta > 0.0 {
+            true => product.above(beta, super::MAX_EDGES, args.sign, spread),
+            false => product.strongest(args.edges, args.sign, spread),
         };
         Ok(self.numbered(found))
     }
@@ -203,13 +214,6 @@ impl Factors {
     pub fn label(&self, neuron: usize) -> String {
         neuron_name(neuron, self.shape.per_head().max(1))
     }
-}
-
-fn check_heads(shape: &SynapseShape, largest: usize) -> Result<()> {
-    if largest >= shape.heads {
-        bail!("the model has {} heads, not {}", shape.heads, largest + 1);
-    }
-    Ok(())
 }
 
 /// The product of each row with one vector.

@@ -1,7 +1,7 @@
 //! The thresholded graph at one threshold: its spread of entries, its neurons with communities, its
 //! degrees with their fits.
 
-use super::{CompactGraph, Factors, GraphQuery, degrees, spread, weighed};
+use super::{CompactGraph, Factors, degrees, spread, weighed};
 use crate::{
     analysis::graph::{
         Graph as Csr,
@@ -12,13 +12,13 @@ use crate::{
     },
     probe::prelude::*,
     telemetry::{
-        measurements::{GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
+        measurements::{GraphDegrees, GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
         number::Number,
     },
 };
 
 /// Makes an [`EntryHistogram`](measurements::EntryHistogram), a [`measurements::NeuronGraph`] and a
-/// [`GraphDegrees`](measurements::GraphDegrees).
+/// [`GraphDegrees`].
 pub struct NeuronGraph;
 
 impl Probe for NeuronGraph {
@@ -26,17 +26,17 @@ impl Probe for NeuronGraph {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = GraphQuery::from(args);
-        answers(Factors::new(model, &question, cx)?, question, cx.seed)
+        answers(Factors::new(model, args, cx)?, args.clone(), cx.seed)
     }
 }
 
 /// The answers about the graph of these factors.
-pub(super) fn answers(factors: Factors, question: GraphQuery, seed: u64) -> Result<Vec<Answer>> {
-    let cut = CutGraph::new(factors, question)?;
+pub(super) fn answers(factors: Factors, args: NeuronGraphArgs, seed: u64) -> Result<Vec<Answer>> {
+    let cut = CutGraph::new(factors, args)?;
     let neurons = cut.neurons(seed)?;
     let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
-    let degrees = degrees::measured(&cut.outgoing, &cut.incoming);
+    let degrees =
+        GraphDegrees { outgoing: degrees::distribution(&cut.outgoing), incoming: degrees::distribution(&cut.incoming) };
     Ok(vec![
         Answer::new(histogram, cut.label(), vec![]),
         Answer::new(neurons, cut.label(), vec![]),
@@ -53,14 +53,13 @@ pub fn neuron_graph(
     args: &NeuronGraphArgs,
     seed: u64,
 ) -> Result<(measurements::NeuronGraph, String)> {
-    let question = GraphQuery::from(args);
-    let cut = CutGraph::new(Factors::from_weights(model, &question)?, question)?;
+    let cut = CutGraph::new(Factors::from_weights(model, args)?, args.clone())?;
     Ok((cut.neurons(seed)?, cut.label()))
 }
 
 /// A graph with what it was cut from.
 struct CutGraph {
-    question: GraphQuery,
+    args: NeuronGraphArgs,
     factors: Factors,
     entries: Spread,
     found: Strongest,
@@ -71,22 +70,22 @@ struct CutGraph {
 }
 
 impl CutGraph {
-    fn new(factors: Factors, question: GraphQuery) -> Result<Self> {
+    fn new(factors: Factors, args: NeuronGraphArgs) -> Result<Self> {
         let entries = factors.product()?.spread();
-        let found = factors.edges(&question, &entries)?;
-        let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
+        let found = factors.edges(&args, &entries)?;
+        let compact = CompactGraph::from_edges(&weighed(&found.edges, args.weighted));
         let (outgoing, incoming) = count(compact.neurons.len(), &compact.edges);
-        Ok(Self { question, factors, entries, found, compact, outgoing, incoming })
+        Ok(Self { args, factors, entries, found, compact, outgoing, incoming })
     }
 
     fn label(&self) -> String {
-        format!("{}, entries above {:.4}", self.question.label(), self.found.beta)
+        format!("{}, entries above {:.4}", self.factors.about(&self.args), self.found.beta)
     }
 
     /// The neurons that carry edges, with their communities.
     fn neurons(&self, seed: u64) -> Result<measurements::NeuronGraph> {
-        let Self { question, factors, entries, found, compact, .. } = self;
-        let communities = compact.communities(question.restarts, None, seed)?;
+        let Self { args, factors, entries, found, compact, .. } = self;
+        let communities = compact.communities(args.restarts, None, seed)?;
         let csr = Csr::new(compact.neurons.len(), &compact.edges, true)?;
         let core = coreness(&csr);
         let ids = || compact.neurons.iter().map(|v| *v as usize);

@@ -1,6 +1,6 @@
 //! The distribution of the entries of G between every two heads, beside random products.
 
-use super::{Factors, GraphQuery};
+use super::Factors;
 use crate::{
     analysis::graph::product::{Sign, Spread},
     probe::prelude::*,
@@ -19,7 +19,7 @@ impl Probe for HeadPairs {
     fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let heads = model.shape().heads;
         let asked = NeuronGraphArgs { matrix: args.matrix, ..NeuronGraphArgs::default() };
-        let whole = Factors::whole(model, &GraphQuery::from(&asked), cx)?;
+        let whole = Factors::new(model, &asked, cx)?;
         let mut pairs = vec![];
         for from_head in 1..=heads {
             for to_head in 1..=heads {
@@ -27,8 +27,7 @@ impl Probe for HeadPairs {
                 pairs.push(pair(&whole, args, [from_head, to_head], cx.seed)?);
             }
         }
-        let what = args.matrix.sentence(asked.tokens);
-        let about = format!("{what}, tails beyond {} standard deviations", args.deviations);
+        let about = format!("{}, tails beyond {} standard deviations", whole.words, args.deviations);
         Ok(vec![Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![])])
     }
 }

@@ -3,7 +3,7 @@
 
 use candle_core::bail;
 
-use super::{Factors, GraphQuery, curve, full_graph, null_models};
+use super::{Factors, curve, full_graph, null_models};
 use crate::{
     config::Arguments,
     nn::{Error, Result, Tensor, host},
@@ -25,7 +25,8 @@ pub struct MatrixPair {
     pub(super) to: Vec<f32>,
     /// D
     pub(super) width: usize,
-    names: [String; 2],
+    /// The names of both.
+    pub(super) names: [String; 2],
 }
 
 impl MatrixPair {
@@ -62,15 +63,14 @@ impl MatrixPair {
         let names = [from.0.to_owned(), to.0.to_owned()];
         Ok(Self { from: values(from.1, x)?, to: values(to.1, y)?, width: length(a, x), names })
     }
+}
 
-    /// The question about this product.
-    fn query(&self, args: &NeuronGraphArgs) -> Result<GraphQuery> {
-        if args.matrix != Matrix::X || args.from_head + args.to_head > 0 {
-            bail!("two matrices have one product and no heads: leave out `matrix`, `from_head` and `to_head`")
-        }
-        let [from, to] = &self.names;
-        Ok(GraphQuery { product: Some(format!("G from {from} to {to}")), ..GraphQuery::from(args) })
+/// Refuses arguments that only a model has.
+fn check(args: &NeuronGraphArgs) -> Result<()> {
+    if args.matrix != Matrix::X || args.from_head + args.to_head > 0 {
+        bail!("two matrices have one product and no heads: leave out `matrix`, `from_head` and `to_head`")
     }
+    Ok(())
 }
 
 /// The answers of one of [`MATRIX_PROBES`] about two matrices.
@@ -89,15 +89,18 @@ pub fn ask_matrices(
     match probe {
         NeuronGraphArgs::PROBE => {
             let args = NeuronGraphArgs::from_args(args).map_err(wrong)?;
-            full_graph::answers(factors, pair.query(&args)?, seed)
+            check(&args)?;
+            full_graph::answers(factors, args, seed)
         }
         GraphModularityArgs::PROBE => {
             let args = GraphModularityArgs::from_args(args).map_err(wrong)?;
-            null_models::answers(&factors, pair.query(&args.graph)?, &args, seed, progress)
+            check(&args.graph)?;
+            null_models::answers(&factors, &args, seed, progress)
         }
         GraphCurveArgs::PROBE => {
             let args = GraphCurveArgs::from_args(args).map_err(wrong)?;
-            curve::answers(&factors, &pair.query(&args.graph)?, seed)
+            check(&args.graph)?;
+            curve::answers(&factors, &args.graph, seed)
         }
         _ => bail!("`{probe}` cannot be asked of two matrices; {} can", MATRIX_PROBES.join(", ")),
     }

@@ -32,65 +32,15 @@ use crate::{
     analysis::graph::{
         Edge, Graph,
         communities::{Communities, Search, communities},
-        product::Sign,
     },
     nn::Result,
     telemetry::measurements::{Matrix, NeuronGraphArgs},
 };
 
-/// The question in the form that the analysis takes.
-#[derive(Debug, Clone, PartialEq)]
-struct GraphQuery {
-    /// The matrix: a product of weights, or the synapses after a text.
-    through: Matrix,
-    /// The product in words, where it is of matrices that were named and of no model's own.
-    product: Option<String>,
-    /// The layer of x and the length of the text, for synapses.
-    layer: Option<usize>,
-    tokens: usize,
+impl NeuronGraphArgs {
     /// The source head and the target head, from 0; `None` for the whole graph.
-    heads: Option<(usize, usize)>,
-    sign: Sign,
-    /// The number of edges.
-    edges: usize,
-    /// All entries larger than this instead, if it is above 0.
-    beta: f32,
-    /// Edges count by their size, not each as 1.
-    weighted: bool,
-    restarts: usize,
-}
-
-impl From<&NeuronGraphArgs> for GraphQuery {
-    fn from(args: &NeuronGraphArgs) -> Self {
-        let NeuronGraphArgs { matrix, layer, tokens, from_head, to_head, sign, edges, beta, weighted, restarts } =
-            *args;
-        let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
-        Self {
-            through: matrix,
-            product: None,
-            layer,
-            tokens,
-            heads,
-            sign,
-            edges,
-            beta: beta as f32,
-            weighted,
-            restarts,
-        }
-    }
-}
-
-impl GraphQuery {
-    /// A description for `about`.
-    fn label(&self) -> String {
-        let what = self.product.clone().unwrap_or_else(|| self.through.sentence(self.tokens));
-        let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
-        let sign = match self.sign {
-            Sign::Excitatory => "excitatory",
-            Sign::Inhibitory => "inhibitory",
-            Sign::Both => "excitatory and inhibitory",
-        };
-        format!("{what}{heads}, {sign}")
+    fn heads(&self) -> Option<(usize, usize)> {
+        self.from_head.checked_sub(1).zip(self.to_head.checked_sub(1))
     }
 }
 

@@ -3,11 +3,11 @@
 
 use candle_core::bail;
 
-use super::{Factors, GraphQuery};
+use super::Factors;
 use crate::{
     analysis::{graph::product::Sign, statistics},
     probe::prelude::*,
-    telemetry::measurements::{GraphNeuronArgs, Partner, TokenScore},
+    telemetry::measurements::{GraphNeuronArgs, NeuronGraphArgs, Partner, TokenScore},
 };
 
 /// Partners and tokens listed of each kind.
@@ -23,8 +23,8 @@ impl Probe for GraphNeuron {
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         // partners are of either sign, whatever the edges of the graph are
-        let question = GraphQuery { heads: None, sign: Sign::Both, ..GraphQuery::from(&args.graph) };
-        let factors = Factors::new(model, &question, cx)?;
+        let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..args.graph.clone() };
+        let factors = Factors::new(model, &whole, cx)?;
         let i = args.neuron.unwrap_or_else(|| factors.strongest_writer());
         if i >= factors.neurons() {
             bail!("there is no neuron {i}; the model has {}", factors.neurons());
@@ -47,7 +47,7 @@ impl Probe for GraphNeuron {
             reads: ranked(&reads, cx.corpus),
             writes: ranked(&writes, cx.corpus),
         };
-        let about = format!("{}, {}", factors.label(i), question.label());
+        let about = format!("{}, {}", factors.label(i), factors.about(&whole));
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

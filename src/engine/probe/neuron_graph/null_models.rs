@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-use super::{CompactGraph, Factors, GraphQuery, weighed};
+use super::{CompactGraph, Factors, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
     probe::prelude::*,
-    telemetry::measurements::GraphModularityArgs,
+    telemetry::measurements::{GraphModularityArgs, NeuronGraphArgs},
 };
 
 /// Makes a [`measurements::GraphModularity`].
@@ -19,25 +19,22 @@ impl Probe for GraphModularity {
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = GraphQuery::from(&args.graph);
-        let factors = Factors::new(model, &question, cx)?;
-        answers(&factors, question, args, cx.seed, cx.progress)
+        answers(&Factors::new(model, &args.graph, cx)?, args, cx.seed, cx.progress)
     }
 }
 
 /// The answer about the graph of these factors.
 pub(super) fn answers(
     factors: &Factors,
-    question: GraphQuery,
     args: &GraphModularityArgs,
     seed: u64,
     progress: Progress<'_>,
 ) -> Result<Vec<Answer>> {
     let restarts = args.searches.unwrap_or(args.graph.restarts);
-    let question = GraphQuery { restarts, ..question };
-    let measured = measured(factors, &question, args.most, seed, progress)?;
-    let edges = if question.weighted { "weighted" } else { "each edge as 1" };
-    let about = format!("{}, {edges}, best of {restarts} searches", question.label());
+    let graph = NeuronGraphArgs { restarts, ..args.graph.clone() };
+    let measured = measured(factors, &graph, args.most, seed, progress)?;
+    let edges = if graph.weighted { "weighted" } else { "each edge as 1" };
+    let about = format!("{}, {edges}, best of {restarts} searches", factors.about(&graph));
     Ok(vec![Answer::new(measured, about, vec![])])
 }
 
@@ -45,8 +42,8 @@ pub(super) fn answers(
 struct RankedEdges(Vec<(u32, u32, f32)>);
 
 impl RankedEdges {
-    fn new(factors: &Factors, question: &GraphQuery, most: usize) -> Result<Self> {
-        let Strongest { mut edges, .. } = factors.strongest(most, question.sign, &factors.product()?.spread())?;
+    fn new(factors: &Factors, graph: &NeuronGraphArgs, most: usize) -> Result<Self> {
+        let Strongest { mut edges, .. } = factors.strongest(most, graph.sign, &factors.product()?.spread())?;
         edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
         Ok(Self(edges))
     }
@@ -58,33 +55,33 @@ impl RankedEdges {
 
 fn measured(
     factors: &Factors,
-    question: &GraphQuery,
+    graph: &NeuronGraphArgs,
     most: usize,
     seed: u64,
     progress: Progress<'_>,
 ) -> Result<measurements::GraphModularity> {
-    let model = RankedEdges::new(factors, question, most)?;
+    let model = RankedEdges::new(factors, graph, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
     // a graph smaller than the least size is measured whole
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
-    let thin = RankedEdges::new(&factors.random(false, seed ^ 1), question, most)?;
-    let matched = RankedEdges::new(&factors.random(true, seed ^ 2), question, most)?;
+    let thin = RankedEdges::new(&factors.random(false, seed ^ 1), graph, most)?;
+    let matched = RankedEdges::new(&factors.random(true, seed ^ 2), graph, most)?;
     // A search takes about as long as the graph has edges.
     let (work, done) = (5 * sizes.iter().sum::<usize>(), Cell::new(0));
     let q = |edges: &[Edge]| -> Result<f64> {
         progress.at(done.get(), work)?;
-        let communities = CompactGraph::from_edges(edges).communities(question.restarts, Some(0), seed)?;
+        let communities = CompactGraph::from_edges(edges).communities(graph.restarts, Some(0), seed)?;
         done.set(done.get() + edges.len());
         Ok(communities.modularity)
     };
     let mut columns: [Vec<f64>; 6] = Default::default();
     for &m in &sizes {
-        let given = model.first(m, question.weighted);
+        let given = model.first(m, graph.weighted);
         let values = [
             q(&given)?,
             q(&null_models::degree_preserving(&given, seed ^ 3))?,
-            q(&matched.first(m, question.weighted))?,
-            q(&thin.first(m, question.weighted))?,
+            q(&matched.first(m, graph.weighted))?,
+            q(&thin.first(m, graph.weighted))?,
             q(&factors.uniform(m, seed ^ 4))?,
             CompactGraph::from_edges(&given).neurons.len() as f64 / factors.neurons().max(1) as f64,
         ];

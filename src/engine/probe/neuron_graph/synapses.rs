@@ -1,49 +1,39 @@
 //! The synapses after a text, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s) (the paper's equation (16)), as
 //! two thin factors: one row per neuron, one column per token.
 
-use super::GraphQuery;
 use crate::{
     models::capabilities::Rotation,
-    probe::{
-        prelude::*,
-        synapses::firing::{self, Activation},
-    },
+    probe::{prelude::*, synapses::firing},
+    telemetry::measurements::NeuronGraphArgs,
 };
 
-/// The values of y of one layer and of x of the next at each token of a text.
-pub(super) struct SynapseFactors {
-    /// (n, T)
-    pub y: Vec<f32>,
-    /// (n, T), turned and damped as a query at the last token finds them.
-    pub x: Vec<f32>,
-    pub tokens: usize,
-}
-
-impl SynapseFactors {
-    /// # Errors
-    /// A model of one layer, and those of the model.
-    pub fn read(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
-        let shape = model.shape();
-        let Some(last) = shape.layers.checked_sub(1).filter(|last| *last > 0) else {
-            candle_core::bail!("synapses run from y of a layer to x of the next, and the model has one layer");
-        };
-        let layer = question.layer.map_or(last, |l| l.clamp(1, last));
-        let ids = Prompt::read(cx, "", 0, question.tokens)?.ids;
-        let (n, tokens) = (shape.neurons, ids.len());
-        let (mut y, mut x) = (vec![0f32; n * tokens], vec![0f32; n * tokens]);
-        firing::read(model, &ids, |chunk| {
-            for token in 0..chunk.tokens {
-                let at = chunk.from + token;
-                let rows =
-                    [(&mut y, &chunk.layers[layer - 1], Activation::Y), (&mut x, &chunk.layers[layer], Activation::X)];
-                for (out, layer, which) in rows {
-                    layer.row(which, token).enumerate().for_each(|(i, v)| out[i * tokens + at] = v);
-                }
+/// The values of y of one layer and of x of the next at each of T tokens of a text, `(n, T)` each, x turned and damped as a
+/// query at the last token finds it; and T.
+///
+/// # Errors
+/// A model of one layer, and those of the model.
+pub(super) fn synapse_factors(
+    model: &dyn SynapseModel,
+    args: &NeuronGraphArgs,
+    cx: &ProbeInputs<'_>,
+) -> Result<(Vec<f32>, Vec<f32>, usize)> {
+    let shape = model.shape();
+    let Some(last) = shape.layers.checked_sub(1).filter(|last| *last > 0) else {
+        candle_core::bail!("synapses run from y of a layer to x of the next, and the model has one layer");
+    };
+    let layer = args.layer.map_or(last, |l| l.clamp(1, last));
+    let ids = Prompt::read(cx, "", 0, args.tokens)?.ids;
+    let (n, tokens) = (shape.neurons, ids.len());
+    let (mut y, mut x) = (vec![0f32; n * tokens], vec![0f32; n * tokens]);
+    firing::read(model, &ids, |chunk| {
+        for (at, ends) in chunk.synapse_ends(layer) {
+            for (out, row) in [&mut y, &mut x].into_iter().zip(ends) {
+                row.enumerate().for_each(|(i, v)| out[i * tokens + at] = v);
             }
-            Ok(())
-        })?;
-        Ok(Self { y, x: turned(&x, tokens, |j| Rotation::for_neuron(shape, j)), tokens })
-    }
+        }
+        Ok(())
+    })?;
+    Ok((y, turned(&x, tokens, |j| Rotation::for_neuron(shape, j)), tokens))
 }
 
 /// The rows of x after this many tokens as each column lies back. The two neurons of a pair turn together.

@@ -6,10 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::degrees;
 use crate::{
     analysis::{graph::null_models, statistics::mean_of},
-    probe::{
-        prelude::*,
-        synapses::firing::{self, Activation},
-    },
+    probe::{prelude::*, synapses::firing},
     telemetry::measurements::{IntervalDistribution, WriteIntervalsArgs},
 };
 
@@ -70,11 +67,10 @@ fn firing_times(
     let mut times = [(); 2].map(|()| vec![vec![]; model.shape().neurons]);
     firing::read(model, ids, |chunk| {
         cx.progress.at(chunk.from, ids.len())?;
-        for token in 0..chunk.tokens {
-            let at = (chunk.from + token) as u32;
-            for (times, (layer, which)) in times.iter_mut().zip([(layer - 1, Activation::Y), (layer, Activation::X)]) {
-                let row = chunk.layers[layer].row(which, token).zip(times);
-                row.filter(|(value, _)| *value > 0.0).for_each(|(_, times)| times.push(at));
+        for (at, ends) in chunk.synapse_ends(layer) {
+            for (times, row) in times.iter_mut().zip(ends) {
+                let active = row.zip(times).filter(|(value, _)| *value > 0.0);
+                active.for_each(|(_, times)| times.push(at as u32));
             }
         }
         Ok(())

@@ -42,17 +42,22 @@ impl Probe for FastWeightSweep {
         for text in 0..n {
             baseline.push(reader.read_all(text, plain.stream().as_mut(), cx.progress.piece(text, all * n))?);
         }
-        let sweep = RuleSweep { reader: &reader, model, baseline: &baseline };
-        let progress = |i: usize| cx.progress.piece(i + 1, all);
+        let measured = |i: usize, (rate, max_precision): (f64, f64), has_base: bool| -> Result<FastWeightSetting> {
+            let (progress, mut columns) = (cx.progress.piece(i + 1, all), <[Vec<f64>; 4]>::default());
+            for (text, baseline) in baseline.iter().enumerate() {
+                let mut stream = model.stream_with_fast_weights(&FastWeightRule { rate, max_precision, has_base });
+                let costs = reader.read_all(text, stream.as_mut(), progress.piece(text, n))?;
+                let change = perplexity_added(&baseline.by_stream(), &costs.by_stream());
+                let values = [costs.perplexity(), change.mean, change.low, change.high];
+                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+            }
+            let [perplexity, change, change_low, change_high] = columns.map(Into::into);
+            Ok(FastWeightSetting { rate, max_precision, perplexity, change, change_low, change_high })
+        };
         let grid = rates.iter().flat_map(|rate| limits.iter().map(move |limit| (*rate, *limit)));
-        let rule = |(rate, max_precision), has_base| FastWeightRule { rate, max_precision, has_base };
-        let with_base =
-            grid.enumerate().map(|(i, at)| sweep.measure(&rule(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
-        let from = with_base.len();
-        let without_base = WITHOUT_BASE.into_iter().enumerate();
-        let without_base = without_base
-            .map(|(i, at)| sweep.measure(&rule(at, false), progress(from + i)))
-            .collect::<Result<Vec<_>>>()?;
+        let sweep = grid.enumerate().map(|(i, at)| measured(i, at, true)).collect::<Result<Vec<_>>>()?;
+        let without_base = (sweep.len()..).zip(WITHOUT_BASE).map(|(i, at)| measured(i, at, false));
+        let without_base = without_base.collect::<Result<Vec<_>>>()?;
         let found = FastWeights {
             texts: texts.texts.iter().map(|t| t.name.clone()).collect(),
             streams: texts.rows,
@@ -60,7 +65,7 @@ impl Probe for FastWeightSweep {
             baseline: baseline.iter().map(TokenCosts::perplexity).collect(),
             rates: rates.into(),
             limits: limits.into(),
-            sweep: with_base,
+            sweep,
             without_base,
             notes: texts.notes.clone(),
         };
@@ -84,36 +89,5 @@ pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>
         _ => candle_core::bail!(
             "`{given}` is not a list of {name}: give up to {MAX_VALUES} positive numbers, separated by commas"
         ),
-    }
-}
-
-struct RuleSweep<'a> {
-    reader: &'a StreamReader<'a>,
-    model: &'a dyn FastWeightModel,
-    /// The costs of each text without fast weights.
-    baseline: &'a [TokenCosts],
-}
-
-impl RuleSweep<'_> {
-    /// Measures all texts with one rule.
-    fn measure(&self, rule: &FastWeightRule, progress: Progress<'_>) -> Result<FastWeightSetting> {
-        let mut found = FastWeightSetting {
-            rate: rule.rate,
-            max_precision: rule.max_precision,
-            perplexity: vec![].into(),
-            change: vec![].into(),
-            change_low: vec![].into(),
-            change_high: vec![].into(),
-        };
-        for (text, baseline) in self.baseline.iter().enumerate() {
-            let mut stream = self.model.stream_with_fast_weights(rule);
-            let costs = self.reader.read_all(text, stream.as_mut(), progress.piece(text, self.baseline.len()))?;
-            let change = perplexity_added(&baseline.by_stream(), &costs.by_stream());
-            found.perplexity.0.push(costs.perplexity());
-            found.change.0.push(change.mean);
-            found.change_low.0.push(change.low);
-            found.change_high.0.push(change.high);
-        }
-        Ok(found)
     }
 }

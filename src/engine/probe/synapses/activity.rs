@@ -1,11 +1,9 @@
 //! The sparsity of a BDH: the share of x and of y that fires, by layer, beside the same model with random
 //! weights; and the size of their values.
 
-use super::{
-    firing::{self, Activation},
-    random, synapses_of,
-};
+use super::{firing, random, synapses_of};
 use crate::{
+    models::capabilities::Part,
     probe::prelude::*,
     telemetry::measurements::{ActivityArgs, ActivitySize, FiringShare, LayerActivity},
 };
@@ -22,26 +20,19 @@ impl Probe for Activity {
         let trained = read(model, &windows.inputs, windows.len)?;
         let random = random(model, cx)?;
         let random_weights = read(synapses_of(random.as_ref())?, &windows.inputs, windows.len)?;
-        let layers = trained.into_iter().zip(random_weights).map(|(trained, random)| LayerActivity {
-            trained: trained.share,
-            random_weights: random.share,
-            size: Some(trained.size),
-        });
+        let layers = trained
+            .into_iter()
+            .zip(random_weights)
+            .map(|((trained, size), (random_weights, _))| LayerActivity { trained, random_weights, size: Some(size) });
         let about =
             format!("{} held-out windows of {} tokens, the first token of each left out", windows.rows, windows.len);
         Ok(vec![Answer::new(measurements::Activity { layers: layers.collect() }, about, vec![])])
     }
 }
 
-/// The share that fires in a layer, and how strongly.
-struct LayerReading {
-    share: FiringShare,
-    size: ActivitySize,
-}
-
-/// Means over tokens of the shares of x and of y above zero and their root mean squares, one entry per layer. `ids`: windows
-/// of `len` tokens.
-fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<LayerReading>> {
+/// The share that fires in each layer, and how strongly: means over tokens of the shares of x and of y above zero, and
+/// their root mean squares. `ids`: windows of `len` tokens.
+fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<(FiringShare, ActivitySize)>> {
     let shape = model.shape();
     // shares, and sums of squares, of x and of y
     let mut sums = vec![([0.0; 2], [0.0; 2]); shape.layers];
@@ -54,7 +45,7 @@ fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<LayerRe
                 }
                 counted += 1;
                 for ((shares, squares), layer) in sums.iter_mut().zip(&chunk.layers) {
-                    for (i, which) in [Activation::X, Activation::Y].into_iter().enumerate() {
+                    for (i, which) in [Part::X, Part::Y].into_iter().enumerate() {
                         shares[i] += layer.active(which, token);
                         squares[i] += layer.row(which, token).map(|v| f64::from(v).powi(2)).sum::<f64>();
                     }
@@ -65,9 +56,8 @@ fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<LayerRe
     }
     let tokens = counted.max(1) as f64;
     let rms = |sum: f64| (sum / (tokens * shape.neurons as f64)).sqrt();
-    let reading = |([x, y], [x_squares, y_squares]): ([f64; 2], [f64; 2])| LayerReading {
-        share: FiringShare { x: x / tokens, y: y / tokens },
-        size: ActivitySize { x: rms(x_squares), y: rms(y_squares) },
+    let reading = |([x, y], [x_squares, y_squares]): ([f64; 2], [f64; 2])| {
+        (FiringShare { x: x / tokens, y: y / tokens }, ActivitySize { x: rms(x_squares), y: rms(y_squares) })
     };
     Ok(sums.into_iter().map(reading).collect())
 }

@@ -3,7 +3,7 @@
 use candle_core::{D, Result, Tensor};
 
 use crate::{
-    models::capabilities::{ReadTokens, SynapseModel, TextReader},
+    models::capabilities::{Part, ReadTokens, SynapseModel, TextReader},
     nn::host,
     probe::prompt::nats_at,
 };
@@ -19,22 +19,15 @@ pub struct LayerActivations {
     values: [Vec<f32>; 2], // x and y, (nh, T, N)
 }
 
-/// The two sparse vectors of a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activation {
-    X = 0,
-    Y = 1,
-}
-
 impl LayerActivations {
     /// Value of neuron h N + i at a token of the chunk.
-    pub fn at(&self, which: Activation, token: usize, neuron: usize) -> f32 {
+    pub fn at(&self, which: Part, token: usize, neuron: usize) -> f32 {
         let (h, i) = (neuron / self.per_head, neuron % self.per_head);
         self.values[which as usize][(h * self.tokens + token) * self.per_head + i]
     }
 
     /// All neurons at a token: n values in the order of their numbers.
-    pub fn row(&self, which: Activation, token: usize) -> impl Iterator<Item = f32> + '_ {
+    pub fn row(&self, which: Part, token: usize) -> impl Iterator<Item = f32> + '_ {
         (0..self.heads).flat_map(move |h| {
             let from = (h * self.tokens + token) * self.per_head;
             self.values[which as usize][from..from + self.per_head].iter().copied()
@@ -42,7 +35,7 @@ impl LayerActivations {
     }
 
     /// Share of all neurons above zero at a token, 0 to 1.
-    pub fn active(&self, which: Activation, token: usize) -> f64 {
+    pub fn active(&self, which: Part, token: usize) -> f64 {
         let on = self.row(which, token).filter(|v| *v > 0.0).count();
         on as f64 / (self.heads * self.per_head) as f64
     }
@@ -56,6 +49,17 @@ pub struct Chunk {
     pub layers: Vec<LayerActivations>,
     /// -ln p of each token given all before it, nats; NaN at the first token of the text.
     pub loss: Vec<f64>,
+}
+
+impl Chunk {
+    /// For each token its place in the text, and what the synapses of a layer join there: y of the layer before and x of the
+    /// layer, `(n)` each.
+    pub fn synapse_ends(&self, layer: usize) -> impl Iterator<Item = (usize, [impl Iterator<Item = f32>; 2])> {
+        (0..self.tokens).map(move |token| {
+            let row = |layer: usize, part: Part| self.layers[layer].row(part, token);
+            (self.from + token, [row(layer - 1, Part::Y), row(layer, Part::X)])
+        })
+    }
 }
 
 /// Reads `ids` from the first to the last and hands every chunk to `visit`.

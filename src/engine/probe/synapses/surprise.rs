@@ -2,12 +2,13 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    firing::{self, Activation, Chunk},
+    firing::{self, Chunk},
     random, synapses_of,
 };
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
+    models::capabilities::Part,
     probe::prelude::*,
     telemetry::measurements::{LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
@@ -74,12 +75,12 @@ impl PeriodMeans {
                 loss[at] += chunk.loss[token] / counted;
                 let phase = phase(at);
                 for (means, layer) in layers.iter_mut().zip(&chunk.layers) {
-                    means.x[at] += layer.active(Activation::X, token) / counted;
-                    means.y[at] += layer.active(Activation::Y, token) / counted;
+                    means.x[at] += layer.active(Part::X, token) / counted;
+                    means.y[at] += layer.active(Part::Y, token) / counted;
                     let Some(phase) = phase else { continue };
                     let letters = if phase == 0 { WORD } else { WORD * KNOWN.len() } as f64;
                     let one = OCTAVES as f64 / (n as f64 * letters * counted);
-                    for (neuron, _) in layer.row(Activation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
+                    for (neuron, _) in layer.row(Part::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
                         // the last of an odd number turns with none
                         let group = groups.get(neuron % per_head / 2).copied().unwrap_or(OCTAVES - 1);
                         means.octaves[phase][group] += one;

@@ -105,6 +105,7 @@ impl Lost {
 }
 
 /// Takes what the readers find, within bounds.
+#[derive(Default)]
 pub(super) struct Logged {
     pub runs: Vec<LoggedRun>,
     pub channels: Vec<String>,
@@ -123,27 +124,15 @@ pub(super) struct Logged {
 }
 
 /// There are more numbers than are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it has more than {most} numbers, the most that are read of a log: give the folder of one run")]
 pub(super) struct TooMany {
     pub most: u64,
 }
 
 impl Logged {
     pub fn new() -> Self {
-        Self {
-            runs: vec![],
-            channels: vec![],
-            scalars: vec![],
-            texts: vec![],
-            notices: vec![],
-            by_name: HashMap::new(),
-            lost: BTreeMap::new(),
-            most: MAX_SCALARS.min(reading_budget() / BYTES_OF_A_SCALAR),
-            text_names: HashSet::new(),
-            bytes_of_texts: 0,
-            bytes_of_settings: 0,
-            backwards: 0,
-        }
+        Self { most: MAX_SCALARS.min(reading_budget() / BYTES_OF_A_SCALAR), ..Self::default() }
     }
 
     /// The index of the run with this id; it is added if it is not there.

@@ -154,8 +154,8 @@ enum ReadError {
     /// A record that is passed over.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    #[error("it has more than {} numbers, the most that are read of a log: give the folder of one run", .0.most)]
-    TooMany(TooMany),
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     #[error("it has more than {} runs, the most that are read at once: give the folder of one of them", MAX_RUNS)]
     TooManyRuns,
     #[error("{0}")]
@@ -166,12 +166,6 @@ enum ReadError {
 fn too_long(what: &str, bytes: u64) -> String {
     let most = size(max_record());
     format!("{what} has {}, and at most {most} are held in memory here", size(bytes))
-}
-
-impl From<TooMany> for ReadError {
-    fn from(e: TooMany) -> Self {
-        Self::TooMany(e)
-    }
 }
 
 /// The files of a log of another tool.

@@ -244,7 +244,7 @@ impl Written<'_> {
             let wall = line.iter().fold(f64::NAN, |wall, scalar| scalar.wall.max(wall));
             let scalars = line.iter().map(|scalar| (channels[scalar.channel as usize].clone(), scalar.value)).collect();
             let stats = StepStats { step: first.step, variant, scalars, wall_secs: wall - begun[variant] };
-            Some(Line { variant: &runs[variant].id, stats })
+            Some(MetricsOut { variant: &runs[variant].id, stats })
         });
         self.log(METRICS, lines)
     }
@@ -347,17 +347,5 @@ impl Written<'_> {
         };
         let at = logged.or_else(changed).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
-    }
-}
-
-/// A line of the metrics.
-struct Line<'a> {
-    variant: &'a str,
-    stats: StepStats,
-}
-
-impl Serialize for Line<'_> {
-    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        MetricsOut { variant: self.variant, stats: &self.stats }.serialize(s)
     }
 }

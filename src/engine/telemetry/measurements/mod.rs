@@ -212,12 +212,6 @@ macro_rules! measurements {
 
         /// Every measurement, by channel.
         pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::new::<$name>()),*];
-
-        $(impl From<$name> for Payload {
-            fn from(m: $name) -> Self {
-                Payload::$name(m)
-            }
-        })*
     };
 }
 

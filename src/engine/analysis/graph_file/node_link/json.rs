@@ -109,8 +109,8 @@ impl<'de> Visitor<'de> for Compact<'_> {
     }
 }
 
-/// Closes a list or an object, of which the last comma is too much.
-fn close(out: &mut String, with: char) {
+/// Closes a list or an object, of which the last comma may be too much.
+pub fn close(out: &mut String, with: char) {
     if out.ends_with(',') {
         out.pop();
     }

@@ -119,8 +119,7 @@ impl Structure {
 pub const MAX_SENTENCE: usize = 11;
 
 /// The distribution of sentences.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grammar {
     /// Share of passive sentences: at a half, the first word is as often the patient's as the agent's.
     pub passive: f64,

@@ -13,7 +13,6 @@ mod language;
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 pub use language::Class;
 use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
@@ -34,7 +33,7 @@ const NOUNS_PER_LIST: usize = 3;
 
 /// The part of the parliament that a text has: always the first of each. What a text leaves out, a finder does
 /// not ask about; frames and nouns that are held out stay held out.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
     /// The number of languages of [`CODES`]; at least 2.
     pub languages: usize,

@@ -6,7 +6,7 @@
 use super::{
     super::{end_as_trained, words},
     Columns, FlowInput, SolveParams, Sweep,
-    classes::{PromptGroup, class_ids, groups, steered},
+    classes::{class_ids, groups, steered},
     spread,
 };
 use crate::{
@@ -35,10 +35,10 @@ impl SolvedModel<'_> {
     }
 
     /// The states of the last tokens of all prompts, where the next word is decided.
-    fn last_states(&self, groups: &[PromptGroup], u0: f64) -> Result<Vec<Vec<f64>>> {
+    fn last_states(&self, groups: &[Tensor], u0: f64) -> Result<Vec<Vec<f64>>> {
         let mut states = vec![];
         for group in groups {
-            let end = self.end(&group.tokens, u0)?;
+            let end = self.end(group, u0)?;
             states.extend(host::rows_f64(&end.narrow(1, end.dim(1)? - 1, 1)?)?);
         }
         Ok(states)
@@ -79,7 +79,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     let vector = vector(&solved, cx)?;
     let unsteered = |tokens: Tensor| -> Result<Unsteered> { Ok(Unsteered { end: solved.end(&tokens, 0.0)?, tokens }) };
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
-    let prompts: Vec<Unsteered> = held_out.into_iter().map(|g| unsteered(g.tokens)).collect::<Result<_>>()?;
+    let prompts: Vec<Unsteered> = held_out.into_iter().map(unsteered).collect::<Result<_>>()?;
     let text = cx.corpus.held_out(WINDOWS, model.positions())?;
     let windows = unsteered(Tensor::from_slice(&text.inputs, (text.rows, text.len), cx.device)?)?;
     let targets = Tensor::from_slice(&text.targets, (text.rows, text.len), cx.device)?;

@@ -24,14 +24,9 @@ const RIDGE: f64 = 1e-3;
 /// Accuracy of guessing between two controls.
 const CHANCE: f64 = 0.5;
 
-/// Prompts of one length: ids `(B, T)`.
-pub struct PromptGroup {
-    pub tokens: Tensor,
-    rows: usize,
-}
-
-/// Prompts longer than the model's positions are left out (letter by letter some are).
-pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<PromptGroup>> {
+/// The ids of prompts, `(B, T)` for each length T. Prompts longer than the model's positions are left out (letter by letter
+/// some are).
+pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<Tensor>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
     let space = words::space(cx.corpus);
     for prompt in prompts {
@@ -42,10 +37,7 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>
     by_length
         .into_iter()
         .filter(|(len, _)| (1..=model.positions()).contains(len))
-        .map(|(len, ids)| {
-            let rows = ids.len() / len;
-            Ok(PromptGroup { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
-        })
+        .map(|(len, ids)| Tensor::from_slice(&ids, (ids.len() / len, len), cx.device))
         .collect()
 }
 
@@ -63,16 +55,16 @@ pub fn shares(
     model: &dyn LanguageFlow,
     params: &SolveParams,
     u0: f64,
-    groups: &[PromptGroup],
+    groups: &[Tensor],
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
-        let end = end_as_trained(model, params.at_u0(u0), &model.embed(&group.tokens)?.detach())?; // (B, T, D)
+        let end = end_as_trained(model, params.at_u0(u0), &model.embed(group)?.detach())?; // (B, T, D)
         for p in words::next_of_rows(model, &end)? {
             total.iter_mut().zip(classes).for_each(|(t, ids)| *t += words::mass(&p, ids));
         }
-        count += group.rows;
+        count += group.dim(0)?;
     }
     Ok(total.into_iter().map(|t| t / count.max(1) as f64).collect())
 }
@@ -95,7 +87,7 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     let [plus, minus] = class_ids(classes, cx);
     let x = spread(-2.0, 2.0, CONTROLS);
     let (params, at) = (params.clone(), x.clone());
-    let prompts: usize = held_out.iter().map(|g| g.rows).sum();
+    let prompts = held_out.iter().map(|group| group.dim(0)).sum::<Result<usize>>()?;
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let mut all = shares(model, &params, at[i], &held_out, &[&plus, &minus, &neutral])?;
         all.extend(shares(model, &params, at[i], &trained, &[&plus, &minus])?);

@@ -89,8 +89,7 @@ pub fn choose<M: SynapseModel>(
     let found = decide(known, windows, &tokens_from, |k| {
         let Some(ids) = &encoded[k] else { return Ok(None) };
         let bytes = |row: &[u32]| tokenizers[k].tokenizer.decode(row).len();
-        let text = ReadWindows { windows: cut(ids, windows), bytes: &bytes };
-        window_losses(&model, known.layers.is_some(), &text, Progress::none()).map(Some)
+        window_losses(&model, known.layers.is_some(), &cut(ids, windows), bytes, Progress::none()).map(Some)
     })?;
     match (found, refusal) {
         (Some(found), _) => Ok(found),
@@ -135,21 +134,15 @@ fn beginning(text: &[u8], most: usize) -> &[u8] {
     &text[..end]
 }
 
-/// Windows of a text.
-struct ReadWindows<'a> {
-    windows: Windows,
-    /// The bytes that ids of it stand for.
-    bytes: &'a dyn Fn(&[u32]) -> usize,
-}
-
-/// The losses of the windows after 1, 2, .. layers, or after the last alone.
+/// The losses of the windows of a text after 1, 2, .. layers, or after the last alone. `bytes`: those that ids of it stand
+/// for.
 fn window_losses(
     model: &dyn SynapseModel,
     last_alone: bool,
-    text: &ReadWindows<'_>,
+    windows: &Windows,
+    bytes: impl Fn(&[u32]) -> usize,
     progress: Progress<'_>,
 ) -> Result<Vec<WindowLosses>> {
-    let windows = &text.windows;
     let first = if last_alone { model.shape().layers - 1 } else { 0 };
     let mut by_layers = vec![vec![]; model.shape().layers - first];
     let (mut tokens, mut length) = (0, 0);
@@ -160,7 +153,7 @@ fn window_losses(
         if asked.is_empty() {
             continue;
         }
-        (tokens, length) = (tokens + asked.len(), length + (text.bytes)(&asked));
+        (tokens, length) = (tokens + asked.len(), length + bytes(&asked));
         let nats = nats_by_depth(model, ids, targets)?;
         for (losses, nats) in by_layers.iter_mut().zip(&nats[first..]) {
             losses.push(nats / asked.len() as f64);
@@ -207,8 +200,7 @@ impl Probe for Candidates {
             let corpus = texts[k].1;
             let cut = corpus.held_out(windows.count, windows.length)?;
             let bytes = |row: &[u32]| corpus.decode(row).len();
-            let text = ReadWindows { windows: cut, bytes: &bytes };
-            window_losses(deep.as_ref(), layers_known, &text, cx.progress.piece(k, texts.len())).map(Some)
+            window_losses(deep.as_ref(), layers_known, &cut, bytes, cx.progress.piece(k, texts.len())).map(Some)
         })?;
         let found = found.ok_or_else(|| Error::Msg("the held-out text asks nothing of the model".to_owned()))?;
         let about = format!("{} held-out windows of {} tokens", found.windows.count, found.windows.length);

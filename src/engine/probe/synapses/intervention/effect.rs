@@ -3,11 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{
-    changed::ForwardPass,
-    null::{MatchedNull, NullDraw},
-    request::Request,
-};
+use super::{changed::ForwardPass, null::MatchedNull, request::Request};
 use crate::{
     analysis::statistics::mean,
     models::capabilities::{Intervention, Target},
@@ -77,7 +73,7 @@ pub fn effect(
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed ^ 0x6e75_6c6c);
     let (mut null_divergence, mut null_draws, mut activity) = (vec![0.0; ids.len()], vec![], 0.0);
     for draw in 0..options.draws {
-        let Some(NullDraw { target, activity: own }) = null.draw(&asked.change.target, &mut rng) else { break };
+        let Some((target, own)) = null.draw(&asked.change.target, &mut rng) else { break };
         activity += own / options.draws as f64;
         let random = read(Some(&Intervention { target, ..asked.change.clone() }), 0, draw + 3)?;
         let divergence = before.divergence(&random)?;

@@ -3,9 +3,9 @@
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::super::firing::{self, Activation};
+use super::super::firing;
 use crate::{
-    models::capabilities::{Intervention, SynapseShape, Target},
+    models::capabilities::{Intervention, Part, SynapseShape, Target},
     probe::prelude::*,
     telemetry::Synapse,
 };
@@ -29,13 +29,6 @@ pub(in crate::probe) enum MatchedNull {
         /// For each synapse, the nearest others with their sigma, nearest first.
         nearest: Vec<Vec<(Synapse, f64)>>,
     },
-}
-
-/// A random target like the given one, and its mean activity.
-pub(in crate::probe) struct NullDraw {
-    pub target: Target,
-    /// Firing share of neurons, or sigma of synapses.
-    pub activity: f64,
 }
 
 impl MatchedNull {
@@ -69,14 +62,14 @@ impl MatchedNull {
         }
     }
 
-    /// Draws as many others as `target` has, each of the same heads and about as active; `None` if there are too few
-    /// others.
-    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<NullDraw> {
+    /// Draws as many others as `target` has, each of the same heads and about as active, with their mean activity (see
+    /// [`Self::activity`]); `None` if there are too few others.
+    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<(Target, f64)> {
         match (self, target) {
             (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
                 let neurons = ranks.draw_matched(neurons, firing, rng)?;
                 let activity = mean_of(firing, &neurons);
-                Some(NullDraw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
+                Some((Target::Neurons { neurons, part: *part, layer: *layer }, activity))
             }
             (Self::Synapses { synapses, nearest, .. }, _) => {
                 let (mut drawn, mut sum): (Vec<Synapse>, f64) = (vec![], 0.0);
@@ -88,7 +81,7 @@ impl MatchedNull {
                     drawn.push(*synapse);
                 }
                 let activity = sum / drawn.len().max(1) as f64;
-                Some(NullDraw { target: Target::Synapses(drawn), activity })
+                Some((Target::Synapses(drawn), activity))
             }
             _ => None,
         }
@@ -101,7 +94,7 @@ fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]]) -> Result<Vec<f64>>
     for ids in texts {
         firing::read(model, ids, |chunk| {
             for (layer, token) in chunk.layers.iter().flat_map(|l| (0..chunk.tokens).map(move |t| (l, t))) {
-                let on = layer.row(Activation::Y, token).map(|v| f64::from(u8::from(v > 0.0)));
+                let on = layer.row(Part::Y, token).map(|v| f64::from(u8::from(v > 0.0)));
                 counts.iter_mut().zip(on).for_each(|(count, on)| *count += on);
             }
             Ok(())
@@ -185,10 +178,8 @@ fn synapses_alike(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) 
     let mut sums = [vec![0f64; shape.neurons], vec![0f64; shape.neurons]];
     for ids in texts {
         firing::read(model, ids, |chunk| {
-            for token in 0..chunk.tokens {
-                let rows = [(layer - 1, Activation::Y), (layer, Activation::X)];
-                for (sum, (layer, which)) in sums.iter_mut().zip(rows) {
-                    let values = chunk.layers[layer].row(which, token);
+            for (_, ends) in chunk.synapse_ends(layer) {
+                for (sum, values) in sums.iter_mut().zip(ends) {
                     sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += f64::from(v));
                 }
             }
@@ -223,14 +214,14 @@ fn sigmas(model: &dyn SynapseModel, texts: &[&[u32]], layer: usize, ys: &[usize]
     let mut all = Tensor::zeros((ys.len(), xs.len()), candle_core::DType::F32, device)?;
     for ids in texts {
         firing::read(model, ids, |chunk| {
-            let columns = |layer: usize, which: Activation, of: &[usize]| -> Result<Tensor> {
+            let columns = |layer: usize, which: Part, of: &[usize]| -> Result<Tensor> {
                 let values: Vec<f32> = (0..chunk.tokens)
                     .flat_map(|t| of.iter().map(move |n| (t, *n)))
                     .map(|(t, n)| chunk.layers[layer].at(which, t, n))
                     .collect();
                 Tensor::from_vec(values, (chunk.tokens, of.len()), device)
             };
-            let (y, x) = (columns(layer - 1, Activation::Y, ys)?, columns(layer, Activation::X, xs)?);
+            let (y, x) = (columns(layer - 1, Part::Y, ys)?, columns(layer, Part::X, xs)?);
             all = (&all + y.t()?.contiguous()?.matmul(&x)?)?;
             Ok(())
         })?;

@@ -4,7 +4,6 @@ use crate::{
     models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
     nn::Result,
     telemetry::{
-        Synapse,
         measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
         neuron_name, read_neurons, read_synapses,
     },
@@ -17,11 +16,6 @@ pub struct Request {
     pub change: Intervention,
     /// "x and y silenced in every layer"
     pub description: String,
-}
-
-/// The name of a synapse of the model.
-pub(super) fn name_of(synapse: &Synapse, per_head: usize) -> String {
-    synapse.name(per_head)
 }
 
 impl Request {
@@ -45,7 +39,7 @@ impl Request {
     pub fn synapse_names(&self, per_head: usize) -> Vec<String> {
         match &self.change.target {
             Target::Neurons { .. } => vec![],
-            Target::Synapses(synapses) => synapses.iter().map(|s| name_of(s, per_head)).collect(),
+            Target::Synapses(synapses) => synapses.iter().map(|s| s.name(per_head)).collect(),
         }
     }
 }

@@ -5,7 +5,7 @@
 mod paths;
 mod written;
 
-use paths::{SynapseEnd, first_pass, second_pass};
+use paths::{X, Y, first_pass, second_pass};
 
 use crate::{
     analysis::statistics,
@@ -66,7 +66,7 @@ impl<'a> ReadingQuery<'a> {
 
     /// The values of synapses while these tokens are read, which begin with the text.
     fn read(&self, ids: &[u32]) -> Result<measurements::SynapseReading> {
-        let (peaks, tokens) = first_pass(self, ids)?;
+        let (peaks, firing, loss) = first_pass(self, ids)?;
         let mut ends = peaks.map(|p| statistics::largest(&p, FOLLOWED));
         if let Some(synapse) = self.synapse {
             for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
@@ -86,10 +86,10 @@ impl<'a> ReadingQuery<'a> {
             written: ids.len() - self.passage.ids.len(),
             temperature: self.args.temperature,
             synapses: chosen.iter().map(trace).collect(),
-            y: paths.traces(SynapseEnd::Y, chosen.iter().map(|s| s.i).collect()),
-            x: paths.traces(SynapseEnd::X, chosen.iter().map(|s| s.j).collect()),
-            firing: tokens.firing,
-            loss: tokens.loss.into(),
+            y: paths.traces(Y, chosen.iter().map(|s| s.i).collect()),
+            x: paths.traces(X, chosen.iter().map(|s| s.j).collect()),
+            firing,
+            loss: loss.into(),
         })
     }
 

@@ -1,11 +1,8 @@
 //! The values of neurons with large peaks along a text, and what the synapses between them hold.
 
-use super::{
-    super::firing::{self, Activation, LayerActivations},
-    ReadingQuery,
-};
+use super::{super::firing, ReadingQuery};
 use crate::{
-    models::capabilities::Rotation,
+    models::capabilities::{Part, Rotation},
     nn::Result,
     telemetry::{
         Synapse,
@@ -16,46 +13,36 @@ use crate::{
 /// The number of synapses in the measurement.
 const MEASURED: usize = 12;
 
-/// The values that are measured at every token.
-pub(super) struct TokenValues {
-    /// The firing of each layer.
-    pub firing: Vec<LayerFiring>,
-    /// The loss of each token, nats.
-    pub loss: Vec<f64>,
-}
+/// The largest values of y of the layer before and of x of the layer, `(n)` each.
+type Peaks = [Vec<f32>; 2];
 
-/// The largest values of y of the layer before and of x of the layer, `(n)` each, and the values at every
-/// token.
-pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
+/// The peaks, the firing of each layer at every token, and the loss of each token, nats.
+pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<(Peaks, Vec<LayerFiring>, Vec<f64>)> {
     let (model, layer) = (question.model, question.layer);
     let (layers, n) = (model.shape().layers, model.shape().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
-    let mut tokens = TokenValues { firing: vec![LayerFiring::default(); layers], loss: vec![] };
+    let (mut firing, mut loss) = (vec![LayerFiring::default(); layers], vec![]);
     firing::read(model, ids, |chunk| {
         for token in 0..chunk.tokens {
-            for (firing, activations) in tokens.firing.iter_mut().zip(&chunk.layers) {
-                firing.x.0.push(activations.active(Activation::X, token));
-                firing.y.0.push(activations.active(Activation::Y, token));
+            for (firing, activations) in firing.iter_mut().zip(&chunk.layers) {
+                firing.x.0.push(activations.active(Part::X, token));
+                firing.y.0.push(activations.active(Part::Y, token));
             }
-            raise(&mut peaks[0], &chunk.layers[layer - 1], Activation::Y, token);
-            raise(&mut peaks[1], &chunk.layers[layer], Activation::X, token);
         }
-        tokens.loss.extend(chunk.loss);
+        for (_, ends) in chunk.synapse_ends(layer) {
+            for (peaks, row) in peaks.iter_mut().zip(ends) {
+                peaks.iter_mut().zip(row).for_each(|(p, v)| *p = p.max(v));
+            }
+        }
+        loss.extend(chunk.loss);
         Ok(())
     })?;
-    Ok((peaks, tokens))
+    Ok((peaks, firing, loss))
 }
 
-fn raise(peaks: &mut [f32], layer: &LayerActivations, which: Activation, token: usize) {
-    peaks.iter_mut().zip(layer.row(which, token)).for_each(|(p, v)| *p = p.max(v));
-}
-
-/// The two ends of a synapse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SynapseEnd {
-    Y = 0,
-    X = 1,
-}
+/// The places of the two ends of a synapse in lists of both.
+pub(super) const Y: usize = 0;
+pub(super) const X: usize = 1;
 
 /// Values of the followed neurons at every token.
 pub(super) struct Paths {
@@ -63,8 +50,8 @@ pub(super) struct Paths {
     layer: usize,
     /// Numbers of the neurons of y and of x.
     ends: [Vec<usize>; 2],
-    y: Vec<Vec<f32>>,
-    x: Vec<Vec<f32>>,
+    /// Their values.
+    values: [Vec<Vec<f32>>; 2],
     /// The values of the neurons that rotate together with those of x.
     partners: Vec<Vec<f32>>,
 }
@@ -72,16 +59,16 @@ pub(super) struct Paths {
 pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
     let (layer, shape) = (question.layer, question.model.shape());
     let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
-    let mut paths =
-        Paths { layer, ends: ends.clone(), y: empty(&ends[0]), x: empty(&ends[1]), partners: empty(&ends[1]) };
+    let values = ends.each_ref().map(empty);
+    let mut paths = Paths { layer, ends: ends.clone(), values, partners: empty(&ends[1]) };
     firing::read(question.model, ids, |chunk| {
         for token in 0..chunk.tokens {
             for (at, &i) in ends[0].iter().enumerate() {
-                paths.y[at].push(chunk.layers[layer - 1].at(Activation::Y, token, i));
+                paths.values[Y][at].push(chunk.layers[layer - 1].at(Part::Y, token, i));
             }
             for (at, &j) in ends[1].iter().enumerate() {
-                paths.x[at].push(chunk.layers[layer].at(Activation::X, token, j));
-                paths.partners[at].push(chunk.layers[layer].at(Activation::X, token, Rotation::partner(shape, j)));
+                paths.values[X][at].push(chunk.layers[layer].at(Part::X, token, j));
+                paths.partners[at].push(chunk.layers[layer].at(Part::X, token, Rotation::partner(shape, j)));
             }
         }
         Ok(())
@@ -90,18 +77,17 @@ pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<
 }
 
 impl Paths {
-    fn index(&self, end: SynapseEnd, neuron: usize) -> usize {
-        self.ends[end as usize].iter().position(|n| *n == neuron).unwrap_or_default()
+    fn index(&self, end: usize, neuron: usize) -> usize {
+        self.ends[end].iter().position(|n| *n == neuron).unwrap_or_default()
     }
 
     /// The values of some neurons of one end, in ascending order of their numbers, each once.
-    pub fn traces(&self, end: SynapseEnd, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
+    pub fn traces(&self, end: usize, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
         neurons.sort_unstable();
         neurons.dedup();
-        let values = if end == SynapseEnd::Y { &self.y } else { &self.x };
         let trace = |neuron: usize| NeuronTrace {
             neuron,
-            values: values[self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
+            values: self.values[end][self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
         };
         neurons.into_iter().map(trace).collect()
     }
@@ -111,7 +97,7 @@ impl Paths {
         let mut ranked = vec![];
         for (a, &i) in self.ends[0].iter().enumerate() {
             for (b, &j) in self.ends[1].iter().enumerate() {
-                let gains = self.y[a].iter().zip(&self.x[b]).map(|(y, x)| y * x);
+                let gains = self.values[Y][a].iter().zip(&self.values[X][b]).map(|(y, x)| y * x);
                 let score: f32 = match rank {
                     SynapseRank::Strong => gains.sum(),
                     SynapseRank::Sudden => gains.fold(0.0, f32::max),
@@ -137,9 +123,9 @@ impl Paths {
 
     /// The synapse after every token.
     pub fn sigma(&self, synapse: Synapse, rotation: Rotation) -> Vec<f64> {
-        let (y, b) = (&self.y[self.index(SynapseEnd::Y, synapse.i)], self.index(SynapseEnd::X, synapse.j));
+        let (y, b) = (&self.values[Y][self.index(Y, synapse.i)], self.index(X, synapse.j));
         let (mut own, mut partner) = (0f64, 0f64);
-        let tokens = y.iter().zip(self.x[b].iter().zip(&self.partners[b]));
+        let tokens = y.iter().zip(self.values[X][b].iter().zip(&self.partners[b]));
         let sigma = tokens.map(|(y, (x, p))| {
             (own, partner) = rotation.step(own, partner);
             own += f64::from(*y) * f64::from(*x);
@@ -172,8 +158,7 @@ mod tests {
             let paths = Paths {
                 layer: 1,
                 ends: [vec![0], vec![j]],
-                y: vec![y.clone()],
-                x: vec![column(j)],
+                values: [vec![y.clone()], vec![column(j)]],
                 partners: vec![column(j ^ 1)],
             };
             let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::for_neuron(&shape, j));
