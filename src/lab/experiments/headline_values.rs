@@ -68,6 +68,13 @@ impl HeadlineValues {
     }
 }
 
+/// The variant of the first one's group that has the same seed as this one; `None` for those of that group.
+pub(super) fn partner(variants: &[VariantInfo], variant: usize) -> Option<usize> {
+    let (this, first) = (variants.get(variant)?, variants.first()?);
+    let is_partner = |other: &VariantInfo| other.group == first.group && other.seed == this.seed;
+    variants.iter().position(is_partner).filter(|_| this.group != first.group)
+}
+
 /// A headline number that one event tells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadlinePoint {
@@ -92,7 +99,7 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
                 let of_channel = s.scalars.iter().filter(|(name, _)| name.as_str() == channel);
                 of_channel.map(|(_, v)| point(headline, "", s.variant, s.step, value(*v))).collect()
             }
-            (Source::Measured { channel, read }, Event::Sample(s))
+            (Source::Measured { channel, read, any_origin: false }, Event::Sample(s))
                 if s.request.is_none() && s.channel.as_str() == channel =>
             {
                 read(&s.payload).into_iter().map(|(place, v)| point(headline, &place, s.variant, s.step, v)).collect()
@@ -135,15 +142,11 @@ impl HeadlineReader {
 
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Step(stats) => self.step(stats),
+            Event::Step(StepStats { variant, step, scalars, .. }) => {
+                scalars.iter().for_each(|(channel, value)| self.scalar(*variant, channel.as_str(), *step, *value));
+            }
             Event::Sample(sample) => self.sample(sample),
             _ => {}
-        }
-    }
-
-    fn step(&mut self, stats: &StepStats) {
-        for (channel, value) in &stats.scalars {
-            self.scalar(stats.variant, channel.as_str(), stats.step, *value);
         }
     }
 
@@ -158,12 +161,10 @@ impl HeadlineReader {
     /// Takes a measurement; its numbers replace those of the one before.
     pub fn sample(&mut self, sample: &Sample) {
         for (i, headline) in self.headlines.iter().enumerate() {
-            let read = match headline.source {
-                Source::Measured { channel, read } if sample.request.is_none() => Some((channel, read)),
-                Source::AnyOrigin { channel, read } => Some((channel, read)),
-                _ => None,
-            };
-            let Some((_, read)) = read.filter(|(channel, _)| *channel == sample.channel.as_str()) else { continue };
+            let Source::Measured { channel, read, any_origin } = headline.source else { continue };
+            if channel != sample.channel.as_str() || sample.request.is_some() && !any_origin {
+                continue;
+            }
             let numbers = read(&sample.payload);
             if !numbers.is_empty() {
                 self.measured.insert((i, sample.variant), (sample.step, numbers));
@@ -187,20 +188,15 @@ impl HeadlineReader {
     fn values(&self, i: usize, headline: &Headline, values: &mut Vec<HeadlineValue>) {
         let before = values.len();
         for (v, variant) in self.variants.iter().enumerate() {
-            let (step, numbers) = match headline.source {
-                Source::Scalar { channel, value } => match self.scalars.get(&(v, channel)) {
-                    Some((step, x)) => (*step, vec![(String::new(), value(*x))]),
-                    None => continue,
-                },
-                Source::BesideFirst { channel } => match self.beside_first(v, channel) {
-                    Some((step, x)) => (step, vec![(String::new(), x)]),
-                    None => continue,
-                },
-                Source::Measured { .. } | Source::AnyOrigin { .. } => match self.measured.get(&(i, v)) {
-                    Some((step, numbers)) => (*step, numbers.clone()),
-                    None => continue,
-                },
+            let alone = |value: f64| vec![(String::new(), value)];
+            let found = match headline.source {
+                Source::Scalar { channel, value } => {
+                    self.scalars.get(&(v, channel)).map(|(step, x)| (*step, alone(value(*x))))
+                }
+                Source::BesideFirst { channel } => self.beside_first(v, channel).map(|(step, x)| (step, alone(x))),
+                Source::Measured { .. } => self.measured.get(&(i, v)).cloned(),
             };
+            let Some((step, numbers)) = found else { continue };
             values.extend(numbers.into_iter().map(|(place, value)| HeadlineValue {
                 key: headline.key(&place),
                 variant: variant.id.clone(),
@@ -216,11 +212,7 @@ impl HeadlineReader {
 
     /// Less the value of the first variant's group with the same seed, at the same step.
     fn beside_first(&self, variant: usize, channel: &'static str) -> Option<(u64, f64)> {
-        let (this, first) = (self.variants.get(variant)?, self.variants.first()?);
-        if this.group == first.group {
-            return None;
-        }
-        let partner = self.variants.iter().position(|v| v.group == first.group && v.seed == this.seed)?;
+        let partner = partner(&self.variants, variant)?;
         let (step, value) = self.scalars.get(&(variant, channel))?;
         let (at, reference) = self.scalars.get(&(partner, channel))?;
         (at == step).then_some((*step, value - reference))

@@ -221,20 +221,15 @@ fn encoded(text: &str) -> String {
 
 fn decoded(text: &str) -> Result<String, String> {
     let broken = || format!("`{text}` is not percent-encoded: two hexadecimal digits of UTF-8 must follow %");
-    let (bytes, mut out, mut i) = (text.as_bytes(), vec![], 0);
-    while i < bytes.len() {
-        match bytes[i] {
-            b'%' => {
-                let digits = bytes.get(i + 1..i + 3).filter(|d| d.iter().all(u8::is_ascii_hexdigit));
-                let digits = digits.and_then(|d| std::str::from_utf8(d).ok()).ok_or_else(broken)?;
-                out.push(u8::from_str_radix(digits, 16).map_err(|_| broken())?);
-                i += 3;
-            }
-            byte => {
-                out.push(byte);
-                i += 1;
-            }
+    let mut parts = text.split('%');
+    let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).ok_or_else(broken)?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(broken());
         }
+        out.push(u8::from_str_radix(digits, 16).map_err(|_| broken())?);
+        out.extend(rest.bytes());
     }
     String::from_utf8(out).map_err(|_| broken())
 }

@@ -145,16 +145,12 @@ impl RunRow {
 
     /// The state as text: "killed at step 412".
     pub fn state_label(&self) -> String {
+        let id = self.state.id();
         match &self.state {
-            RowState::Running | RowState::Paused if self.total_steps == 0 => {
-                format!("{}, step {}", self.state.id(), self.steps)
-            }
-            RowState::Running | RowState::Paused => {
-                format!("{}, step {} of {}", self.state.id(), self.steps, self.total_steps)
-            }
-            RowState::Finished => "finished".to_owned(),
-            RowState::Failed(_) => format!("failed at step {}", self.steps),
-            RowState::Stopped | RowState::Killed => format!("{} at step {}", self.state.id(), self.steps),
+            RowState::Running | RowState::Paused if self.total_steps == 0 => format!("{id}, step {}", self.steps),
+            RowState::Running | RowState::Paused => format!("{id}, step {} of {}", self.steps, self.total_steps),
+            RowState::Finished => id.to_owned(),
+            RowState::Failed(_) | RowState::Stopped | RowState::Killed => format!("{id} at step {}", self.steps),
             RowState::Unreadable => "cannot be read".to_owned(),
         }
     }

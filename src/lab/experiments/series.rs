@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{
-    headline_values::{HeadlineReader, headline_points},
+    headline_values::{HeadlineReader, headline_points, partner},
     headlines,
     seeds::over_seeds,
 };
@@ -95,11 +95,10 @@ impl SeriesReader {
                 _ => false,
             };
             let plain = lab.headlines.iter().find(|h| is_itself(h.source)).map_or(channel, |h| h.id);
-            let Some(first) = info.variants.first() else { continue };
-            for (v, variant) in info.variants.iter().enumerate().filter(|(_, v)| v.group != first.group) {
-                let partner = info.variants.iter().position(|o| o.group == first.group && o.seed == variant.seed);
+            for v in 0..info.variants.len() {
                 let values_of = |v: usize| self.values.get(&(plain.to_owned(), v));
-                let (Some(own), Some(reference)) = (values_of(v), partner.and_then(values_of)) else { continue };
+                let reference = partner(&info.variants, v).and_then(values_of);
+                let (Some(own), Some(reference)) = (values_of(v), reference) else { continue };
                 let less = own.iter().filter_map(|(step, x)| Some((*step, x - reference.get(step)?)));
                 let less: BTreeMap<u64, f64> = less.collect();
                 self.values.insert((headline.id.to_owned(), v), less);

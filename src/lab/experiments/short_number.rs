@@ -7,14 +7,19 @@ pub fn short(v: f64) -> String {
         return if v == 0.0 { "0".into() } else { format!("{v}") };
     }
     if !(1e-3..1e6).contains(&a) {
-        let text = format!("{v:.3e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{exponent}", trimmed(mantissa));
+        return scientific(v, 3);
     }
     let whole = a.log10().floor().max(0.0) as usize + 1;
     let leading = if a < 1.0 { (-a.log10()).ceil() as usize } else { 0 };
     let decimals = 4usize.saturating_sub(whole) + leading;
     trimmed(&format!("{v:.decimals$}")).to_owned()
+}
+
+/// A number with a power of ten, and at most `digits` digits after the point.
+pub fn scientific(v: f64, digits: usize) -> String {
+    let text = format!("{v:.digits$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}e{exponent}", trimmed(mantissa))
 }
 
 fn trimmed(text: &str) -> &str {

@@ -122,14 +122,7 @@ pub enum SweepError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     pub key: String,
-    pub values: AxisValues,
-}
-
-/// The values that an axis takes.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AxisValues {
-    List(Vec<Value>),
-    Range(AxisRange),
+    pub values: AxisFile,
 }
 
 /// The headline number that ranks points.
@@ -294,23 +287,22 @@ fn objective(asked: &str, lab: &'static Lab) -> Result<Objective, SweepError> {
 
 impl Axis {
     fn new(key: &str, file: &AxisFile, lab: &Lab, base: &Config) -> Result<Self, SweepError> {
-        let wrong = |why: &str| SweepError::Values { key: key.to_owned(), why: why.to_owned() };
-        let values = match file {
-            AxisFile::List(list) if list.is_empty() => return Err(wrong("has no values: give at least one")),
-            AxisFile::List(list) if list.len() > MAX_VALUES => return Err(wrong("has more than 1,000 values")),
-            AxisFile::List(list) => AxisValues::List(list.clone()),
+        let why = match file {
+            AxisFile::List(list) if list.is_empty() => Some("has no values: give at least one"),
+            AxisFile::List(list) if list.len() > MAX_VALUES => Some("has more than 1,000 values"),
             AxisFile::Range(r) if !(r.from.is_finite() && r.to.is_finite()) => {
-                return Err(wrong("needs ends that are numbers: from = 1e-4, to = 1e-2"));
+                Some("needs ends that are numbers: from = 1e-4, to = 1e-2")
             }
             AxisFile::Range(r) if r.scale == AxisScale::Log && (r.from <= 0.0 || r.to <= 0.0) => {
-                return Err(wrong("is logarithmic and must lie above 0"));
+                Some("is logarithmic and must lie above 0")
             }
-            AxisFile::Range(r) if !(2..=MAX_VALUES).contains(&r.points) => {
-                return Err(wrong("needs 2 to 1,000 points"));
-            }
-            AxisFile::Range(r) => AxisValues::Range(*r),
+            AxisFile::Range(r) if !(2..=MAX_VALUES).contains(&r.points) => Some("needs 2 to 1,000 points"),
+            AxisFile::List(_) | AxisFile::Range(_) => None,
         };
-        let axis = Self { key: key.to_owned(), values };
+        if let Some(why) = why {
+            return Err(SweepError::Values { key: key.to_owned(), why: why.to_owned() });
+        }
+        let axis = Self { key: key.to_owned(), values: file.clone() };
         // each value by itself, so that the message names the axis
         let knobs = (lab.knobs)();
         for value in (0..axis.len()).map(|i| axis.at(i, base)) {
@@ -323,16 +315,16 @@ impl Axis {
     /// Values of a grid.
     fn len(&self) -> usize {
         match &self.values {
-            AxisValues::List(values) => values.len(),
-            AxisValues::Range(range) => range.points,
+            AxisFile::List(values) => values.len(),
+            AxisFile::Range(range) => range.points,
         }
     }
 
     /// A value of the grid.
     fn at(&self, i: usize, base: &Config) -> Value {
         match &self.values {
-            AxisValues::List(values) => values[i].clone(),
-            AxisValues::Range(range) => {
+            AxisFile::List(values) => values[i].clone(),
+            AxisFile::Range(range) => {
                 range.value(i as f64 / (range.points - 1) as f64, matches!(base.get(&self.key), Some(Value::Int(_))))
             }
         }

@@ -145,63 +145,56 @@ impl Training<'_> {
     /// The changed forms of the model that are switched on. Errors name the key.
     pub fn changed(&self, beside: &BesideSettings) -> Result<Vec<Variant>, ConfigError> {
         let (model, spec) = (self.model, self.spec()?);
-        let forms = [
+        for (is_so_already, key, why) in [
             (
-                (beside.no_bptt, "no_bptt", "BDH without BPTT"),
-                BdhSpec { through_past: false, ..spec.clone() },
-                (!model.through_past, BesideSettings::no_bptt.name),
+                beside.no_bptt && !model.through_past,
+                BesideSettings::no_bptt.name,
                 "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has switched them off already; switch one of them back",
             ),
             (
-                (beside.gated, "gated", "BDH-GPU'"),
-                BdhSpec { gated: true, ..spec.clone() },
-                (model.gated, BesideSettings::gated.name),
+                beside.gated && model.gated,
+                BesideSettings::gated.name,
                 "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off",
             ),
             (
-                (beside.normfree, "normfree", "BDH without norms"),
-                BdhSpec { form: Form::Normfree, ..spec },
-                (model.form == Form::Normfree, BesideSettings::normfree.name),
+                beside.normfree && model.form == Form::Normfree,
+                BesideSettings::normfree.name,
                 "`variants.normfree` is the model without norms, and `model.form` = normfree has none already; switch one of them back",
             ),
-        ];
-        let mut variants = vec![];
-        for ((_, id, label), spec, (is_so_already, key), why) in forms.into_iter().filter(|form| form.0.0) {
-            if is_so_already {
-                return Err(ConfigError::inconsistent(key, why));
-            }
-            variants.push(Variant::new(id, label, ModelSpec::Bdh(spec)));
+        ] {
+            refuse_if(is_so_already, key, || why)?;
         }
-        Ok(variants)
+        let no_bptt = BdhSpec { through_past: false, ..spec.clone() };
+        let gated = BdhSpec { gated: true, ..spec.clone() };
+        let normfree = BdhSpec { form: Form::Normfree, ..spec };
+        Ok(Variant::switched_on([
+            (beside.no_bptt, "no_bptt", "BDH without BPTT", ModelSpec::Bdh(no_bptt)),
+            (beside.gated, "gated", "BDH-GPU'", ModelSpec::Bdh(gated)),
+            (beside.normfree, "normfree", "BDH without norms", ModelSpec::Bdh(normfree)),
+        ]))
     }
 
     /// A Transformer with as many parameters as the model, which may carry keys and values of the last tokens; `None` where
     /// it is switched off. Errors name the key.
     pub fn baseline(&self, beside: &BesideSettings) -> Result<Option<Variant>, ConfigError> {
-        let cache = beside.cache;
-        let why = match cache {
-            0 => None,
-            _ if !beside.baseline => Some(
+        let (key, cache) = (BesideSettings::cache.name, beside.cache);
+        for (lacks, why) in [
+            (
+                !beside.baseline,
                 "is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on",
             ),
-            _ if self.carry.carry == 0 => Some(
+            (
+                self.carry.carry == 0,
                 "carries keys and values from batch to batch, and `train.carry` = 0 starts every window afresh; set `train.carry`",
             ),
-            _ => None,
-        };
-        if let Some(why) = why {
-            let key = BesideSettings::cache.name;
-            return Err(ConfigError::inconsistent(key, format!("`{key}` = {cache} {why}, or set `{key}` to 0")));
+        ] {
+            refuse_if(cache > 0 && lacks, key, || format!("`{key}` = {cache} {why}, or set `{key}` to 0"))?;
         }
         if !beside.baseline {
             return Ok(None);
         }
-        if self.model.checkpoint.path().is_some() {
-            return Err(ConfigError::inconsistent(
-                BdhSettings::checkpoint.name,
-                "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off",
-            ));
-        }
+        let why = || "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off";
+        refuse_if(self.model.checkpoint.path().is_some(), BdhSettings::checkpoint.name, why)?;
         let vocab = self.corpus.vocab;
         let model = equal_transformer(self.spec()?.parameters(vocab), vocab, BesideSettings::baseline.name)?;
         let (window, carry) = if cache > 0 { (Some(cache), self.carried()) } else { (None, None) };

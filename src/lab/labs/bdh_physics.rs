@@ -196,12 +196,12 @@ fn graph_spec(s: &PhysicsLabSettings) -> Result<GraphBdhSpec, ConfigError> {
     let GraphSettings { degree, synapses, memory, norms, .. } = s.graph;
     let neurons = s.model.neurons;
     for (key, count) in [(GraphSettings::degree.name, degree), (GraphSettings::synapses.name, synapses)] {
-        if count > neurons {
-            let why = format!(
+        let why = || {
+            format!(
                 "`{key}` = {count} is more than `model.neurons` = {neurons}, and each edge of a neuron comes from another; make it at most {neurons}"
-            );
-            return Err(ConfigError::inconsistent(key, why));
-        }
+            )
+        };
+        refuse_if(count > neurons, key, why)?;
     }
     Ok(GraphBdhSpec { neurons, degree, synapses, layers: s.model.layers, memory, norms })
 }

@@ -130,24 +130,23 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     if is_rotary && chosen(&s.variants).any(QkVariant::is_differential) {
         width(4 * heads, "because rotary embedding turns pairs of each half of a differential head's channels")?;
     }
-    if s.variants.gqa && !heads.is_multiple_of(4) {
-        let why = format!(
+    let why = || {
+        format!(
             "`model.heads` = {heads} must be a multiple of 4 for grouped-query attention, whose four queries share a key; \
              change it or turn `variants.gqa` off"
-        );
-        return Err(ConfigError::inconsistent(ModelSettings::heads.name, why));
-    }
-    if most_positions < s.train.window {
-        let window = s.train.window;
-        let why = format!(
+        )
+    };
+    refuse_if(s.variants.gqa && !heads.is_multiple_of(4), ModelSettings::heads.name, why)?;
+    let window = s.train.window;
+    let why = || {
+        format!(
             "`model.most_positions` = {most_positions} is less than `train.window` = {window}; make it at least {window}"
-        );
-        return Err(ConfigError::inconsistent(ModelSettings::most_positions.name, why));
-    }
-    if s.model.layers == 1 && (s.model.evolved == EvolvedLayers::FirstHalf || s.ablation.layers) {
-        let why = "`model.layers` = 1 has no first half whose queries and keys could evolve; make it at least 2";
-        return Err(ConfigError::inconsistent(ModelSettings::layers.name, why));
-    }
+        )
+    };
+    refuse_if(most_positions < window, ModelSettings::most_positions.name, why)?;
+    let halves = s.model.evolved == EvolvedLayers::FirstHalf || s.ablation.layers;
+    let why = || "`model.layers` = 1 has no first half whose queries and keys could evolve; make it at least 2";
+    refuse_if(s.model.layers == 1 && halves, ModelSettings::layers.name, why)?;
     finetune::check(s)
 }
 
@@ -179,26 +178,18 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
     let base = spec(s, variant);
     let (id, label) = (variant.id(), variant.label());
     if !s.ablation.positions {
-        return evolutions(s, steps, ComparedModel { id: id.into(), label: label.into(), base });
+        return evolutions(s, steps, id, label, &base);
     }
     let kinds = [(false, "learned", "learned positions"), (true, "rotary", "rotary")];
     let of_kind = kinds.map(|(rotary, short, words)| {
         let base = CoupledQkSpec { rotary, ..base.clone() };
-        evolutions(s, steps, ComparedModel { id: format!("{id}_{short}"), label: format!("{label}, {words}"), base })
+        evolutions(s, steps, &format!("{id}_{short}"), &format!("{label}, {words}"), &base)
     });
     of_kind.into_iter().flatten().collect()
 }
 
-/// A model that is repeated with other evolutions.
-struct ComparedModel {
-    id: String,
-    label: String,
-    base: CoupledQkSpec,
-}
-
-/// A model, once for each evolution that is compared.
-fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: ComparedModel) -> Vec<Variant> {
-    let ComparedModel { id, label, base } = compared;
+/// A model of this id and label, once for each evolution that is compared.
+fn evolutions(s: &CoupledQkSettings, steps: &[usize], id: &str, label: &str, base: &CoupledQkSpec) -> Vec<Variant> {
     let variant = base.variant;
     let mut all = vec![];
     if variant.has_steps() {
@@ -219,7 +210,7 @@ fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: ComparedModel) -
         }));
     }
     if all.is_empty() {
-        all.push(Variant::new(id, &label, ModelSpec::CoupledQk(base)));
+        all.push(Variant::new(id, label, ModelSpec::CoupledQk(base.clone())));
     }
     all
 }
@@ -247,10 +238,8 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     let steps = compared_steps(&s.ablation.steps)?;
     let raced = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps));
     let mut variants: Vec<Variant> = raced.chain(longer(s)).collect();
-    if variants.is_empty() {
-        let why = "no variant is turned on; turn on at least one, such as `variants.standard`";
-        return Err(ConfigError::inconsistent(VariantSettings::standard.name, why));
-    }
+    let why = || "no variant is turned on; turn on at least one, such as `variants.standard`";
+    refuse_if(variants.is_empty(), VariantSettings::standard.name, why)?;
     let every = &s.probe;
     let statistics = AttentionStatisticsArgs { windows: s.attention.attention_windows, length: s.train.window };
     variants.extend(finetune::classifiers(s, &variants));
@@ -282,11 +271,8 @@ mod tests {
 
     #[test]
     fn a_text_of_domains_is_measured_for_its_coherence() {
-        let knobs = (LAB.knobs)();
         for (source, is_measured) in [("domains", true), ("harbour", false)] {
-            let mut config = Config::defaults(LAB.id, &knobs);
-            config.set_text(&knobs, "corpus.source", source).unwrap();
-            let plan = (LAB.plan)(&config).unwrap();
+            let plan = planned(&[("corpus.source", source)]).unwrap();
             assert_eq!(plan.probes.iter().any(|p| p.probe == "domain_coherence"), is_measured, "{source}");
         }
     }
@@ -301,12 +287,7 @@ mod tests {
 
     /// The plan of the defaults with these settings.
     fn planned(settings: &[(&str, &str)]) -> Result<Plan, ConfigError> {
-        let knobs = CoupledQkSettings::schema();
-        let mut config = Config::defaults(LAB.id, &knobs);
-        for (key, value) in settings {
-            config.set_text(&knobs, key, value)?;
-        }
-        (LAB.plan)(&config)
+        (LAB.plan)(&LAB.defaults_with(settings)?)
     }
 
     fn ids(plan: &Plan) -> Vec<&str> {
@@ -338,9 +319,7 @@ mod tests {
 
     #[test]
     fn the_papers_preset_has_the_variants_of_its_table_1() {
-        let preset = LAB.presets.iter().find(|p| p.id == "coupled_qk_paper").unwrap();
-        let config = Config::from_toml(preset.toml, LAB.id, &CoupledQkSettings::schema()).unwrap();
-        let plan = (LAB.plan)(&config).unwrap();
+        let plan = (LAB.plan)(&LAB.config(Some("coupled_qk_paper")).unwrap()).unwrap();
         assert_eq!(ids(&plan), ["standard", "gqa", "diff", "mlp", "euler", "hamiltonian"]);
     }
 

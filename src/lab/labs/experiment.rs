@@ -20,6 +20,12 @@ impl Variant {
     pub fn new(id: impl Into<String>, label: &str, model: ModelSpec) -> Self {
         Self { id: id.into(), label: label.to_owned(), model }
     }
+
+    /// The variants that are switched on, of a table of switches, ids, labels and models.
+    pub fn switched_on<'a>(all: impl IntoIterator<Item = (bool, &'a str, &'a str, ModelSpec)>) -> Vec<Self> {
+        let chosen = all.into_iter().filter(|(is_on, ..)| *is_on);
+        chosen.map(|(_, id, label, model)| Self::new(id, label, model)).collect()
+    }
 }
 
 /// A transformer of as many parameters as a model beside it, at this vocabulary.
@@ -179,15 +185,20 @@ pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<
     Err(ConfigError::inconsistent(key, format!("`{key}` = {value} must be {what}; try {fits}")))
 }
 
+/// Refuses settings that contradict each other so.
+///
+/// # Errors
+/// If that is the case; the error names `key`, and `why` says what to do.
+pub fn refuse_if<W: Into<String>>(is_so: bool, key: &str, why: impl FnOnce() -> W) -> Result<(), ConfigError> {
+    if is_so { Err(ConfigError::inconsistent(key, why())) } else { Ok(()) }
+}
+
 /// # Errors
 /// Of batches that are summed to one update: a model that draws its own points would draw the same ones for each.
 pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
-    if train.accumulate == 1 {
-        return Ok(());
-    }
     let why = "the model draws its own points, and would sum the same ones; make `train.batch` larger";
-    let refused = TrainSettings::refused_sum(train.accumulate, why);
-    Err(ConfigError::inconsistent(TrainSettings::accumulate.name, refused))
+    let refused = || TrainSettings::refused_sum(train.accumulate, why);
+    refuse_if(train.accumulate != 1, TrainSettings::accumulate.name, refused)
 }
 
 #[cfg(test)]

@@ -101,7 +101,8 @@ impl ApproachSettings {
     }
 }
 
-fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigError> {
+/// The coupled model. Errors name the key.
+fn fast_slow(s: &FastSlowSettings) -> Result<FastSlowSpec, ConfigError> {
     let m = &s.model;
     check_heads(m)?;
     check_pool(s)?;
@@ -116,7 +117,7 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
         slow_mixer: m.slow_mixer,
         n_rounds: m.n_rounds,
         projector_hidden: positive(m.projector_hidden),
-        freeze_coupling: frozen,
+        freeze_coupling: false,
         gate_weight_decay: m.gate_weight_decay,
         coupling_scale: m.coupling_scale,
         approach: s.approach.approach(),
@@ -136,27 +137,21 @@ fn positive(n: usize) -> Option<usize> {
 /// With the last finished block a window of one block reads nothing of the slow path.
 fn check_pool(s: &FastSlowSettings) -> Result<(), ConfigError> {
     let (pool, window) = (s.model.pool, s.train.window);
-    if s.model.upsample == Upsample::Leaky || pool < window {
-        return Ok(());
-    }
-    let why = format!(
-        "`model.pool` = {pool} finishes no block within `train.window` = {window}, so that no token would read the slow \
-         path; make it less than {window}"
-    );
-    Err(ConfigError::inconsistent(ModelSettings::pool.name, why))
+    let why = || {
+        format!(
+            "`model.pool` = {pool} finishes no block within `train.window` = {window}, so that no token would read the slow \
+             path; make it less than {window}"
+        )
+    };
+    refuse_if(s.model.upsample != Upsample::Leaky && pool >= window, ModelSettings::pool.name, why)
 }
 
 fn check_heads(m: &ModelSettings) -> Result<(), ConfigError> {
     let ModelSettings { d_model: d, heads, kv_heads: kv, .. } = *m;
     let what = format!("an even multiple of `model.heads` = {heads}");
     check_multiple(ModelSettings::d_model.name, d, 2 * heads, &what)?;
-    if !heads.is_multiple_of(kv) {
-        return Err(ConfigError::inconsistent(
-            ModelSettings::kv_heads.name,
-            format!("`model.kv_heads` = {kv} must divide `model.heads` = {heads}"),
-        ));
-    }
-    Ok(())
+    let why = || format!("`model.kv_heads` = {kv} must divide `model.heads` = {heads}");
+    refuse_if(!heads.is_multiple_of(kv), ModelSettings::kv_heads.name, why)
 }
 
 /// The two baselines of the paper at their sizes, scaled with the width knob.
@@ -170,85 +165,42 @@ fn dense(m: &ModelSettings, act: GatedAct) -> DenseSpec {
     DenseSpec { d_model, layers: 4, heads, kv_heads, hidden: 4 * d_model, act, window: positive(m.fast_window) }
 }
 
-/// The coupled model with another approach to its fixed point, once for each that is asked for (the paper's 11.2 to 11.5).
-fn ladder(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
-    let base = fast_slow(s, false)?;
+/// The coupled model with what differs from it in one thing, and the baselines.
+fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
+    let (on, base) = (&s.variants, fast_slow(s)?);
     let LadderSettings { passes, anderson, aux_lambda, projector_hidden, deq, backward_euler } = s.ladder;
     let ApproachSettings { tolerance, max_iters, .. } = s.approach;
-    let mut all = vec![];
-    let mut add = |id: &str, label: &str, model| all.push(Variant::new(id, label, ModelSpec::FastSlow(model)));
-    if passes > 0 {
-        let approach = Approach::Passes { passes };
-        add("passes", &format!("{passes} passes"), FastSlowSpec { approach, ..base.clone() });
-    }
-    if anderson > 0 {
-        let approach = Approach::Anderson { passes: anderson };
-        add("anderson", &format!("Anderson, {anderson} passes"), FastSlowSpec { approach, ..base.clone() });
-    }
-    if aux_lambda > 0.0 {
-        add("penalty", "residual penalty", FastSlowSpec { aux_lambda, ..base.clone() });
-    }
-    if projector_hidden > 0 {
-        let projector_hidden = Some(projector_hidden);
-        add("projector", "learned projector", FastSlowSpec { projector_hidden, ..base.clone() });
-    }
-    if deq {
-        let approach = Approach::Deq { tolerance, max_iters };
-        add("deq", "DEQ", FastSlowSpec { approach, ..base.clone() });
-    }
-    if backward_euler {
-        let approach = Approach::BackwardEuler { tolerance, max_iters };
-        add("backward_euler", "backward Euler", FastSlowSpec { approach, ..base.clone() });
-    }
-    Ok(all)
-}
-
-/// The coupled model without pooling, its slow path slow by the number of its updates (the paper's 2.3), with one pass in each
-/// application of Post.
-fn by_update_counts(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
-    let passes = s.variants.cycle_passes;
-    let kinds = [
-        (s.variants.update_count, false, "update_count", "update counts"),
-        (s.variants.update_count_last, true, "update_count_last", "update counts, last cycle"),
-    ];
-    let mut all = vec![];
-    for (is_on, last_cycle_only, id, label) in kinds {
-        if is_on {
-            let hierarchy = Hierarchy::UpdateCount { passes, last_cycle_only };
-            let base = FastSlowSpec { approach: Approach::OnePass, aux_lambda: 0.0, ..fast_slow(s, false)? };
-            all.push(Variant::new(id, label, ModelSpec::FastSlow(FastSlowSpec { hierarchy, ..base })));
-        }
-    }
-    Ok(all)
-}
-
-fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
-    let mut all = vec![];
-    if s.variants.coupled {
-        all.push(Variant::new("coupled", "coupled", ModelSpec::FastSlow(fast_slow(s, false)?)));
-    }
-    all.extend(ladder(s)?);
-    let decaying = [
-        (s.variants.gated_linear, SlowMixer::GatedLinear, "gated linear"),
-        (s.variants.decay, SlowMixer::Decay, "decay a head"),
-    ];
-    for (is_on, slow_mixer, label) in decaying {
-        if is_on {
-            let model = FastSlowSpec { slow_mixer, ..fast_slow(s, false)? };
-            all.push(Variant::new(slow_mixer.id(), label, ModelSpec::FastSlow(model)));
-        }
-    }
-    all.extend(by_update_counts(s)?);
-    if s.variants.frozen {
-        all.push(Variant::new("frozen", "frozen", ModelSpec::FastSlow(fast_slow(s, true)?)));
-    }
-    if s.variants.dense_swiglu {
-        all.push(Variant::new("dense_swiglu", "dense, SwiGLU", ModelSpec::Dense(dense(&s.model, GatedAct::Swiglu))));
-    }
-    if s.variants.dense_geglu {
-        all.push(Variant::new("dense_geglu", "dense, GeGLU", ModelSpec::Dense(dense(&s.model, GatedAct::Geglu))));
-    }
-    Ok(all)
+    // other approaches to its fixed point (the paper's 11.2 to 11.5)
+    let by = |approach| ModelSpec::FastSlow(FastSlowSpec { approach, ..base.clone() });
+    let penalised = FastSlowSpec { aux_lambda, ..base.clone() };
+    let projected = FastSlowSpec { projector_hidden: positive(projector_hidden), ..base.clone() };
+    let mixed = |slow_mixer| ModelSpec::FastSlow(FastSlowSpec { slow_mixer, ..base.clone() });
+    // without pooling: a slow path that is slow by the number of its updates (the paper's 2.3), with one pass in each
+    // application of Post
+    let counted = |last_cycle_only| {
+        let hierarchy = Hierarchy::UpdateCount { passes: on.cycle_passes, last_cycle_only };
+        let approach = Approach::OnePass;
+        ModelSpec::FastSlow(FastSlowSpec { hierarchy, approach, aux_lambda: 0.0, ..base.clone() })
+    };
+    let frozen = FastSlowSpec { freeze_coupling: true, ..base.clone() };
+    let dense = |act| ModelSpec::Dense(dense(&s.model, act));
+    let labels = [format!("{passes} passes"), format!("Anderson, {anderson} passes")];
+    Ok(Variant::switched_on([
+        (on.coupled, "coupled", "coupled", ModelSpec::FastSlow(base.clone())),
+        (passes > 0, "passes", labels[0].as_str(), by(Approach::Passes { passes })),
+        (anderson > 0, "anderson", labels[1].as_str(), by(Approach::Anderson { passes: anderson })),
+        (aux_lambda > 0.0, "penalty", "residual penalty", ModelSpec::FastSlow(penalised)),
+        (projector_hidden > 0, "projector", "learned projector", ModelSpec::FastSlow(projected)),
+        (deq, "deq", "DEQ", by(Approach::Deq { tolerance, max_iters })),
+        (backward_euler, "backward_euler", "backward Euler", by(Approach::BackwardEuler { tolerance, max_iters })),
+        (on.gated_linear, SlowMixer::GatedLinear.id(), "gated linear", mixed(SlowMixer::GatedLinear)),
+        (on.decay, SlowMixer::Decay.id(), "decay a head", mixed(SlowMixer::Decay)),
+        (on.update_count, "update_count", "update counts", counted(false)),
+        (on.update_count_last, "update_count_last", "update counts, last cycle", counted(true)),
+        (on.frozen, "frozen", "frozen", ModelSpec::FastSlow(frozen)),
+        (on.dense_swiglu, "dense_swiglu", "dense, SwiGLU", dense(GatedAct::Swiglu)),
+        (on.dense_geglu, "dense_geglu", "dense, GeGLU", dense(GatedAct::Geglu)),
+    ]))
 }
 
 fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
@@ -272,12 +224,7 @@ mod tests {
     use super::*;
 
     fn models(changes: &[(&str, &str)]) -> Result<Vec<(String, FastSlowSpec)>, ConfigError> {
-        let knobs = (LAB.knobs)();
-        let mut config = Config::defaults(LAB.id, &knobs);
-        for (key, value) in changes {
-            config.set_text(&knobs, key, value)?;
-        }
-        let plan = (LAB.plan)(&config)?;
+        let plan = (LAB.plan)(&LAB.defaults_with(changes)?)?;
         let variants = plan.variants.into_iter();
         Ok(variants
             .filter_map(|v| if let ModelSpec::FastSlow(spec) = v.model { Some((v.id, spec)) } else { None })

@@ -125,15 +125,13 @@ pub fn panes<'a>(channels: impl IntoIterator<Item = &'a str>, asked: Option<&[St
 }
 
 /// A curve that another hand has drawn so far.
-fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let end = 0.2 + 0.8 * canvas.pointer_or(0.6);
     let value = |x: f32| height * (0.15 + 0.7 * (1.0 - (-3.0 * x).exp()) + 0.03 * (40.0 * x).sin());
     let points = (0..=64).map(|i| end * i as f32 / 64.0).map(|x| [width * x, value(x)]).collect();
     drawing.path(points, Ink::Accent, 1.5);
     drawing.caption = "a run that is read as it is written".to_owned();
-    drawing
 }
 
 #[cfg(test)]

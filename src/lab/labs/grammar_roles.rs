@@ -75,13 +75,13 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
         let units = s.units >> l;
         LevelSpec { units, active: ((s.kept * units as f64).round() as usize).clamp(1, units.max(1)), fast }
     };
-    if s.precision_max < s.precision_min {
-        let why = format!(
-            "`network.precision_max` = {} is less than `network.precision_min` = {}; raise it or lower the other",
-            s.precision_max, s.precision_min
-        );
-        return Err(ConfigError::inconsistent(NetworkSettings::precision_max.name, why));
-    }
+    let (min, max) = (s.precision_min, s.precision_max);
+    let why = || {
+        format!(
+            "`network.precision_max` = {max} is less than `network.precision_min` = {min}; raise it or lower the other"
+        )
+    };
+    refuse_if(max < min, NetworkSettings::precision_max.name, why)?;
     Ok(SpcnSpec {
         levels: FAST.into_iter().enumerate().take(s.levels).map(level).collect(),
         slow_share: s.slow_share,
@@ -95,7 +95,7 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
         gain: s.gain,
         rate: s.rate,
         decay: s.decay,
-        precision: [s.precision_min, s.precision_max],
+        precision: [min, max],
         precision_per_unit: s.precision_per_unit,
         feedforward_rule: s.feedforward_rule,
         feedforward_rate: s.feedforward_rate,
@@ -111,6 +111,7 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
         change(&mut spec);
         ModelSpec::Spcn(spec)
     };
+    let learning = |feedforward_rule| ModelSpec::Spcn(SpcnSpec { feedforward_rule, ..full.clone() });
     let bigru = |input| {
         let (hidden, dropout) = (on.bigru_hidden, on.bigru_dropout);
         ModelSpec::BiGru(BiGruSpec { input, hidden, dropout, ..BiGruSpec::default() })
@@ -131,52 +132,43 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
         (on.no_learning, "no_learning", "no learning", changed(|s| s.rate = 0.0)),
         (on.one_sweep, "one_sweep", "one sweep", changed(|s| s.sweeps = 1)),
         (no_unit_norm, "no_unit_norm", "no unit norm", changed(|s| s.unit_norm = false)),
-        (on.sanger, "sanger", "Sanger", changed(|s| s.feedforward_rule = FeedforwardRule::Sanger)),
-        (on.foldiak, "foldiak", "Foldiak", changed(|s| s.feedforward_rule = FeedforwardRule::Foldiak)),
-        (on.surprise, "surprise", "surprise-gated PGHU", changed(|s| s.feedforward_rule = FeedforwardRule::Surprise)),
-        (
-            on.forward_forward,
-            "forward_forward",
-            "forward-forward",
-            changed(|s| s.feedforward_rule = FeedforwardRule::ForwardForward),
-        ),
+        (on.sanger, "sanger", "Sanger", learning(FeedforwardRule::Sanger)),
+        (on.foldiak, "foldiak", "Foldiak", learning(FeedforwardRule::Foldiak)),
+        (on.surprise, "surprise", "surprise-gated PGHU", learning(FeedforwardRule::Surprise)),
+        (on.forward_forward, "forward_forward", "forward-forward", learning(FeedforwardRule::ForwardForward)),
         (words, "words", "no network", changed(|s| s.network = false)),
         (on.bigru, "bigru", "BiGRU", bigru(embedding(1.0))),
         (on.bigru_one_hot, "bigru_one_hot", "BiGRU, one-hot", bigru(WordInput::OneHot)),
         (on.bigru_small, "bigru_small", "BiGRU, N(0, .02)", bigru(embedding(0.02))),
     ];
-    Ok(all.into_iter().filter(|v| v.0).map(|(_, id, label, model)| Variant::new(id, label, model)).collect())
+    Ok(Variant::switched_on(all))
 }
 
 fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
     let GrammarSettings { passive, transitive, train, .. } = s.grammar;
-    if passive + transitive > 1.0 {
-        let why = format!(
+    let why = || {
+        format!(
             "`grammar.passive` = {passive} and `grammar.transitive` = {transitive} are more than all sentences; lower one of them"
-        );
-        return Err(ConfigError::inconsistent(GrammarSettings::passive.name, why));
-    }
+        )
+    };
+    refuse_if(passive + transitive > 1.0, GrammarSettings::passive.name, why)?;
     let TrainSettings { batch, window, accumulate, .. } = s.train;
-    if batch * accumulate > train {
-        let why = format!(
+    let why = || {
+        format!(
             "`train.batch` = {batch} by `train.accumulate` = {accumulate} is more than `grammar.train` = {train} sentences; make it at most {train}"
-        );
-        return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
-    }
-    let longest = corpus::generated::grammar_roles::MAX_SENTENCE;
-    if window > MAX_WINDOW {
-        let why = format!(
-            "`train.window` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MAX_WINDOW}"
-        );
-        return Err(ConfigError::inconsistent(TrainSettings::window.name, why));
-    }
-    if window < longest {
-        let why = format!(
-            "`train.window` = {window} has no room for a sentence of {longest} words; make it at least {longest}"
-        );
-        return Err(ConfigError::inconsistent(TrainSettings::window.name, why));
-    }
-    Ok(())
+        )
+    };
+    refuse_if(batch * accumulate > train, TrainSettings::batch.name, why)?;
+    let (key, longest) = (TrainSettings::window.name, corpus::generated::grammar_roles::MAX_SENTENCE);
+    let why = || {
+        format!(
+            "`{key}` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MAX_WINDOW}"
+        )
+    };
+    refuse_if(window > MAX_WINDOW, key, why)?;
+    let why =
+        || format!("`{key}` = {window} has no room for a sentence of {longest} words; make it at least {longest}");
+    refuse_if(window < longest, key, why)
 }
 
 /// The run of these settings. Errors name the key to change.
@@ -211,11 +203,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
 
 /// The default settings, as a config.
 pub fn config(settings: &[(&str, &str)], seed: u64) -> Result<Config, ConfigError> {
-    let knobs = GrammarRolesSettings::schema();
-    let mut config = Config::defaults(LAB.id, &knobs);
-    for (key, value) in settings {
-        config.set_text(&knobs, key, value)?;
-    }
+    let mut config = LAB.defaults_with(settings)?;
     config.seed = seed;
     Ok(config)
 }

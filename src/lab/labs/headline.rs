@@ -102,64 +102,48 @@ pub enum Source {
     Scalar { channel: &'static str, value: fn(f64) -> f64 },
     /// The newest value of a scalar channel, less that of the run's first variant with the same seed.
     BesideFirst { channel: &'static str },
-    /// The newest measurement of this type that was made by schedule.
-    Measured { channel: &'static str, read: ReadNumbers },
-    /// The newest measurement of this type, whoever asked for it.
-    AnyOrigin { channel: &'static str, read: ReadNumbers },
+    /// The newest measurement of this type that was made by schedule, or of `any_origin`: whoever asked for it.
+    Measured { channel: &'static str, read: ReadNumbers, any_origin: bool },
 }
 
 impl Source {
     /// The channel of scalars or of measurements that it is read from.
     pub fn channel(&self) -> &'static str {
         match self {
-            Self::Scalar { channel, .. }
-            | Self::BesideFirst { channel }
-            | Self::Measured { channel, .. }
-            | Self::AnyOrigin { channel, .. } => channel,
+            Self::Scalar { channel, .. } | Self::BesideFirst { channel } | Self::Measured { channel, .. } => channel,
         }
     }
 
     /// True if it is read from a measurement rather than from a step's scalars.
     pub fn is_measured(&self) -> bool {
-        matches!(self, Self::Measured { .. } | Self::AnyOrigin { .. })
+        matches!(self, Self::Measured { .. })
     }
 }
 
-/// A [`ReadNumbers`] of a measurement by its type.
-macro_rules! read {
-    ($measurement:ty, $read:expr) => {
-        |payload| match <$measurement as $crate::telemetry::Measurement>::from_payload(payload) {
-            Some(measured) => {
-                let read: fn(&$measurement) -> _ = $read;
-                $crate::labs::headline::IntoNumbers::into_numbers(read(measured))
-            }
-            None => vec![],
-        }
-    };
-}
-pub(crate) use read;
-
-/// Source of numbers of a scheduled measurement: `measured!(Type, |m| number)`, `Some(number)` or numbers by place.
+/// Source of numbers of a scheduled measurement: `measured!(Type, |m| number)`, `Some(number)` or numbers by place. With a last
+/// `any_origin`, also of measurements that a person asked for.
 macro_rules! measured {
-    ($measurement:ty, $read:expr) => {
+    (@ $measurement:ty, $read:expr, $any_origin:literal) => {
         $crate::labs::headline::Source::Measured {
             channel: <$measurement as $crate::telemetry::Measurement>::CHANNEL,
-            read: $crate::labs::headline::read!($measurement, $read),
+            read: |payload| match <$measurement as $crate::telemetry::Measurement>::from_payload(payload) {
+                Some(measured) => {
+                    let read: fn(&$measurement) -> _ = $read;
+                    $crate::labs::headline::IntoNumbers::into_numbers(read(measured))
+                }
+                None => vec![],
+            },
+            any_origin: $any_origin,
         }
+    };
+    ($measurement:ty, $read:expr) => {
+        $crate::labs::headline::measured!(@ $measurement, $read, false)
+    };
+    ($measurement:ty, $read:expr, any_origin) => {
+        $crate::labs::headline::measured!(@ $measurement, $read, true)
     };
 }
 pub(crate) use measured;
-
-/// Like [`measured!`], but also for measurements that a person asked for.
-macro_rules! any_origin {
-    ($measurement:ty, $read:expr) => {
-        $crate::labs::headline::Source::AnyOrigin {
-            channel: <$measurement as $crate::telemetry::Measurement>::CHANNEL,
-            read: $crate::labs::headline::read!($measurement, $read),
-        }
-    };
-}
-pub(crate) use any_origin;
 
 /// A value that gives one number, none, or several by place.
 pub trait IntoNumbers {

@@ -166,7 +166,8 @@ impl StepActions {
     /// # Errors
     /// If there is no such setting, or it cannot be so.
     pub fn put_into(&self, config: &mut Config, knobs: &[Knob]) -> Result<(), ConfigError> {
-        self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &config_value(value).to_string()))
+        let text = |value: &toml::Value| Value::from_toml(value.clone()).to_string();
+        self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &text(value)))
     }
 
     /// The keys of the controls that it needs.
@@ -186,17 +187,6 @@ fn preserved_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
     own.extend(files.iter().any(has_tokens).then_some(CorpusSettings::tokenizer.name));
     let own = knobs.iter().map(|k| k.key).filter(|key| own.contains(key));
     own.chain(files.iter().map(|k| k.key)).collect()
-}
-
-/// A TOML value as a setting.
-pub fn config_value(value: &toml::Value) -> Value {
-    match value {
-        toml::Value::Integer(n) => Value::Int(*n),
-        toml::Value::Float(x) => Value::Float(*x),
-        toml::Value::Boolean(on) => Value::Switch(*on),
-        toml::Value::String(text) => Value::Text(text.clone()),
-        other => Value::Text(other.to_string()),
-    }
 }
 
 /// A lesson that cannot be read.
@@ -250,13 +240,8 @@ impl Lesson {
 
 /// Takes the lines before the first that is wanted.
 fn until(rest: &mut &str, is_wanted: impl Fn(&str) -> bool) -> String {
-    let mut taken = 0;
-    for line in rest.split_inclusive('\n') {
-        if is_wanted(line.trim_end()) {
-            break;
-        }
-        taken += line.len();
-    }
+    let lines = rest.split_inclusive('\n').take_while(|line| !is_wanted(line.trim_end()));
+    let taken: usize = lines.map(str::len).sum();
     let (before, after) = rest.split_at(taken);
     *rest = after;
     before.to_owned()

@@ -83,12 +83,9 @@ impl Merging<'_> {
                 "a gate weighs what all neurons of a head write, so gates cannot be merged",
             ),
         ] {
-            if on {
-                return Err(ConfigError::inconsistent(
-                    key,
-                    format!("`{key}` is on and `merging.tune` asks for children, but {why}; switch one of them off"),
-                ));
-            }
+            let why =
+                || format!("`{key}` is on and `merging.tune` asks for children, but {why}; switch one of them off");
+            refuse_if(on, key, why)?;
         }
         corpus.check_shared_tokens("merged models must read the same tokens")
     }

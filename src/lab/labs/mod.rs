@@ -120,8 +120,8 @@ pub struct Lab {
     pub presets: &'static [Preset],
     /// Reads the settings struct and plans a run. Errors name the key to change.
     pub plan: fn(&Config) -> Result<Plan, ConfigError>,
-    /// The picture on its card in the gallery.
-    pub drawing: fn(&Canvas) -> Drawing,
+    /// Draws the picture on its card in the gallery.
+    pub drawing: fn(&Canvas, &mut Drawing),
     /// The views of its page: the one that shows its effect, what stands beside that, and the rest.
     pub panes: &'static [Pane],
     /// The few numbers that are its result, in order.
@@ -166,6 +166,13 @@ impl Lab {
         self.presets.iter().find(|preset| preset.id == id)
     }
 
+    /// The picture on its card in the gallery.
+    pub fn draw(&self, canvas: &Canvas) -> Drawing {
+        let mut drawing = Drawing::default();
+        (self.drawing)(canvas, &mut drawing);
+        drawing
+    }
+
     /// True if it makes runs of its own; false for the lab of other programs' runs, which has nothing to begin with.
     pub fn trains(&self) -> bool {
         !self.presets.is_empty()
@@ -185,6 +192,14 @@ impl Lab {
     /// The settings with which the lab opens in the window: those of its recorded example, or the default ones.
     pub fn opening_config(&self) -> Result<Config, ConfigError> {
         self.config(examples::find(self.id).map(|example| example.preset))
+    }
+
+    /// The default settings with these changed, each by its key and as text.
+    pub fn defaults_with(&self, changes: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let knobs = (self.knobs)();
+        let mut config = Config::defaults(self.id, &knobs);
+        changes.iter().try_for_each(|(key, value)| config.set_text(&knobs, key, value))?;
+        Ok(config)
     }
 
     /// The preset with this id, or the default one.

@@ -136,14 +136,12 @@ impl GraphSettings {
     /// Errors: a head that the model lacks.
     fn check_heads(&self, heads: usize) -> Result<(), ConfigError> {
         for (key, head) in [(Self::from_head.name, self.from_head), (Self::to_head.name, self.to_head)] {
-            if head > heads {
-                return Err(ConfigError::inconsistent(
-                    key,
-                    format!(
-                        "`{key}` = {head} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph"
-                    ),
-                ));
-            }
+            let why = || {
+                format!(
+                    "`{key}` = {head} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph"
+                )
+            };
+            refuse_if(head > heads, key, why)?;
         }
         Ok(())
     }

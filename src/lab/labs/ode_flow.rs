@@ -116,24 +116,23 @@ impl OdeFlowSettings {
             Task::Published => Some(self.steer.prompt.trim().to_owned()),
             Task::Steer | Task::Both => None,
         };
-        if matches!(spec.source, Source::File(_) | Source::Folder { .. }) {
-            let key = match spec.source {
-                Source::Folder { .. } => CorpusSettings::folder.name,
-                _ => CorpusSettings::file.name,
-            };
-            let why = format!(
-                "`{key}` must be empty: steering makes its own language; empty it, or set `task.kind` to train"
-            );
-            return Err(ConfigError::inconsistent(key, why));
+        let own = [
+            (CorpusSettings::folder.name, matches!(spec.source, Source::Folder { .. })),
+            (CorpusSettings::file.name, matches!(spec.source, Source::File(_))),
+        ];
+        for (key, is_named) in own {
+            refuse_if(is_named, key, || {
+                format!("`{key}` must be empty: steering makes its own language; empty it, or set `task.kind` to train")
+            })?;
         }
-        if self.train.batch < MIN_STEERED_BATCH {
-            let why = format!(
-                "`train.batch` = {} is less than {MIN_STEERED_BATCH}: rows of a batch are steered by +1, \u{2212}1 and 0 by \
-                 turns; make it at least {MIN_STEERED_BATCH}",
-                self.train.batch
-            );
-            return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
-        }
+        let batch = self.train.batch;
+        let why = || {
+            format!(
+                "`train.batch` = {batch} is less than {MIN_STEERED_BATCH}: rows of a batch are steered by +1, \u{2212}1 and 0 \
+                 by turns; make it at least {MIN_STEERED_BATCH}"
+            )
+        };
+        refuse_if(batch < MIN_STEERED_BATCH, TrainSettings::batch.name, why)?;
         let steering = Steering { language_batches: self.steer.language_steps, prompt };
         Ok(CorpusSpec { source: Source::Steering(steering), ..spec })
     }
@@ -151,21 +150,15 @@ impl OdeFlowSettings {
             };
             (whole(&GOOD), whole(&BAD))
         };
-        if plus.is_empty() || minus.is_empty() || plus.contains(&0) || minus.contains(&0) {
-            return Err(ConfigError::inconsistent(
-                CorpusSettings::tokenizer.name,
-                "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word (for both: spaced) and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char",
-            ));
-        }
+        let is_whole = |ids: &[u32]| !ids.is_empty() && !ids.contains(&0);
+        let why = || "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word (for both: spaced) and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char";
+        refuse_if(!is_whole(&plus) || !is_whole(&minus), CorpusSettings::tokenizer.name, why)?;
         // Beside another variant it has the other's batches, and so its prompt with it.
         let own = published && self.task.kind == Task::Both;
         let prompt = own.then(|| corpus.encode(self.steer.prompt.trim()));
-        if prompt.as_ref().is_some_and(|p| p.is_empty() || p.len() > self.train.window) {
-            return Err(ConfigError::inconsistent(
-                SteerSettings::prompt.name,
-                "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language",
-            ));
-        }
+        let is_wrong = prompt.as_ref().is_some_and(|p| p.is_empty() || p.len() > self.train.window);
+        let why = || "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language";
+        refuse_if(is_wrong, SteerSettings::prompt.name, why)?;
         let SteerSettings { language_steps, vary, kl, .. } = self.steer;
         Ok(ode_flow::Steering { language_steps, plus, minus, prompt, vary: vary && !published, kl })
     }
@@ -189,10 +182,11 @@ impl OdeFlowSettings {
             }
             Task::Train => {
                 let hybrid = self.hybrid(None)?;
-                let baseline = Variant::new("baseline", "baseline", ModelSpec::PlainGpt(hybrid.baseline()));
-                let hybrid = Variant::new("hybrid", "hybrid", ModelSpec::OdeFlow(hybrid));
-                let both = [(self.variants.hybrid, hybrid), (self.variants.baseline, baseline)];
-                both.into_iter().filter_map(|(on, variant)| on.then_some(variant)).collect()
+                let baseline = ModelSpec::PlainGpt(hybrid.baseline());
+                Variant::switched_on([
+                    (self.variants.hybrid, "hybrid", "hybrid", ModelSpec::OdeFlow(hybrid)),
+                    (self.variants.baseline, "baseline", "baseline", baseline),
+                ])
             }
             Task::Both => vec![
                 Variant::new("published", "as published", self.steered(corpus, true)?),

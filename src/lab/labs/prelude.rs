@@ -5,10 +5,11 @@ pub(crate) use super::{
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
     drawing::{Canvas, Drawing, Ink},
     experiment::{
-        Experiment, Variant, ask_at_ends, ask_every, check_multiple, equal_transformer, refuse_accumulation, schedules,
+        Experiment, Variant, ask_at_ends, ask_every, check_multiple, equal_transformer, refuse_accumulation, refuse_if,
+        schedules,
     },
     headline::{
-        Better, Digits, Headline, any_origin, common,
+        Better, Digits, Headline, common,
         large::{self, LargeNumber, Meaning},
         measured,
     },

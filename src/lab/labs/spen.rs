@@ -101,32 +101,29 @@ fn base(m: &ModelSettings) -> SpenSpec {
 
 /// The steps of the staircase that are turned on, in order.
 fn mechanisms(m: &MechanismSettings, base: &SpenSpec) -> Vec<Variant> {
-    let step = |gate, predictor| SpenSpec { gate, predictor, values: PredictorValues::Input, ..base.clone() };
+    let step =
+        |gate, predictor| ModelSpec::Spen(SpenSpec { gate, predictor, values: PredictorValues::Input, ..base.clone() });
     let gated = TraceGate::InputDependent;
-    let all = [
-        (m.fixed, "fixed", "fixed traces", base.clone()),
+    Variant::switched_on([
+        (m.fixed, "fixed", "fixed traces", ModelSpec::Spen(base.clone())),
         (m.learned, "learned", "+ learned coefficients", step(TraceGate::Learned, Predictor::Static)),
         (m.gated, "gated", "+ input-dependent gate", step(gated, Predictor::Static)),
         (m.linear, "linear", "+ linear attention", step(gated, Predictor::LinearAttention)),
         (m.softmax, "softmax", "softmax attention", step(gated, Predictor::SoftmaxAttention)),
-    ];
-    let chosen = all.into_iter().filter(|(on, ..)| *on);
-    chosen.map(|(_, id, label, spec)| Variant::new(id, label, ModelSpec::Spen(spec))).collect()
+    ])
 }
 
 /// The predictors over fixed traces that are turned on.
 fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> {
-    let predictor_spec = |predictor, values| SpenSpec { predictor, values, ..base.clone() };
+    let over = |predictor, values| ModelSpec::Spen(SpenSpec { predictor, values, ..base.clone() });
     let (traces, input) = (PredictorValues::Traces, PredictorValues::Input);
     let (linear, softmax) = (Predictor::LinearAttention, Predictor::SoftmaxAttention);
-    let all = [
-        (s.linear_traces, "linear_traces", "linear, from traces", predictor_spec(linear, traces)),
-        (s.linear_input, "linear_input", "linear, from input", predictor_spec(linear, input)),
-        (s.softmax_traces, "softmax_traces", "softmax, from traces", predictor_spec(softmax, traces)),
-        (s.softmax_input, "softmax_input", "softmax, from input", predictor_spec(softmax, input)),
-    ];
-    let chosen = all.into_iter().filter(|(on, ..)| *on);
-    chosen.map(|(_, id, label, spec)| Variant::new(id, label, ModelSpec::Spen(spec))).collect()
+    Variant::switched_on([
+        (s.linear_traces, "linear_traces", "linear, from traces", over(linear, traces)),
+        (s.linear_input, "linear_input", "linear, from input", over(linear, input)),
+        (s.softmax_traces, "softmax_traces", "softmax, from traces", over(softmax, traces)),
+        (s.softmax_input, "softmax_input", "softmax, from input", over(softmax, input)),
+    ])
 }
 
 /// The base with so many more units, as large a share of them kept, that its blocks have as many weights as the largest.
@@ -143,18 +140,17 @@ fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
 /// The transformers of many thin layers that are turned on; they differ in what a layer reads of those before it.
 fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
     let DepthSettings { layers, d_model, heads, .. } = *s;
-    let all = [
-        (s.fixed, "depth_fixed", "fixed residual", ResidualMixing::Fixed),
-        (s.learned, "depth_learned", "learned residual", ResidualMixing::Learned),
-        (s.attention, "depth_attention", "attention residual", ResidualMixing::Attention),
-    ];
-    let chosen: Vec<_> = all.into_iter().filter(|(on, ..)| *on).collect();
-    if !chosen.is_empty() {
-        check_multiple(DepthSettings::d_model.name, d_model, heads, &format!("a multiple of `depth.heads` = {heads}"))?;
-    }
     let model =
         |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual, ..AlibiGptSpec::default() });
-    Ok(chosen.into_iter().map(|(_, id, label, residual)| Variant::new(id, label, model(residual))).collect())
+    let variants = Variant::switched_on([
+        (s.fixed, "depth_fixed", "fixed residual", model(ResidualMixing::Fixed)),
+        (s.learned, "depth_learned", "learned residual", model(ResidualMixing::Learned)),
+        (s.attention, "depth_attention", "attention residual", model(ResidualMixing::Attention)),
+    ]);
+    if !variants.is_empty() {
+        check_multiple(DepthSettings::d_model.name, d_model, heads, &format!("a multiple of `depth.heads` = {heads}"))?;
+    }
+    Ok(variants)
 }
 
 /// The last step: no traces, and attention in every block, with as many parameters as the largest of these. A token sees
@@ -168,23 +164,17 @@ fn transformer(variants: &[Variant], vocab: usize, window: usize) -> Result<Vari
 }
 
 fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
-    if m.kept > m.hidden {
-        let why = format!(
-            "`model.kept` = {} of `model.hidden` = {} units cannot be kept; make it at most {}",
-            m.kept, m.hidden, m.hidden
-        );
-        return Err(ConfigError::inconsistent(ModelSettings::kept.name, why));
-    }
+    let ModelSettings { kept, hidden, .. } = *m;
+    let why =
+        || format!("`model.kept` = {kept} of `model.hidden` = {hidden} units cannot be kept; make it at most {hidden}");
+    refuse_if(kept > hidden, ModelSettings::kept.name, why)?;
     let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
     if variants.iter().any(has_heads) {
         let what = format!("a multiple of `model.heads` = {} for softmax attention", m.heads);
         check_multiple(ModelSettings::d_model.name, m.d_model, m.heads, &what)?;
     }
-    if variants.is_empty() {
-        let why = "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
-        return Err(ConfigError::inconsistent(MechanismSettings::fixed.name, why));
-    }
-    Ok(())
+    let why = || "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
+    refuse_if(variants.is_empty(), MechanismSettings::fixed.name, why)
 }
 
 fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
@@ -196,20 +186,18 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     if over_depth.is_empty() || has_traces {
         check(&s.model, &variants)?;
     }
-    let window = CompareSettings::window.name;
-    if s.compare.window > 0 && !(s.compare.transformer && has_traces) {
-        let why = format!(
-            "`{window}` = {} is that of the transformer beside models with traces, and this run has none; switch \
-             `compare.transformer` on, or set `{window}` to 0",
-            s.compare.window
-        );
-        return Err(ConfigError::inconsistent(window, why));
-    }
-    let transformer = match s.compare.transformer && has_traces {
-        true => Some(transformer(&variants, s.corpus.vocab, s.compare.window)?),
-        false => None,
+    let (key, window) = (CompareSettings::window.name, s.compare.window);
+    let has_transformer = s.compare.transformer && has_traces;
+    let why = || {
+        format!(
+            "`{key}` = {window} is that of the transformer beside models with traces, and this run has none; switch \
+             `compare.transformer` on, or set `{key}` to 0"
+        )
     };
-    variants.extend(transformer);
+    refuse_if(window > 0 && !has_transformer, key, why)?;
+    if has_transformer {
+        variants.push(transformer(&variants, s.corpus.vocab, window)?);
+    }
     if s.compare.as_large && has_traces {
         let spec = as_large(&base, &variants);
         variants.push(Variant::new("as_large", "fixed, as large", ModelSpec::Spen(spec)));

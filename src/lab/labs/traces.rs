@@ -146,51 +146,28 @@ fn distances(text: &str, window: usize) -> Result<Vec<usize>, ConfigError> {
         let why = format!("`{key}` is empty; give at least one distance, such as `1, 2, 4, 8`");
         return Err(ConfigError::inconsistent(key, why));
     };
-    if window <= furthest {
-        let least = furthest + 1;
-        return Err(ConfigError::inconsistent(
-            TrainSettings::window.name,
-            format!(
-                "`train.window` = {window} has no token {furthest} steps back; make it at least {least} or shorten `{key}`"
-            ),
-        ));
-    }
+    let least = furthest + 1;
+    let why = || {
+        format!(
+            "`train.window` = {window} has no token {furthest} steps back; make it at least {least} or shorten `{key}`"
+        )
+    };
+    refuse_if(window < least, TrainSettings::window.name, why)?;
     Ok(all)
-}
-
-/// Readers in the order that fixes their colours: (id, label, what it sees).
-fn readers(s: &TracesLabSettings) -> Vec<(&'static str, String, ReaderInput)> {
-    let alphas = [s.traces.alpha_fast, s.traces.alpha_medium, s.traces.alpha_slow];
-    let single = |name: &str, alpha: f64| (format!("{name}, α {alpha}"), ReaderInput::Single { alpha });
-    let [fast, medium, slow] = [single("fast", alphas[0]), single("medium", alphas[1]), single("slow", alphas[2])];
-    let mut all = vec![
-        ("fast", fast.0, fast.1),
-        ("medium", medium.0, medium.1),
-        ("slow", slow.0, slow.1),
-        ("three", "three traces".to_owned(), ReaderInput::Three { alphas }),
-        ("attention", "attention, three traces".to_owned(), ReaderInput::Attention { alphas }),
-        ("raw", "attention, raw tokens".to_owned(), ReaderInput::Raw),
-    ];
-    if s.recoverability.past {
-        all.push(("past", "attention, all past traces".to_owned(), ReaderInput::AttentionPast { alphas }));
-    }
-    all
 }
 
 fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
     let (asked, codes) = (&s.recoverability, &s.traces);
     let distances = distances(&asked.distances, s.train.window)?;
     let TraceSettings { code_dim, code_active, .. } = *codes;
-    if code_active > code_dim {
-        return Err(ConfigError::inconsistent(
-            TraceSettings::code_active.name,
-            format!(
-                "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
-            ),
-        ));
-    }
-    let variant = |(id, label, reader): (&'static str, String, ReaderInput)| {
-        let model = RecoverSpec {
+    let why = || {
+        format!(
+            "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
+        )
+    };
+    refuse_if(code_active > code_dim, TraceSettings::code_active.name, why)?;
+    let model = |reader| {
+        ModelSpec::Recover(RecoverSpec {
             reader,
             distances: distances.clone(),
             code_dim,
@@ -198,10 +175,19 @@ fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
             code_seed: config.seed,
             hidden: asked.hidden,
             bits: asked.bits,
-        };
-        Variant::new(id, &label, ModelSpec::Recover(model))
+        })
     };
-    let variants: Vec<Variant> = readers(s).into_iter().map(variant).collect();
+    // in the order that fixes their colours
+    let alphas = [codes.alpha_fast, codes.alpha_medium, codes.alpha_slow];
+    let single =
+        |id: &str, alpha: f64| Variant::new(id, &format!("{id}, α {alpha}"), model(ReaderInput::Single { alpha }));
+    let mut variants = vec![single("fast", alphas[0]), single("medium", alphas[1]), single("slow", alphas[2])];
+    variants.extend(Variant::switched_on([
+        (true, "three", "three traces", model(ReaderInput::Three { alphas })),
+        (true, "attention", "attention, three traces", model(ReaderInput::Attention { alphas })),
+        (true, "raw", "attention, raw tokens", model(ReaderInput::Raw)),
+        (asked.past, "past", "attention, all past traces", model(ReaderInput::AttentionPast { alphas })),
+    ]));
     let args = RecoverabilityArgs { windows: asked.windows, window: s.train.window };
     let probes = vec![ask_every(&args, RecoverabilitySettings::every, asked.every)];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Planned, Rule};
+use super::rule::{Planned, Rule, refuse};
 use crate::experiments::short_number::short;
 
 /// The claims of one paper: `claims/PAPER.toml`.
@@ -123,7 +123,9 @@ impl PaperFile {
         let unread = |e| ClaimError::Syntax { paper: paper.to_owned(), source: Box::new(e) };
         let file: Self = toml::from_str(text).map_err(unread)?;
         let mut planned = Planned::new();
-        file.claims.iter().try_for_each(|claim| claim.check(&mut planned))?;
+        for claim in &file.claims {
+            claim.check(&mut planned).map_err(|why| ClaimError::Claim { id: claim.id.clone(), why })?;
+        }
         Ok(file)
     }
 }
@@ -140,31 +142,22 @@ impl Claim {
     }
 
     /// Refuses a claim that says too little, or whose rule no lab can follow.
-    fn check(&self, planned: &mut Planned) -> Result<(), ClaimError> {
-        let wrong = |why: String| Err(ClaimError::Claim { id: self.id.clone(), why });
+    fn check(&self, planned: &mut Planned) -> Result<(), String> {
         let is_plain = !self.id.is_empty() && self.id.chars().all(|c| c.is_ascii_alphanumeric());
-        if !is_plain {
-            return wrong("has no plain id: give letters and digits, such as A1".to_owned());
-        }
+        refuse(!is_plain, "has no plain id: give letters and digits, such as A1")?;
         for (key, text) in [("title", &self.title), ("quote", &self.quote), ("place", &self.place)] {
-            if text.trim().is_empty() {
-                return wrong(format!("has an empty `{key}`"));
-            }
+            refuse(text.trim().is_empty(), &format!("has an empty `{key}`"))?;
         }
         let reasons = [self.rule.is_some() || self.needs.is_some(), self.open.is_some(), self.held.is_some()];
-        if reasons.iter().filter(|given| **given).count() != 1 {
-            return wrong("needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`".to_owned());
-        }
-        if self.hours.is_some_and(|hours| self.rule.is_none() || !hours.is_finite() || hours <= 0.0) {
-            return wrong(
-                "has `hours` that are not a number above 0, or no rule whose runs could take them".to_owned(),
-            );
-        }
+        let has_one = reasons.iter().filter(|given| **given).count() == 1;
+        refuse(!has_one, "needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`")?;
+        let is_no_time = |hours: f64| self.rule.is_none() || !hours.is_finite() || hours <= 0.0;
+        let no_time = "has `hours` that are not a number above 0, or no rule whose runs could take them";
+        refuse(self.hours.is_some_and(is_no_time), no_time)?;
         let Some(rule) = &self.rule else { return Ok(()) };
-        if self.counter.trim().is_empty() || self.turns.trim().is_empty() {
-            return wrong("has a rule, so that it needs `counter` and `turns`".to_owned());
-        }
-        rule.check(planned).or_else(wrong)
+        let is_silent = self.counter.trim().is_empty() || self.turns.trim().is_empty();
+        refuse(is_silent, "has a rule, so that it needs `counter` and `turns`")?;
+        rule.check(planned)
     }
 }
 

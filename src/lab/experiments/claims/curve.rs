@@ -20,7 +20,7 @@ use crate::{
 pub const MAX_STEPS: usize = 24;
 
 /// Relative difference by which two machines may part in the last digits.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// The numbers of one seed at every recorded step of its runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,14 +213,10 @@ impl Rule {
     /// end with the number of further turns.
     pub fn turns_label(&self, effects: &[EffectPoint]) -> String {
         const SHOWN: usize = 4;
-        let mut turns: Vec<(f64, IntervalPlace)> = vec![];
-        for point in effects {
-            let place = IntervalPlace::new(&self.stands, point.interval);
-            if turns.last().is_none_or(|(_, last)| *last != place) {
-                turns.push((point.at, place));
-            }
-        }
-        let words = |(step, place): &(f64, IntervalPlace)| format!("from step {step} {}", place.label());
+        let place = |point: &EffectPoint| IntervalPlace::new(&self.stands, point.interval);
+        let turns: Vec<&EffectPoint> =
+            effects.chunk_by(|a, b| place(a) == place(b)).filter_map(<[EffectPoint]>::first).collect();
+        let words = |point: &&EffectPoint| format!("from step {} {}", point.at, place(point).label());
         let mut all: Vec<String> = turns.iter().take(SHOWN).map(words).collect();
         if turns.len() > SHOWN {
             all.push(format!("and {} turns more", turns.len() - SHOWN));
@@ -230,19 +226,12 @@ impl Rule {
 }
 
 /// Keeps at most [`MAX_STEPS`] evenly spaced steps, with the first, the last and that of a rule.
-fn thinned(mut whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
+fn thinned(whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
     let Some(last) = whole.len().checked_sub(1).filter(|_| whole.len() > MAX_STEPS) else { return whole };
     let asked = at.and_then(|at| whole.iter().position(|point| point.step == at));
     let spaces = MAX_STEPS - 1 - usize::from(asked.is_some());
-    let mut kept: Vec<usize> = (0..=spaces).map(|i| i * last / spaces).chain(asked).collect();
-    kept.sort_unstable();
-    kept.dedup();
-    let mut place = 0;
-    whole.retain(|_| {
-        place += 1;
-        kept.binary_search(&(place - 1)).is_ok()
-    });
-    whole
+    let kept: Vec<usize> = (0..=spaces).map(|i| i * last / spaces).chain(asked).collect();
+    whole.into_iter().enumerate().filter(|(i, _)| kept.contains(i)).map(|(_, point)| point).collect()
 }
 
 #[cfg(test)]
@@ -254,16 +243,9 @@ mod tests {
             criterion::Verdict,
             ledger::Judgement,
             rule::Over,
-            small_ledger::{ledger_with, result as small_result},
+            small_ledger::{ledger_with, result as small_result, rule},
         },
     };
-
-    fn rule(text: &str) -> Rule {
-        toml::from_str(&format!(
-            "base = \"fast_slow\"\nseeds = 3\nread = \"gate of coupled\"\nstands = {{ above = 0.1 }}\n{text}"
-        ))
-        .unwrap()
-    }
 
     /// Gates that open: at step s each is s / 1000 and a little more by seed.
     fn series(steps: u64) -> Vec<SeedSteps> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     claim::{Claim, ClaimError, HeldBy, PaperFile, Tier, time_label},
     criterion::Verdict,
-    curve::EffectPoint,
+    curve::{EffectPoint, ROUNDING},
     result::ClaimResult,
     rule::Rule,
     statistics::{self, Outcome},
@@ -13,9 +13,6 @@ use super::{
 use crate::analysis::multiple_testing::holm;
 
 include!(concat!(env!("OUT_DIR"), "/claims.rs"));
-
-/// Relative difference by which two machines may part in the last digits.
-const ROUNDING: f64 = 1e-9;
 
 /// A text by the stem of its file.
 pub type Named = (String, String);

@@ -145,18 +145,15 @@ impl Rule {
             set: self.set.clone(),
             axes: BTreeMap::new(),
         };
-        match self.varied() {
-            Some(over) => {
-                if over.key != key {
-                    file.set.insert(key.to_owned(), steps);
-                }
-                file.axes.insert(over.key.clone(), AxisFile::List(over.values.clone()));
-            }
+        let (axis, values) = match self.varied() {
+            Some(over) => (over.key.as_str(), over.values.clone()),
             // a sweep needs an axis, so this one has a single point
-            None => {
-                file.axes.insert(key.to_owned(), AxisFile::List(vec![steps]));
-            }
+            None => (key, vec![steps.clone()]),
+        };
+        if axis != key {
+            file.set.insert(key.to_owned(), steps);
         }
+        file.axes.insert(axis.to_owned(), AxisFile::List(values));
         // without its seeds: those that are asked for later are added to the runs that are there
         let hash = sha256(&SweepFile { seeds: None, ..file.clone() }.to_toml()?);
         file.name = Some(format!("{}-{}", self.base, &hash[..8]));
@@ -166,15 +163,11 @@ impl Rule {
     /// The rule in one sentence: "the paired difference of gate of coupled beside gate of frozen lies below 0.01".
     pub fn sentence(&self) -> String {
         let beside = self.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
-        let over = self.over.as_ref().map_or(String::new(), |over| {
-            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
-            format!(" over {} = {}", over.key, values.join(", "))
-        });
-        let along = self.along.as_ref().map_or(String::new(), |along| format!(" along {along}"));
-        let sizes = self.sizes.as_ref().map_or(String::new(), |sizes| {
-            let values: Vec<String> = sizes.values.iter().map(ToString::to_string).collect();
-            format!(" at the largest {} of {}", sizes.key, values.join(", "))
-        });
+        let listed = |over: &Over| over.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let over = self.over.as_ref().map(|over| format!(" over {} = {}", over.key, listed(over))).unwrap_or_default();
+        let along = self.along.as_ref().map(|along| format!(" along {along}")).unwrap_or_default();
+        let sizes = self.sizes.as_ref().map(|sizes| format!(" at the largest {} of {}", sizes.key, listed(sizes)));
+        let sizes = sizes.unwrap_or_default();
         let at = match (self.at, self.over_steps) {
             (Some(step), _) => format!(" at step {step}"),
             (None, Some(OverSteps::Median)) => ", its median over steps,".to_owned(),
@@ -207,8 +200,7 @@ impl Rule {
 
     /// The lab and the settings of its base.
     fn resolved(&self) -> Result<(&'static Lab, Config), String> {
-        let has_preset = |lab: &&Lab| lab.presets.iter().any(|p| p.id == self.base);
-        if let Some(lab) = LABS.iter().copied().find(|lab| has_preset(lab)) {
+        if let Some(lab) = LABS.iter().copied().find(|lab| lab.preset(&self.base).is_some()) {
             return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
         }
         let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(|p| p.id));
@@ -231,35 +223,26 @@ impl Rule {
         if !(0.5..1.0).contains(&self.confidence) {
             return Err(format!("has a confidence of {}; give .5 to 1, such as .95", self.confidence));
         }
-        if self.ask.is_none() && !self.args.is_empty() {
-            return Err("has `args` and asks nothing: give `ask`, the name of a probe".to_owned());
-        }
-        if self.ask.is_some() && (self.at.is_some() || self.over_steps.is_some()) {
-            return Err("has `ask` and `at` or `over_steps`: probes are asked at the end of a run".to_owned());
-        }
-        if self.at.is_some() && self.over_steps.is_some() {
-            return Err("has `at` and `over_steps`: leave one out".to_owned());
-        }
-        if self.over_steps == Some(OverSteps::Every) && (self.counted.is_none() || self.beside.is_some()) {
-            return Err("has `over_steps = \"every\"`, which is for a count of one number".to_owned());
-        }
-        if self.along.is_some() && (self.ask.is_none() || self.over.is_some() || self.beside.is_some()) {
-            return Err(
-                "has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`".to_owned()
-            );
-        }
+        let (asks, is_at, is_over_steps) = (self.ask.is_some(), self.at.is_some(), self.over_steps.is_some());
+        refuse(!asks && !self.args.is_empty(), "has `args` and asks nothing: give `ask`, the name of a probe")?;
+        let at_the_end = "has `ask` and `at` or `over_steps`: probes are asked at the end of a run";
+        refuse(asks && (is_at || is_over_steps), at_the_end)?;
+        refuse(is_at && is_over_steps, "has `at` and `over_steps`: leave one out")?;
+        let is_every_of_one = self.counted.is_some() && self.beside.is_none();
+        let is_every = self.over_steps == Some(OverSteps::Every);
+        let of_one = "has `over_steps = \"every\"`, which is for a count of one number";
+        refuse(is_every && !is_every_of_one, of_one)?;
+        let is_of_one_field = asks && self.over.is_none() && self.beside.is_none();
+        let of_one_field = "has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`";
+        refuse(self.along.is_some() && !is_of_one_field, of_one_field)?;
         if let Some(sizes) = &self.sizes {
-            if self.over.is_some() || self.along.is_some() {
-                return Err("has `sizes` and `over` or `along`: leave one out".to_owned());
-            }
+            let is_along = self.over.is_some() || self.along.is_some();
+            refuse(is_along, "has `sizes` and `over` or `along`: leave one out")?;
             let numbers: Vec<f64> = sizes.values.iter().filter_map(Value::as_f64).collect();
-            if numbers.len() < sizes.values.len() || numbers.iter().all(|number| Some(number) == numbers.first()) {
-                return Err("needs two different numbers or more in `sizes`".to_owned());
-            }
+            let differ = numbers.len() == sizes.values.len() && numbers.iter().any(|n| Some(n) != numbers.first());
+            refuse(!differ, "needs two different numbers or more in `sizes`")?;
         }
-        if self.seeds < 2 {
-            return Err("has a rule with fewer than two seeds, which tell nothing about chance".to_owned());
-        }
+        refuse(self.seeds < 2, "has a rule with fewer than two seeds, which tell nothing about chance")?;
         self.check_statistic()?;
         let (lab, base) = self.resolved()?;
         let (first, second) = self.numbers()?;
@@ -331,6 +314,11 @@ impl Rule {
     }
 }
 
+/// Refuses what is wrong, in these words.
+pub(super) fn refuse(is_wrong: bool, words: &str) -> Result<(), String> {
+    if is_wrong { Err(words.to_owned()) } else { Ok(()) }
+}
+
 /// The parts of `gate of coupled`.
 fn parsed(text: &str) -> Result<Read<'_>, String> {
     let (key, group) = text
@@ -362,28 +350,15 @@ fn check_variant(groups: &[&str], asked: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::small_ledger, *};
 
     fn rule() -> Rule {
         Rule {
-            base: "fast_slow".to_owned(),
             steps: Some(20),
-            seeds: 3,
-            ask: None,
             read: "held_out_loss of coupled".to_owned(),
             beside: Some("held_out_loss of frozen".to_owned()),
-            at: None,
-            over_steps: None,
-            statistic: Statistic::PairedDifference,
-            confidence: CONFIDENCE,
-            published: None,
             stands: Region { above: Some(-0.01), below: Some(0.01) },
-            counted: None,
-            set: BTreeMap::new(),
-            args: BTreeMap::new(),
-            over: None,
-            along: None,
-            sizes: None,
+            ..small_ledger::rule("statistic = \"paired_difference\"")
         }
     }
 

@@ -4,6 +4,7 @@ use super::{
     criterion::Verdict,
     ledger::Ledger,
     result::{ClaimResult, Made, PointNumbers, SeedNumbers},
+    rule::Rule,
 };
 
 pub const PAPER: &str = r#"
@@ -55,6 +56,12 @@ number = ""
 tier = "scaled"
 needs = "a GPU"
 "#;
+
+/// A rule of three runs of `fast_slow` whose gates stand above 0.1, with these lines of TOML besides.
+pub fn rule(lines: &str) -> Rule {
+    let head = "base = \"fast_slow\"\nseeds = 3\nread = \"gate of coupled\"\nstands = { above = 0.1 }\n";
+    toml::from_str(&format!("{head}{lines}")).unwrap()
+}
 
 /// The claims without a result.
 pub fn ledger() -> Ledger {

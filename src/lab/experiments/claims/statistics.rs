@@ -141,10 +141,7 @@ pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
 
 fn mean_outcome(values: &[f64], stands: &Region, confidence: f64) -> Option<Outcome> {
     let negated: Vec<f64> = values.iter().map(|v| -v).collect();
-    // each end by the p value of lying beyond it, and of lying before it
-    let above = stands.above.map(|end| (mean_above(values, end), mean_above(&negated, -end)));
-    let below = stands.below.map(|end| (mean_above(&negated, -end), mean_above(values, end)));
-    let (p_stands, p_falls) = region_p_values(above, below);
+    let (p_stands, p_falls) = region_p_values(stands, |end| (mean_above(values, end), mean_above(&negated, -end)));
     Some(Outcome { effect: mean_sd(values).0, interval: mean_interval(values, confidence)?, p_stands, p_falls })
 }
 
@@ -166,13 +163,7 @@ fn spread_outcome(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
         false => f64::INFINITY,
     };
     let tails = |end: f64| (t_tail(above(end), degrees), t_tail(-above(end), degrees));
-    let (p_stands, p_falls) = region_p_values(
-        rule.stands.above.map(tails),
-        rule.stands.below.map(|end| {
-            let (greater, smaller) = tails(end);
-            (smaller, greater)
-        }),
-    );
+    let (p_stands, p_falls) = region_p_values(&rule.stands, tails);
     Some(Outcome { effect: ratio, interval: (ratio / width, ratio * width), p_stands, p_falls })
 }
 
@@ -180,15 +171,15 @@ fn count_outcome(hits: usize, n: usize, rule: &Rule) -> Outcome {
     let more_than = |share: f64| binomial_tail(hits, n, share);
     let fewer_than = |share: f64| 1.0 - binomial_tail(hits + 1, n, share);
     let fewer_than = |share: f64| if hits == n { 1.0 } else { fewer_than(share) };
-    let above = rule.stands.above.map(|end| (more_than(end), fewer_than(end)));
-    let below = rule.stands.below.map(|end| (fewer_than(end), more_than(end)));
-    let (p_stands, p_falls) = region_p_values(above, below);
+    let (p_stands, p_falls) = region_p_values(&rule.stands, |end| (more_than(end), fewer_than(end)));
     Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_stands, p_falls }
 }
 
-/// The p values of lying inside and outside, from those of each end as (inside, outside): twice the larger of those for inside,
-/// twice the smaller of those for outside.
-fn region_p_values(above: Option<(f64, f64)>, below: Option<(f64, f64)>) -> (f64, f64) {
+/// The p values of lying inside and outside of a region, from those of lying above and below a bound, which `tails` gives: twice
+/// the larger of those for inside, twice the smaller of those for outside.
+fn region_p_values(stands: &Region, tails: impl Fn(f64) -> (f64, f64)) -> (f64, f64) {
+    let above = stands.above.map(&tails);
+    let below = stands.below.map(&tails).map(|(above, below)| (below, above));
     let ends = [above, below].into_iter().flatten();
     let (inside, outside) =
         ends.fold((0.0f64, 1.0f64), |(inside, outside), (within, beyond)| (inside.max(within), outside.min(beyond)));

@@ -80,7 +80,20 @@ impl FilteredRow for RunRow {
     }
 
     fn text(&self, key: &str) -> Option<String> {
-        text_of(self, key)
+        Some(match key {
+            "lab" => self.lab.clone(),
+            "preset" => self.preset.clone(),
+            "state" => self.state.id().to_owned(),
+            "name" => self.note.name.clone(),
+            "note" => self.note.note.clone(),
+            "tag" => self.note.tags.join(", "),
+            "folder" => self.folder.clone(),
+            "sweep" => self.sweep.clone(),
+            "changed" => self.changed_label(),
+            "seed" => self.seed.to_string(),
+            "steps" => self.steps.to_string(),
+            key => self.setting(key).map(Value::to_string)?,
+        })
     }
 
     fn has(&self, key: &str, text: &str) -> bool {
@@ -89,24 +102,7 @@ impl FilteredRow for RunRow {
             ("is", "archived") => self.note.archived,
             ("is", state) => self.state.id() == state,
             ("tag", tag) => self.note.tags.iter().any(|own| own.to_lowercase() == tag),
-            _ => text_of(self, key).is_some_and(|found| found.to_lowercase().contains(text)),
+            _ => self.text(key).is_some_and(|found| found.to_lowercase().contains(text)),
         }
     }
-}
-
-fn text_of(row: &RunRow, key: &str) -> Option<String> {
-    Some(match key {
-        "lab" => row.lab.clone(),
-        "preset" => row.preset.clone(),
-        "state" => row.state.id().to_owned(),
-        "name" => row.note.name.clone(),
-        "note" => row.note.note.clone(),
-        "tag" => row.note.tags.join(", "),
-        "folder" => row.folder.clone(),
-        "sweep" => row.sweep.clone(),
-        "changed" => row.changed_label(),
-        "seed" => row.seed.to_string(),
-        "steps" => row.steps.to_string(),
-        key => row.setting(key).map(Value::to_string)?,
-    })
 }

@@ -1,6 +1,6 @@
 //! The points of a space of settings that are tried: all of a grid, or a quasi-random sequence.
 
-use super::{Axis, AxisValues};
+use super::{Axis, AxisFile};
 use crate::config::{Config, Value};
 
 /// Every combination, the last axis fastest.
@@ -17,8 +17,8 @@ pub fn quasi_random(axes: &[Axis], base: &Config, count: usize) -> Vec<Vec<Value
     let value = |axis: &Axis, dimension: usize, i: usize| {
         let share = f64::from(sobol_burley::sample(i as u32, dimension as u32, 0));
         match &axis.values {
-            AxisValues::List(values) => values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone(),
-            AxisValues::Range(range) => range.value(share, matches!(base.get(&axis.key), Some(Value::Int(_)))),
+            AxisFile::List(values) => values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone(),
+            AxisFile::Range(range) => range.value(share, matches!(base.get(&axis.key), Some(Value::Int(_)))),
         }
     };
     let point = |i| axes.iter().enumerate().map(|(dimension, axis)| value(axis, dimension, i)).collect();

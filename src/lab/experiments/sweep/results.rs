@@ -6,7 +6,7 @@ pub mod plane;
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Axis, AxisScale, AxisValues, Sweep};
+use super::{Axis, AxisFile, AxisScale, Sweep};
 use crate::{
     analysis::distinct::distinct,
     config::{Config, Knob, Range, Value},
@@ -196,8 +196,8 @@ impl ResultAxis {
         let kind = if numbers.len() == points.len() {
             let is_positive = numbers.iter().all(|v| *v > 0.0);
             let is_log = match &axis.values {
-                AxisValues::Range(range) => range.scale == AxisScale::Log,
-                AxisValues::List(_) => {
+                AxisFile::Range(range) => range.scale == AxisScale::Log,
+                AxisFile::List(_) => {
                     let range = knobs.iter().find(|k| k.key == axis.key).map(|k| &k.range);
                     matches!(range, Some(Range::Float { log: true, .. })) && is_positive
                 }
@@ -367,18 +367,12 @@ impl SweepResults {
 
     /// Why runs failed, each reason once.
     pub fn failures(&self) -> Vec<String> {
-        let mut reasons: Vec<String> = vec![];
-        for run in &self.runs {
-            let why = match run.made.as_ref().map(|m| &m.state) {
-                Some(RowState::Failed(why)) => Some(why),
-                Some(_) => None,
-                None => run.refusal.as_ref(),
-            };
-            if let Some(why) = why.filter(|why| !reasons.contains(why)) {
-                reasons.push(why.clone());
-            }
-        }
-        reasons
+        let why = |run: &SweepRun| match run.made.as_ref().map(|m| &m.state) {
+            Some(RowState::Failed(why)) => Some(why.clone()),
+            Some(_) => None,
+            None => run.refusal.clone(),
+        };
+        distinct(self.runs.iter().filter_map(why))
     }
 }
 

@@ -8,8 +8,7 @@ use crate::{
 
 const N: usize = 12;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let seconds = 0.2 + 3.8 * canvas.pointer_or(0.5);
     let toy = poked(seconds);
     let radius = canvas.size[1] * 0.46;
@@ -28,7 +27,6 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.node(place(i), 4.0, Ink::Raised.mixed(Ink::Fast, (toy.x[i] as f32).clamp(0.0, 1.0)));
     }
     drawing.caption = format!("figure 2\u{2019}s connectors, {seconds:.1} s after a poke");
-    drawing
 }
 
 /// The toy, this long after a first poke.

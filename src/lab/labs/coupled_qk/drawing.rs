@@ -5,8 +5,7 @@ use crate::labs::{drawing::Point, prelude::*};
 
 const STEPS: usize = 26;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let ([width, height], [cx, cy]) = (canvas.size, canvas.centre());
     let dt = 0.08 + 0.42 * canvas.pointer_or(0.45);
     let unit = 0.2 * height.min(width);
@@ -26,7 +25,6 @@ pub fn draw(canvas: &Canvas) -> Drawing {
     }
     drawing.node(at([1.0, 0.0]), 3.5, Ink::Panel);
     drawing.caption = format!("q' = k, k' = \u{2212}q, \u{394}t = {dt:.2}: Euler leaves the circle, leapfrog stays");
-    drawing
 }
 
 fn euler([q, k]: [f32; 2], dt: f32) -> [f32; 2] {

@@ -7,8 +7,7 @@ const STATES: usize = 14;
 const TIMES: [f32; 5] = [0.0, 0.6, 1.8, 5.0, 40.0];
 const STEP: f32 = 0.05;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let y = 3.0 * canvas.pointer_or(0.66) - 1.5;
     // A drift along the line of states that turns around in its middle, stronger or weaker with y.
     let up = |k: usize| (y * (k as f32 / (STATES - 1) as f32 - 0.3)).exp();
@@ -45,5 +44,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.disc(place(k, *p), 2.5, Ink::Slow);
     }
     drawing.caption = format!("dp/dt = A(y) p relaxes to its stationary distribution, y = {}", rounded(y, 1));
-    drawing
 }

@@ -5,8 +5,7 @@ use crate::labs::prelude::*;
 
 const N: usize = 96;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let p = 2usize.pow((canvas.pointer_or(0.55) * 5.0).round() as u32).clamp(2, 32);
     let fast = walk(N);
@@ -25,7 +24,6 @@ pub fn draw(canvas: &Canvas) -> Drawing {
     }
     drawing.path(stairs, Ink::Slow, 2.0);
     drawing.caption = format!("a walk, and its mean over windows of P = {p}, one window late");
-    drawing
 }
 
 /// A smooth, fixed, irregular signal in -1..1.

@@ -11,8 +11,7 @@ const ACTIVE: usize = 6;
 /// The paper's coefficient of level 0.
 const FAST: f64 = 0.5;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let read = ((canvas.pointer_or(0.8) * WORDS.len() as f32) as usize).min(WORDS.len() - 1);
     let (column, row) = (width / WORDS.len() as f32, (height - 4.0) / UNITS as f32);
@@ -26,5 +25,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         }
     }
     drawing.caption = format!("a trace after “{}”: who did it?", WORDS[read].0);
-    drawing
 }

@@ -18,13 +18,12 @@ fn joined(a: u32, b: u32) -> bool {
     (a * 6007 + b * 31_013) % 120 < if group(a) == group(b) { 40 } else { 3 }
 }
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let pairs = (0..NODES).flat_map(|a| (a + 1..NODES).map(move |b| (a, b)));
     let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
     let springs = Springs::new(NODES as usize, &edges);
     let steps = (canvas.pointer_or(1.0) * STEPS as f32) as u64;
-    let places = layout::after(steps, &springs, &ForceParams::default(), layout::start(0..NODES, 5));
+    let places = layout::after(steps, &springs, &ForceParams::default(), layout::start(0..NODES, 5), |_| ());
     let [left, top, right, bottom] = layout::bounds(&places);
     let [width, height] = canvas.size;
     let scale = (width / (right - left)).min((height - 12.0) / (bottom - top));
@@ -41,5 +40,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.disc(place(i), 3.5, Ink::Group(group(i) as usize));
     }
     drawing.caption = format!("{NODES} nodes in {GROUPS} planted groups, step {steps} of the layout");
-    drawing
 }

@@ -6,8 +6,7 @@ use crate::labs::{headline::rounded, prelude::*};
 const STARTS: usize = 16;
 const STEPS: usize = 60;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let u = 4.0 * canvas.pointer_or(0.72) - 2.0;
     let scale = canvas.size[1] * 0.4;
     let [cx, cy] = canvas.centre();
@@ -27,5 +26,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.path(path, Ink::Fast, 1.0);
     }
     drawing.caption = format!("a spiral with a wind u = {}, in {STEPS} Euler steps", rounded(u, 1));
-    drawing
 }

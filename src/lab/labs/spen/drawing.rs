@@ -6,8 +6,7 @@ use crate::labs::prelude::*;
 const TOKENS: usize = 26;
 const COEFFICIENTS: [f32; 3] = [0.5, 0.1, 0.02];
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let sought = (canvas.pointer_or(0.3) * (TOKENS - 1) as f32).round();
     let x = |token: usize| width * (token as f32 + 0.5) / TOKENS as f32;
@@ -25,5 +24,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.disc([x(token), y(3)], radius(weight).max(1.0), Ink::Warm.thinned(0.25 + 0.75 * weight));
     }
     drawing.caption = "what is left of each token: traces fade alike, attention chooses".to_owned();
-    drawing
 }

@@ -18,8 +18,7 @@ const LIT_NEURONS: [([usize; 2], [usize; 5]); 5] = [
 ];
 const TEXT: [usize; 16] = [0, 1, 2, 0, 3, 4, 0, 1, 0, 2, 3, 0, 4, 1, 0, 2];
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let read = 1 + (canvas.pointer_or(0.7) * (TEXT.len() - 1) as f32).round() as usize;
     let (y, x) = LIT_NEURONS[TEXT[read - 1]];
     let [width, height] = canvas.size;
@@ -46,7 +45,6 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         }
     }
     drawing.caption = format!("\u{3c3} \u{2190} {RETENTION} \u{3c3} + y x\u{1d40}, after {}", counted(read, "word"));
-    drawing
 }
 
 fn synapses(text: &[usize]) -> [[f32; COLS]; ROWS] {

@@ -25,7 +25,7 @@ const CONCEPT: Headline = Headline {
     better: Better::Higher,
     digits: Digits::Decimals(2),
     absent: "this run has not been searched for a concept (view \u{201c}Concepts\u{201d}, or `orrery study concepts`)",
-    source: any_origin!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
+    source: measured!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new), any_origin),
 };
 
 const LOSS_ON: Headline = Headline {
@@ -81,9 +81,11 @@ pub static ALL: &[Headline] = &[
         name: "concept, random weights",
         about: "The largest such correlation of the synapse ranked first in a model of random weights.",
         better: Better::Neither,
-        source: any_origin!(ConceptSearch, |m| {
-            m.random_weights.iter().map(|r| r.first).filter(|r| r.is_finite()).reduce(f64::max)
-        }),
+        source: measured!(
+            ConceptSearch,
+            |m| m.random_weights.iter().map(|r| r.first).filter(|r| r.is_finite()).reduce(f64::max),
+            any_origin
+        ),
         ..CONCEPT
     },
     LOSS_ON,

@@ -3,8 +3,7 @@
 
 use crate::labs::prelude::*;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let middle = 10f32.powf(-1.7 + 1.1 * canvas.pointer_or(0.5));
     let x = |k: f32| width * k / 64.0;
@@ -15,5 +14,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         drawing.path(points, Ink::Trace(trace), 1.5);
     }
     drawing.caption = format!("what is left of a token k later: (1 − α)ᵏ, α = {middle:.2}");
-    drawing
 }

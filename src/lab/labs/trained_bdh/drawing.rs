@@ -7,8 +7,7 @@ use crate::labs::prelude::*;
 const TOKENS: usize = 11;
 const LAYERS: usize = 6;
 
-pub fn draw(canvas: &Canvas) -> Drawing {
-    let mut drawing = Drawing::default();
+pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let [width, height] = canvas.size;
     let read = ((canvas.pointer_or(0.72) * TOKENS as f32) as usize).min(TOKENS - 1);
     let (column, row) = (width / TOKENS as f32, (height - 6.0) / (LAYERS + 1) as f32);
@@ -25,5 +24,4 @@ pub fn draw(canvas: &Canvas) -> Drawing {
         }
     }
     drawing.caption = format!("after {} tokens: surer with every layer", read + 1);
-    drawing
 }

@@ -1,31 +1,20 @@
 //! Statistics against numbers worked by hand.
 
-use std::collections::BTreeMap;
-
 use super::*;
-use crate::{config::Value, experiments::claims::rule::Over};
+use crate::{
+    config::Value,
+    experiments::claims::{rule::Over, small_ledger},
+};
 
 fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
-    Rule {
-        base: "fast_slow".to_owned(),
-        steps: None,
-        seeds: 3,
-        ask: None,
-        read: "gate of coupled".to_owned(),
-        beside: None,
-        at: None,
-        over_steps: None,
-        statistic,
-        confidence: 0.95,
-        published: None,
-        stands: Region { above, below },
-        counted: Some(Region { above: Some(0.0), below: None }),
-        set: BTreeMap::new(),
-        args: BTreeMap::new(),
-        over: None,
-        along: None,
-        sizes: None,
-    }
+    let counted = Some(Region { above: Some(0.0), below: None });
+    Rule { statistic, stands: Region { above, below }, counted, ..small_ledger::rule("statistic = \"mean\"") }
+}
+
+/// Numbers of one seed at values of a setting.
+fn along<const N: usize>(points: [(f64, f64); N]) -> SeedNumbers {
+    let points = points.map(|(at, number)| PointNumbers { at: Some(at), number, beside: None });
+    SeedNumbers { seed: 0, points: points.to_vec() }
 }
 
 fn seed(number: f64, beside: Option<f64>) -> SeedNumbers {
@@ -76,10 +65,7 @@ fn equivalence_needs_two_one_sided_tests() {
 fn a_difference_may_be_that_of_two_runs() {
     let over = Some(Over { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
     let rule = Rule { over, ..rule(Statistic::PairedDifference, Some(0.0), None) };
-    let runs = |a: f64, b: f64| SeedNumbers {
-        seed: 0,
-        points: [(2.0, a), (4.0, b)].map(|(at, number)| PointNumbers { at: Some(at), number, beside: None }).to_vec(),
-    };
+    let runs = |a: f64, b: f64| along([(2.0, a), (4.0, b)]);
     assert_eq!(value(&rule, &runs(4.0, 5.0)), Some(1.0));
     let found = outcome(&rule, &[runs(4.0, 5.0), runs(1.0, 3.0), runs(6.0, 9.0)]).unwrap();
     near(found.effect, 2.0);
@@ -145,13 +131,7 @@ fn a_count_is_binomial() {
 
 #[test]
 fn a_slope_and_a_rank_correlation_run_along_a_setting() {
-    let along = |slope: f64| SeedNumbers {
-        seed: 0,
-        points: [1.0, 2.0, 4.0]
-            .map(|at| PointNumbers { at: Some(at), number: slope * at + 7.0, beside: None })
-            .to_vec(),
-    };
-    let seeds = [along(1.0), along(2.0), along(3.0)];
+    let seeds = [1.0, 2.0, 3.0].map(|slope| along([1.0, 2.0, 4.0].map(|at| (at, slope * at + 7.0))));
     let found = outcome(&rule(Statistic::Slope, Some(0.0), None), &seeds).unwrap();
     near(found.effect, 2.0);
     near(found.p_stands, 0.0742);
@@ -162,12 +142,7 @@ fn a_slope_and_a_rank_correlation_run_along_a_setting() {
 /// 8 / 2^k falls by ln 2 a step; what has no logarithm leaves no value, and no flatter slope.
 #[test]
 fn the_slope_of_a_logarithm_is_an_exponential_rate() {
-    let falling = |last: f64| SeedNumbers {
-        seed: 0,
-        points: [(1.0, 4.0), (2.0, 2.0), (4.0, last)]
-            .map(|(at, number)| PointNumbers { at: Some(at), number, beside: None })
-            .to_vec(),
-    };
+    let falling = |last: f64| along([(1.0, 4.0), (2.0, 2.0), (4.0, last)]);
     let rule = rule(Statistic::LogSlope, None, Some(0.0));
     near(value(&rule, &falling(0.5)).unwrap(), -std::f64::consts::LN_2);
     assert_eq!((value(&rule, &falling(0.0)), value(&rule, &falling(-0.5))), (None, None));

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{AsOf, NumberId, SweepResults};
+use super::{AsOf, NumberId, RowState, SweepResults};
 
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,9 +53,7 @@ impl PointOrder {
 impl SweepResults {
     /// Runs of a point that have ended.
     pub fn finished(&self, point: usize) -> usize {
-        let is_finished = |run: &super::SweepRun| {
-            run.made.as_ref().is_some_and(|made| made.state == crate::experiments::run_table::RowState::Finished)
-        };
-        self.runs_of(point).filter(|(_, run)| is_finished(run)).count()
+        let states = self.runs_of(point).filter_map(|(_, run)| Some(&run.made.as_ref()?.state));
+        states.filter(|state| **state == RowState::Finished).count()
     }
 }

@@ -26,17 +26,14 @@ pub struct Cells {
     pub points: BTreeMap<(usize, usize), usize>,
 }
 
-fn distinct(mut places: Vec<f64>) -> Vec<f64> {
-    places.retain(|v| !v.is_nan());
-    places.sort_by(f64::total_cmp);
-    places.dedup();
-    places
-}
-
 impl SweepResults {
     /// Distinct places on an axis, rising.
     pub fn places(&self, axis: usize) -> Vec<f64> {
-        distinct(self.points.iter().filter_map(|p| p.places.get(axis).copied()).collect())
+        let known = self.points.iter().filter_map(|p| p.places.get(axis).copied());
+        let mut places: Vec<f64> = known.filter(|v| !v.is_nan()).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        places
     }
 
     /// The mean over all runs at each value of an axis; over stretches of it where values do not repeat.
