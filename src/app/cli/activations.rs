@@ -14,8 +14,8 @@ pub struct ActivationArgs {
     out: PathBuf,
     /// Arrays to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after
     /// the text, logits (tokens, vocabulary)
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "x,y")]
-    what: Vec<ActivationKind>,
+    #[arg(long, value_parser = ["x", "y", "sigma", "logits"], value_delimiter = ',', default_value = "x,y")]
+    what: Vec<String>,
     /// Layers to write, counted from 0; all if not given
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layer: Vec<usize>,
@@ -23,24 +23,10 @@ pub struct ActivationArgs {
     read: ReadArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ActivationKind {
-    X,
-    Y,
-    Sigma,
-    Logits,
-}
-
-/// The formats.
-enum Format {
-    Safetensors,
-    Npz,
-}
-
 pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
-    let format = match args.out.extension().and_then(|e| e.to_str()) {
-        Some("safetensors") => Format::Safetensors,
-        Some("npz") => Format::Npz,
+    let is_npz = match args.out.extension().and_then(|e| e.to_str()) {
+        Some("safetensors") => false,
+        Some("npz") => true,
         _ => {
             return Err(Failure::usage(format!("{} should end in .safetensors or .npz", args.out.display())));
         }
@@ -50,17 +36,18 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;
-    let wants = |what: ActivationKind| args.what.contains(&what);
+    let wants = |what: &str| args.what.iter().any(|wanted| wanted == what);
     let recording = Recording {
-        x: wants(ActivationKind::X),
-        y: wants(ActivationKind::Y),
-        sigma: wants(ActivationKind::Sigma),
-        logits: wants(ActivationKind::Logits),
+        x: wants("x"),
+        y: wants("y"),
+        sigma: wants("sigma"),
+        logits: wants("logits"),
         layers: args.layer.clone(),
     };
     let found = record(&model, &ids, &recording)?;
-    match format {
-        Format::Safetensors => {
+    match is_npz {
+        true => npz::write(&args.out, &found).map_err(Failure::failed)?,
+        false => {
             let spec = &chosen.checkpoint.spec;
             let pair = |key: &str, value: String| (key.to_owned(), value);
             let metadata = [
@@ -71,7 +58,6 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
             ];
             tensors::write(&args.out, &found, &metadata).map_err(Failure::failed)?;
         }
-        Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
     }
     chosen.print()?;
     print_line!("{} tokens ({})", grouped(ids.len()), tokenizer.label())?;

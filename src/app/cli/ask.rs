@@ -278,7 +278,7 @@ impl OpenedRun {
                 mirror
             }
         };
-        Picture { view, out, lab: self.lab, config: &self.config }.draw(mirror, samples)
+        draw(view, out, (self.lab, &self.config), mirror, samples)
     }
 }
 
@@ -289,25 +289,20 @@ fn replayed(folder: &Path) -> Result<Mirror, Failure> {
     Ok(mirror)
 }
 
-/// A picture of answers: the view that draws it, its file, and the lab and settings of the run.
-struct Picture<'a> {
-    view: &'a str,
-    out: &'a Path,
-    lab: &'a Lab,
-    config: &'a Config,
-}
-
-impl Picture<'_> {
-    /// Draws the answers beside what `mirror` holds.
-    fn draw(&self, mut mirror: Mirror, samples: Vec<Sample>) -> Result<(), Failure> {
-        let Self { view, out, config, .. } = *self;
-        let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
-        samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
-        let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
-        let (theme, knobs) = (Theme::dark(), (self.lab.knobs)());
-        let figure = Figure { step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
-        figures::draw(&figure, &"this answer", &mut offscreen, out)
-    }
+/// Draws answers by a view into a file, beside what `mirror` holds of the run.
+fn draw(
+    view: &str,
+    out: &Path,
+    (lab, config): (&Lab, &Config),
+    mut mirror: Mirror,
+    samples: Vec<Sample>,
+) -> Result<(), Failure> {
+    let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
+    samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
+    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
+    let (theme, knobs) = (Theme::dark(), (lab.knobs)());
+    let figure = Figure { step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
+    figures::draw(&figure, &"this answer", &mut offscreen, out)
 }
 
 fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>) -> String {

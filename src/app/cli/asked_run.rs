@@ -3,23 +3,19 @@
 //! replay and a continuation know of it.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread::{JoinHandle, sleep},
-    time::{Duration, Instant},
 };
 
-use clap::ValueEnum;
 use crossbeam::channel::{Sender, TrySendError};
 
-use super::{process::spawn, terminal::notice};
+use super::process::spawn;
 use crate::{
-    config::{Config, Knob, Value},
-    labs::{
-        self,
-        foreign::asks::{self, PAUSE, RESUME, SAVE, SCALE_LR},
-    },
-    store::{QuestionInbox, ReceivedQuestion, StoreError, Writer},
-    telemetry::{Args, Command, Event, RunState, Sink},
+    cli::prelude::*,
+    config::Knob,
+    labs::foreign::asks::{self, PAUSE, RESUME, SAVE, SCALE_LR},
+    store::{QuestionInbox, ReceivedQuestion},
+    telemetry::{Args, Command},
     trainer::{DriveOptions, Plan, TrainSettings},
 };
 
@@ -30,28 +26,12 @@ const POLL: Duration = Duration::from_millis(10);
 /// Characters of a name that a refusal repeats.
 const MAX_SHOWN: usize = 80;
 
-/// What others may do to a run while it trains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum AllowedAsk {
-    /// Wait between two steps, and go on
-    Pause,
-    /// Write a checkpoint
-    Save,
-    /// Multiply the learning rate
-    ScaleLr,
-}
-
-impl AllowedAsk {
-    /// The protocol's name of it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pause => PAUSE,
-            Self::Save => SAVE,
-            Self::ScaleLr => SCALE_LR,
-        }
-    }
-}
+/// What others may be allowed to do to a run while it trains, by the protocol's name of it.
+pub const ALLOWED: [(&str, &str, &str); 3] = [
+    (PAUSE, PAUSE, "Wait between two steps, and go on"),
+    (SAVE, SAVE, "Write a checkpoint"),
+    (SCALE_LR, SCALE_LR, "Multiply the learning rate"),
+];
 
 /// A run that is asked while it trains.
 pub struct AskedRun {
@@ -68,7 +48,7 @@ impl AskedRun {
         plan: &Plan,
         options: &DriveOptions,
         commands: &Sender<Command>,
-        allow: &[AllowedAsk],
+        allow: &[&str],
     ) -> Result<Option<Self>, String> {
         let Some(writer) = options.writer.clone().filter(|_| !allow.is_empty()) else { return Ok(None) };
         let from = options.from.as_ref();
@@ -83,7 +63,7 @@ impl AskedRun {
             training: training.clone(),
             writer,
             commands: commands.clone(),
-            allowed: allow.iter().map(|ask| ask.name().to_owned()).collect(),
+            allowed: allow.iter().map(|ask| (*ask).to_owned()).collect(),
             config: plan.config.clone(),
             knobs: labs::find(&plan.config.lab).map(|lab| (lab.knobs)()).unwrap_or_default(),
         };
@@ -216,28 +196,24 @@ impl Answerer {
             return Err(format!("`{ask}` is not allowed: this run allows {}", self.allowed.join(", ")));
         }
         match ask.as_str() {
-            PAUSE => self.pause(),
-            RESUME => self.resume(),
+            PAUSE => self.set_paused(true),
+            RESUME => self.set_paused(false),
             SAVE => self.save(),
             SCALE_LR => self.scale_lr(args),
             _ => Err(format!("a run of Orrery's own does not answer `{ask}` while it trains")),
         }
     }
 
-    fn pause(&self) -> Result<String, String> {
-        if self.training.now().is_paused {
-            return Ok("paused already".to_owned());
+    fn set_paused(&self, is_paused: bool) -> Result<String, String> {
+        let (command, already, now_it) = match is_paused {
+            true => (Command::Pause, "paused already", "paused"),
+            false => (Command::Run, "was not paused", "goes on"),
+        };
+        if self.training.now().is_paused == is_paused {
+            return Ok(already.to_owned());
         }
-        let after = self.command(Command::Pause, |now| now.is_paused)?;
-        Ok(format!("paused after step {}", after.step))
-    }
-
-    fn resume(&self) -> Result<String, String> {
-        if !self.training.now().is_paused {
-            return Ok("was not paused".to_owned());
-        }
-        let after = self.command(Command::Run, |now| !now.is_paused)?;
-        Ok(format!("goes on after step {}", after.step))
+        let after = self.command(command, |now| now.is_paused == is_paused)?;
+        Ok(format!("{now_it} after step {}", after.step))
     }
 
     fn save(&self) -> Result<String, String> {

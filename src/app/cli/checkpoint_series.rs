@@ -117,7 +117,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
     let newest = files.last().map_or(folder, |file| file.path.as_path());
-    Ok(settings::with_checkpoint(&std::path::absolute(newest).map_err(Failure::wrong)?)?)
+    settings::with_checkpoint(&std::path::absolute(newest).map_err(Failure::wrong)?)
 }
 
 fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure> {

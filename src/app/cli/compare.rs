@@ -96,8 +96,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     notice!("{} figures and 2 tables in {}{words}", drawn.len(), out.display());
     if !views.is_empty() {
         let replayed = multiples::replayed_runs(&args.runs, &names)?;
-        let sheet = multiples::Sheet { views: &views, step: args.step, theme: &theme, out };
-        multiples::write(&sheet, &replayed, offscreen.as_mut())?;
+        multiples::write(&views, args.step, &theme, &replayed, offscreen.as_mut(), out)?;
     }
     print_line!("{}", out.display())
 }
@@ -193,7 +192,7 @@ fn comparisons(runs: &[ComparedRun], names: &[String]) -> Vec<Comparison> {
             figures[at].lines.push(ComparedLine::new(name.clone(), i, like, points.clone()));
         }
     }
-    figures.retain(|f| f.lines.iter().any(|l| l.len() > 1));
+    figures.retain(|f| f.lines.iter().any(|l| l.points.len() > 1));
     figures
 }
 

@@ -77,31 +77,24 @@ struct Searched {
     knows: Option<[f64; 2]>,
 }
 
-/// Trains or opens one.
-type ModelSource<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
-
-/// The models that are trained or opened. Each is searched before the next one is made.
-fn models(args: &ConceptArgs) -> Result<Vec<ModelSource<'_>>, Failure> {
-    let mut all: Vec<ModelSource<'_>> = vec![];
+/// The models, each trained or opened once it is asked for.
+fn models(args: &ConceptArgs) -> Result<Box<dyn Iterator<Item = Result<Trained, Failure>> + '_>, Failure> {
     if !args.runs.is_empty() {
         if !args.set.is_empty() {
             return Err(Failure::usage(
                 "a trained run already has its settings; leave out --set, --steps and the like",
             ));
         }
-        all.extend(args.runs.iter().map(|folder| Box::new(|| opened(folder)) as Box<_>));
-        return Ok(all);
+        return Ok(Box::new(args.runs.iter().map(|folder| opened(folder))));
     }
     let Named::Config(lab, mut config) = settings::resolve(&args.preset)? else {
         return Err(Failure::usage(format!("`{}` is neither a preset nor a config", args.preset)));
     };
     settings::apply(&args.set, lab, &mut config)?;
-    for &seed in &args.seeds {
-        let mut config = config.clone();
-        config.seed = seed;
-        all.push(Box::new(move || train(lab, &config)));
-    }
-    Ok(all)
+    Ok(Box::new(args.seeds.iter().map(move |seed| {
+        config.seed = *seed;
+        train(lab, &config)
+    })))
 }
 
 fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
@@ -125,8 +118,8 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     let mut results: Vec<Vec<(SearchResult, SearchResult)>> = vec![];
     let mut named = vec![];
     let mut asked_question = None;
-    for make in models(args)? {
-        let Trained { run, loss, name } = make()?;
+    for model in models(args)? {
+        let Trained { run, loss, name } = model?;
         let config = &run.plan.config;
         let naive =
             config.get(CorpusSettings::source.name) == Some(&GeneratedCorpus::by_id("parliament_naive").to_value());
@@ -263,7 +256,6 @@ fn printed(
     for (rank, s) in result.synapses.iter().enumerate() {
         let both = s.strength(SplitSide::BothNew);
         let (low, high) = both.map_or((f64::NAN, f64::NAN), |b| b.interval);
-        let by: Vec<f64> = both.map_or(vec![], |b| b.by_language.clone());
         let strengths: serde_json::Map<String, serde_json::Value> = s
             .strengths
             .iter()
@@ -275,7 +267,8 @@ fn printed(
             "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": result.searched,
         }));
         if rank < 3 {
-            let shown: String = by.iter().map(|r| format!("{r:>6.2}")).collect();
+            let by_language = both.iter().flat_map(|b| &b.by_language);
+            let shown: String = by_language.map(|r| format!("{r:>6.2}")).collect();
             let first = |words: String| if rank == 0 { words } else { String::new() };
             print_line!(
                 "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8.2}{:>7.2}{:>8.2}{:>22}{:>8.4}{shown}",

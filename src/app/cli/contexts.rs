@@ -145,10 +145,9 @@ fn print(m: &TopContexts) -> Result<(), Failure> {
     if !m.contexts.is_empty() {
         print_line!("\n{:>10} {:>5} {:>10}  passage", "value", "layer", "position")?;
     }
-    for c in &m.contexts {
-        print_line!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, one_line(&line(c)))?;
-    }
-    Ok(())
+    m.contexts
+        .iter()
+        .try_for_each(|c| print_line!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, one_line(&line(c))))
 }
 
 /// A passage with its token between bars, in as much as a line holds.

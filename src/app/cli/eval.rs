@@ -62,10 +62,6 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 
 /// Every token with its place from 0; the first has no loss.
 fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], nats: &[f64]) -> Table {
-    let mut out = Table::new(["position", "token", "loss"]);
-    let losses = std::iter::once(String::new()).chain(nats.iter().map(f64::to_string));
-    for ((position, id), loss) in ids.iter().enumerate().zip(losses) {
-        out.row([position.to_string(), tokenizer.tokenizer.token_text(*id), loss]);
-    }
-    out
+    let losses = [&[f64::NAN][..], nats].concat();
+    Table::per_token(ids.iter().map(|id| tokenizer.tokenizer.token_text(*id)), &[("loss", &losses[..])])
 }

@@ -51,7 +51,6 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if !of_record {
         return Ok(());
     }
-    let words = |e: store::StoreError| Failure::failed(e);
     store::summary(&args.run).map_err(Failure::wrong)?;
     let model = || newest_whole(&args.run, args.variant.as_deref(), args.partial);
     // read first: where older weights are refused, nothing is written
@@ -59,18 +58,18 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let record = Record { run: &args.run, allows_damage: args.partial.partial };
     let mut lost = Damage::default();
     if let Some(file) = &args.csv {
-        lost = export::csv(record, file).map_err(words)?.damage;
+        lost = export::csv(record, file).map_err(Failure::failed)?.damage;
         print_line!("{}", file.display())?;
     }
     if let Some(dir) = &args.samples {
-        let Exported { written, damage } = export::samples(record, dir).map_err(words)?;
+        let Exported { written, damage } = export::samples(record, dir).map_err(Failure::failed)?;
         lost = damage;
         for file in written {
             print_line!("{}", file.display())?;
         }
     }
     if let Some(dir) = &args.tensorboard {
-        lost = export::tensorboard(record, dir).map_err(words)?.damage;
+        lost = export::tensorboard(record, dir).map_err(Failure::failed)?.damage;
         print_line!("{}", dir.display())?;
     }
     damage::tell(&args.run, &lost);
@@ -79,7 +78,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
             ModelSpec::Bdh(spec) => state_dict_of(&spec, &weights)?,
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
-        tensors::write(file, &tensors, &metadata).map_err(words)?;
+        tensors::write(file, &tensors, &metadata).map_err(Failure::failed)?;
         print_line!("{}", file.display())?;
     }
     Ok(())

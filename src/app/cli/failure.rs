@@ -1,8 +1,9 @@
 //! The reason why a command failed: a message for the user and an exit code for scripts.
 
-use std::error::Error;
+use std::{error::Error, path::Path};
 
 use super::interrupt::INTERRUPTED;
+use crate::files::FileError;
 
 /// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
 const READER_LEFT: u8 = 141;
@@ -14,16 +15,15 @@ const READER_LEFT: u8 = 141;
 pub struct Failure {
     pub words: String,
     pub code: u8,
-    source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
     pub fn run(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: 1, source: None }
+        Self { words: words.into(), code: 1 }
     }
 
     pub fn usage(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: 2, source: None }
+        Self { words: words.into(), code: 2 }
     }
 
     /// The reader of the output has left; nothing is said, as other commands do.
@@ -33,11 +33,16 @@ impl Failure {
 
     /// A failure that was reported already.
     pub fn reported(code: u8) -> Self {
-        Self { words: String::new(), code, source: None }
+        Self { words: String::new(), code }
     }
 
     pub fn interrupted(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: INTERRUPTED, source: None }
+        Self { words: words.into(), code: INTERRUPTED }
+    }
+
+    /// A file of the user's that cannot be read.
+    pub fn unread(path: &Path, e: &FileError) -> Self {
+        Self::usage(format!("{} cannot be read: {e}", path.display()))
     }
 
     /// Appends `words` to the message if `helps`.
@@ -46,13 +51,13 @@ impl Failure {
     }
 
     /// A file, a setting or an argument that is wrong, as the error says.
-    pub fn wrong(error: impl Error + Send + Sync + 'static) -> Self {
-        Self { words: error.to_string(), code: 2, source: Some(Box::new(error)) }
+    pub fn wrong(error: impl Error) -> Self {
+        Self::usage(error.to_string())
     }
 
     /// A run, a window or a device that failed, as the error says.
-    pub fn failed(error: impl Error + Send + Sync + 'static) -> Self {
-        Self { words: error.to_string(), code: 1, source: Some(Box::new(error)) }
+    pub fn failed(error: impl Error) -> Self {
+        Self::run(error.to_string())
     }
 }
 

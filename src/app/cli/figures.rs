@@ -162,21 +162,18 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The number of figures drawn, and the views that had nothing to show.
-pub struct DrawnFigures {
-    pub figures: usize,
-    pub empty: Vec<&'static str>,
-}
-
-/// Draws every pane of the run's lab that has something to show into `figures/`; `Ok(Err(..))` is why this machine
-/// can draw none.
+/// Draws every pane of the run's lab that has something to show into `figures/`, and says how many, or why this machine can
+/// draw none.
 ///
 /// # Errors
 /// If the run cannot be read or a figure cannot be written.
-pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> {
+pub fn draw_all(folder: &Path) -> Result<(), Failure> {
     let mut offscreen = match Offscreen::new() {
         Ok(offscreen) => offscreen,
-        Err(e) => return Ok(Err(e.to_string())),
+        Err(e) => {
+            notice!("no figures were drawn: {e}");
+            return Ok(());
+        }
     };
     let (lab, config) = recorded(folder)?;
     let (mirror, lost) = replay(folder)?;
@@ -185,16 +182,19 @@ pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> 
     let into = folder.join(FIGURES);
     make_folder_inside(folder, FIGURES)
         .map_err(|e| Failure::run(format!("{} cannot be written to: {e}", into.display())))?;
-    let mut drawn = DrawnFigures { figures: 0, empty: vec![] };
+    let mut empty = vec![];
     for pane in lab.panes {
         let figure = Figure::new(pane.view, &mirror, &config, &knobs, &theme);
         if figure.nothing().map_err(Failure::run)?.is_some() {
-            drawn.empty.push(pane.view);
+            empty.push(pane.view);
             continue;
         }
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
-        drawn.figures += 1;
         output::write(&into.join(format!("{}.png", pane.view)), &png, &[])?;
     }
-    Ok(Ok(drawn))
+    notice!("{} figures in {}", lab.panes.len() - empty.len(), into.display());
+    if !empty.is_empty() {
+        notice!("nothing to show yet, so not drawn: {}", empty.join(", "));
+    }
+    Ok(())
 }

@@ -106,13 +106,7 @@ impl Follower {
                 Event::State(RunState::Running | RunState::Paused) => end = None,
                 Event::State(state) => end = Some(state),
                 Event::Notice { text, .. } => notice!("{text}"),
-                Event::Sample(_)
-                | Event::Partial(_)
-                | Event::Checkpoint { .. }
-                | Event::Question { .. }
-                | Event::Snapshots(_)
-                | Event::Folder(_)
-                | Event::Changed { .. } => {}
+                _ => {}
             }
         }
         newest.values().try_for_each(|stats| self.print(stats))?;

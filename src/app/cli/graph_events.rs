@@ -7,7 +7,7 @@ use crate::{
     analysis::{
         graph::{
             Edge, Graph,
-            communities::{self, Communities, Search},
+            communities::{self, Search},
             components, cores, degrees,
         },
         graph_file::{AttributeValue, FileNode, Format, GraphFile, NamedValue},
@@ -30,15 +30,19 @@ const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
 const MAX_SEARCHED: usize = 2_000_000;
 
+/// The format that the name of a file ends in.
+fn format_of(path: &Path) -> Option<Format> {
+    Format::from_name(&path.file_name()?.to_string_lossy())
+}
+
 /// True if a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| Format::from_name(&name.to_string_lossy()).is_some())
+    format_of(path).is_some()
 }
 
 /// Stricter than [`is_graph`]: a table could as well be a text to train on, and JSON a tokeniser.
 pub fn is_certainly_graph(path: &Path) -> bool {
-    let format = path.file_name().and_then(|name| Format::from_name(&name.to_string_lossy()));
-    format.is_some_and(Format::is_of_graphs_alone) && path.is_file()
+    format_of(path).is_some_and(Format::is_of_graphs_alone) && path.is_file()
 }
 
 /// Reads a graph file of at most 1 GiB, in the format that its name ends in.
@@ -47,8 +51,7 @@ pub fn is_certainly_graph(path: &Path) -> bool {
 /// A sentence for the user, where the file has another ending, is too large, not UTF-8, or malformed.
 pub fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let format = Format::from_name(&name).ok_or_else(|| {
+    let format = format_of(path).ok_or_else(|| {
         format!("{shown} is not a graph that can be read: its name should end in {}", Format::endings())
     })?;
     let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
@@ -98,15 +101,10 @@ impl GraphReading {
     }
 }
 
-/// A graph file as the events of a run that has ended.
-pub fn events(path: &Path, reading: GraphReading) -> Result<Vec<Event>, String> {
-    reading.read(path).map(|graph| events_of(&graph, path))
-}
-
 /// The graph of a file as the events of a run that has ended.
 pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
     let config = labs::find(LAB).and_then(|lab| lab.config(None).ok()).unwrap_or_else(|| Config::defaults(LAB, &[]));
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let info = RunInfo {
         lab: LAB.into(),
         config,
@@ -149,20 +147,18 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
         Array::new([places.len(), 2], flat).ok()
     });
     let own = values(graph, &["community", "modularity_class", "modularity class", "group"]);
-    let found = if own.is_none() { communities_of(graph, &all) } else { None };
+    let positive = positive(graph, &all);
+    let found = positive.as_ref().filter(|_| own.is_none());
+    let found = found.map(|graph| communities::communities(graph, Search::default()));
     let modularity = found.as_ref().map(|found| Number(found.modularity));
     let community = own.or_else(|| found.map(|found| found.of.into_iter().map(Some).collect()));
-    let core = match positive(graph, &all) {
-        Some(graph) => cores::coreness(&graph),
-        None => vec![],
-    };
     NeuronGraph {
         neurons,
         labels: graph.nodes.iter().map(|n| n.name().to_owned()).collect(),
         edges: GraphEdges::new(all.iter().map(|(from, to, weight)| (*from, *to, *weight as f32))),
         in_degree,
         out_degree,
-        core,
+        core: positive.as_ref().map_or_else(Vec::new, cores::coreness),
         groups: NeuronGroups {
             community,
             head: values(graph, &["head"]),
@@ -218,10 +214,6 @@ fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
         return None;
     }
     Graph::new(graph.nodes.len(), &positive, graph.directed).ok()
-}
-
-fn communities_of(graph: &GraphFile, all: &[Edge]) -> Option<Communities> {
-    Some(communities::communities(&positive(graph, all)?, Search::default()))
 }
 
 /// The values of the nodes, and their sizes and colours where the file gives them.

@@ -11,7 +11,6 @@ use crate::{
         Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
-    nn::Error,
     probe::neuron_graph::{self, MAX_EDGES},
     telemetry::measurements::{Matrix, NeuronGraph, NeuronGraphArgs},
 };
@@ -80,7 +79,6 @@ impl GraphArgs {
 
 /// The model whose graph it is. The graph is of the weights, so that the number of layers does not matter.
 fn model(from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Bdh, Failure> {
-    let wrong = |e: Error| Failure::usage(e.to_string());
     if !from.is_dir() {
         let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu).map_err(Failure::wrong)?;
         return checkpoint.model(checkpoint.facts.layers.map_or(1, |known| known.value)).map_err(Failure::failed);
@@ -89,13 +87,13 @@ fn model(from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Bdh
     let ModelSpec::Bdh(spec) = found.spec else {
         return Err(Failure::usage(format!("{} holds no BDH; only BDHs have a graph of neurons", from.display())));
     };
-    let spec = BdhSpec { weights: None, twofold: false, carry: None, ..spec.resolved().map_err(wrong)? };
+    let spec = BdhSpec { weights: None, twofold: false, carry: None, ..spec.resolved().map_err(Failure::wrong)? };
     let vocab =
         found.weights.iter().find(|(name, _)| name == "embed.weight").and_then(|(_, t)| t.dims().first().copied());
     let vocab = vocab.ok_or_else(|| Failure::usage("the checkpoint lacks the tensor `embed.weight`"))?;
-    let model = Bdh::new(&spec, vocab, 0, &Device::Cpu).map_err(wrong)?;
+    let model = Bdh::new(&spec, vocab, 0, &Device::Cpu).map_err(Failure::wrong)?;
     for (name, value) in found.weights.iter().filter(|(name, _)| model.params().get(name).is_some()) {
-        model.params().load(name, value).map_err(wrong)?;
+        model.params().load(name, value).map_err(Failure::wrong)?;
     }
     Ok(model)
 }

@@ -110,9 +110,9 @@ fn place_nodes(graph: &mut GraphFile) {
     let edges: Vec<_> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32)).collect();
     let springs = layout::Springs::new(nodes, &edges);
     let start = layout::start(0..nodes as u32, SEED);
-    let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), u64::from(layout::steps_for(nodes)));
-    let places =
-        layout::settle_with_progress(&springs, &layout::ForceParams::default(), start, |step| progress.step(step));
+    let steps = u64::from(layout::steps_for(nodes));
+    let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), steps);
+    let places = layout::after(steps, &springs, &layout::ForceParams::default(), start, |step| progress.step(step));
     for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
         node.place = Some([f64::from(x), -f64::from(y)]);
     }

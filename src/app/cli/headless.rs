@@ -2,8 +2,9 @@
 
 use super::{
     Settings,
-    asked_run::{AllowedAsk, AskedRun},
+    asked_run::{ALLOWED, AskedRun},
     checkpoint_series,
+    choice::one_named,
     continuation::{self, Continuation},
     figures, interrupt,
     lab_config::with_text,
@@ -31,15 +32,32 @@ pub struct RunArgs {
     what: String,
     #[command(flatten)]
     set: Settings,
+    #[command(flatten)]
+    wanted: RunOptions,
+}
+
+/// Wishes for a run besides its settings.
+#[derive(Args, Debug, Clone, Default)]
+pub struct RunOptions {
     /// Do not draw figures at the end
     #[arg(long)]
-    no_figures: bool,
+    pub no_figures: bool,
     /// Start even if the estimate says that memory will not suffice
     #[arg(long)]
-    insist_memory: bool,
+    pub insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
-    allow: Vec<AllowedAsk>,
+    #[arg(long, value_parser = one_named(&ALLOWED), value_delimiter = ',', value_name = "WHAT")]
+    pub allow: Vec<&'static str>,
+    /// End at this step, as a link wants it, and not at the last one of the settings.
+    #[arg(skip)]
+    pub until: Option<u64>,
+}
+
+impl RunOptions {
+    /// Nothing but the run itself.
+    pub fn without_figures() -> Self {
+        Self { no_figures: true, ..Self::default() }
+    }
 }
 
 #[derive(Args)]
@@ -56,8 +74,8 @@ pub struct ResumeArgs {
     #[arg(long)]
     insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
-    allow: Vec<AllowedAsk>,
+    #[arg(long, value_parser = one_named(&ALLOWED), value_delimiter = ',', value_name = "WHAT")]
+    allow: Vec<&'static str>,
 }
 
 impl ResumeArgs {
@@ -84,7 +102,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         Named::Series(folder) => {
             let run = record_series(&folder, &args.set)?;
-            present(&run, !args.no_figures)?;
+            present(&run, !args.wanted.no_figures)?;
             return print_line!("{}", run.display());
         }
         Named::Sweep(folder) => {
@@ -97,13 +115,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    let wanted = RunOptions {
-        with_figures: !args.no_figures,
-        insist_memory: args.insist_memory,
-        until,
-        allow: args.allow.clone(),
-    };
-    train(lab, &config, &args.set.out, wanted).map(|_| ())
+    train(lab, &config, &args.set.out, RunOptions { until, ..args.wanted.clone() }).map(|_| ())
 }
 
 /// Records a folder of checkpoints as a run; gives its folder.
@@ -112,18 +124,6 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
     settings::apply(set, lab, &mut config)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(checkpoint_series::StepReport)];
     checkpoint_series::record(folder, lab, &config, &set.out, sinks, &|| true)
-}
-
-/// Wishes for a run besides its settings.
-#[derive(Debug, Clone, Default)]
-pub struct RunOptions {
-    pub with_figures: bool,
-    /// Start even if the estimate says that memory will not suffice.
-    pub insist_memory: bool,
-    /// End at this step, as a link wants it, and not at the last one of the settings.
-    pub until: Option<u64>,
-    /// What others may do to it while it trains.
-    pub allow: Vec<AllowedAsk>,
 }
 
 /// Ends a run at a step, as Ctrl-C would.
@@ -169,7 +169,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
         notice!("stopped at step {}, the step of the link; `orrery resume` continues", outcome.step);
         outcome.state = RunState::Finished;
     }
-    finish(outcome, writer.folder(), wanted.with_figures)
+    finish(outcome, writer.folder(), !wanted.no_figures)
 }
 
 /// Says what the plan will hold.
@@ -206,7 +206,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
 }
 
 /// `until`: the step to end at, if it is not the last one; `allow`: what others may do to the run meanwhile.
-fn drive(plan: Plan, mut options: DriveOptions, until: Option<u64>, allow: &[AllowedAsk]) -> Outcome {
+fn drive(plan: Plan, mut options: DriveOptions, until: Option<u64>, allow: &[&str]) -> Outcome {
     let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(RunProgress::new())];
     let (keep, commands) = bounded(QUEUE);
     let asked = AskedRun::begin(&plan, &options, &keep, allow).unwrap_or_else(|why| {
@@ -215,7 +215,7 @@ fn drive(plan: Plan, mut options: DriveOptions, until: Option<u64>, allow: &[All
     });
     if let Some(asked) = &asked {
         sinks.push(asked.sink());
-        options.asks = allow.iter().map(|ask| ask.name().to_owned()).collect();
+        options.asks = allow.iter().map(|ask| (*ask).to_owned()).collect();
     }
     if let Some(step) = until {
         sinks.push(Box::new(EndAt { step, commands: keep.clone() }));
@@ -266,15 +266,7 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
 /// Draws the figures and prints the tables of a finished run.
 fn present(folder: &Path, with_figures: bool) -> Result<(), Failure> {
     if with_figures {
-        match figures::draw_all(folder)? {
-            Ok(drawn) => {
-                notice!("{} figures in {}", drawn.figures, folder.join("figures").display());
-                if !drawn.empty.is_empty() {
-                    notice!("nothing to show yet, so not drawn: {}", drawn.empty.join(", "));
-                }
-            }
-            Err(why) => notice!("no figures were drawn: {why}"),
-        }
+        figures::draw_all(folder)?;
     }
     for table in [summary::table(folder), null_models::table(folder)] {
         let table = table.map_err(Failure::failed)?;

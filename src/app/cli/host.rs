@@ -13,7 +13,7 @@ use super::{
     remote::FollowedRun,
     runs::Runs,
     settings,
-    sweep::{self, background::Background},
+    sweep::{self, background::Background, folder::is_of},
     sweep_names::is_sweep,
 };
 use crate::{
@@ -34,7 +34,7 @@ use crate::{
     },
 };
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
-use replay::{RunOut, example, replay};
+use replay::{example, replay};
 
 pub mod follow;
 mod replay;
@@ -97,21 +97,26 @@ impl DesktopHost {
 
     /// Works like [`Self::spawn_work`], for work that may fail or have nothing to deliver.
     fn try_spawn<D: Into<Option<Delivery>>, E: Display>(&self, work: impl FnOnce() -> Result<D, E> + Send + 'static) {
-        self.spawn_optional(move || match work() {
-            Ok(delivery) => delivery.into(),
-            Err(e) => Some(Delivery::Failed { what: e.to_string() }),
+        self.spawn_work(move || -> Option<Delivery> {
+            work().map_or_else(|e| Some(Delivery::Failed { what: e.to_string() }), Into::into)
         });
     }
 
-    /// Does `work` on another thread and delivers what comes of it.
-    fn spawn_work(&self, work: impl FnOnce() -> Delivery + Send + 'static) {
-        self.spawn_optional(|| Some(work()));
+    /// Delivers the runs of a claim, which are begun first if `begins`.
+    fn deliver_claim(&self, claim: String, begins: bool) {
+        let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
+        self.spawn_work(move || {
+            let begun = if begins { claims.begin(&claim, &out, &sweeps) } else { Ok(()) };
+            let read = begun.and_then(|()| claims.runs(&claim, &out, &sweeps));
+            Delivery::ClaimRuns { claim, read: read.map(|runs| runs.map(Box::new)).map_err(|e| e.words) }
+        });
     }
 
-    fn spawn_optional(&self, work: impl FnOnce() -> Option<Delivery> + Send + 'static) {
+    /// Does `work` on another thread and delivers what comes of it, if anything does.
+    fn spawn_work<D: Into<Option<Delivery>>>(&self, work: impl FnOnce() -> D + Send + 'static) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let spawned = spawn("host", move || {
-            if let Some(delivery) = work() {
+            if let Some(delivery) = Into::<Option<Delivery>>::into(work()) {
                 // the window may have closed meanwhile; then the answer is not needed
                 let _ = sender.send(delivery);
                 wake();
@@ -161,12 +166,10 @@ impl Host for DesktopHost {
                 return wake();
             }
             let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
-                true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
-                false => {
-                    let remote = followed.as_ref().and_then(|followed| followed.remote.as_ref());
-                    let kept = RunOut { folder: &folder, out: &out, is_followed: followed.is_some(), remote };
-                    replay(kept, &sink, &receiver, process)
+                true => {
+                    reading.read(&folder).map(|graph| sink.deliver_recorded(graph_events::events_of(&graph, &folder)))
                 }
+                false => replay(&folder, &out, followed.as_ref(), &sink, &receiver, process),
             };
             if let Err(text) = told {
                 sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
@@ -192,16 +195,16 @@ impl Host for DesktopHost {
             let chooser = |title: &str| rfd::FileDialog::new().set_title(title);
             let pick = |title: &str, kind: &str, endings: &[&str]| chooser(title).add_filter(kind, endings).pick_file();
             let path = match &dialog {
-                DialogKind::OpenText => chooser("Open a text to train on").pick_file(),
-                DialogKind::OpenTextFolder => chooser("Open a folder of texts").pick_folder(),
+                DialogKind::Open(FileKind::Text) => chooser("Open a text to train on").pick_file(),
+                DialogKind::Open(FileKind::TextFolder) => chooser("Open a folder of texts").pick_folder(),
                 DialogKind::OpenConfig => pick("Open a config", "TOML", &["toml"]),
                 DialogKind::OpenGraph => pick("Open a graph", "Graphs", &Format::ALL.map(Format::ending)),
-                DialogKind::OpenMatrix => pick("Open a matrix", "Numbers", &["csv", "tsv", "txt"]),
+                DialogKind::Open(FileKind::Matrix) => pick("Open a matrix", "Numbers", &["csv", "tsv", "txt"]),
                 DialogKind::OpenRun => chooser("Open a run folder").pick_folder(),
-                DialogKind::OpenTokenizer => pick("Open a tokenizer.json", "JSON", &["json"]),
-                DialogKind::OpenVocabulary => chooser("Open a list of characters, or a text").pick_file(),
-                DialogKind::OpenSentences => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
-                DialogKind::OpenCheckpoint => pick("Open a trained BDH", "Weights", &CHECKPOINT_ENDINGS),
+                DialogKind::Open(FileKind::Tokenizer) => pick("Open a tokenizer.json", "JSON", &["json"]),
+                DialogKind::Open(FileKind::Vocabulary) => chooser("Open a list of characters, or a text").pick_file(),
+                DialogKind::Open(FileKind::Sentences) => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
+                DialogKind::Open(FileKind::Checkpoint) => pick("Open a trained BDH", "Weights", &CHECKPOINT_ENDINGS),
                 DialogKind::SaveAs { suggested } => chooser("Save as").set_file_name(suggested).save_file(),
             };
             Delivery::Picked { dialog, path }
@@ -209,7 +212,10 @@ impl Host for DesktopHost {
     }
 
     fn read_text(&mut self, path: PathBuf) {
-        self.try_spawn(move || read_config(&path));
+        self.try_spawn(move || -> Result<_, Failure> {
+            let content = read_text(&path, store::MAX_CONFIG).map_err(|e| Failure::unread(&path, &e))?;
+            Ok(Delivery::Text { path, content })
+        });
     }
 
     fn identify(&mut self, path: PathBuf) {
@@ -302,11 +308,11 @@ impl Host for DesktopHost {
 
     fn stop_sweep(&mut self, folder: PathBuf) {
         let sweeps = Arc::clone(&self.sweeps);
-        self.spawn_optional(move || {
+        self.spawn_work(move || {
             if let Ok(path) = std::path::absolute(&folder) {
                 sweeps.stop(&path);
             }
-            None
+            None::<Delivery>
         });
     }
 
@@ -316,19 +322,11 @@ impl Host for DesktopHost {
     }
 
     fn read_claim(&mut self, claim: String) {
-        let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
-        self.spawn_work(move || {
-            let read = claims.runs(&claim, &out, &sweeps).map(|runs| runs.map(Box::new));
-            Delivery::ClaimRuns { claim, read: read.map_err(|e| e.words) }
-        });
+        self.deliver_claim(claim, false);
     }
 
     fn run_claim(&mut self, claim: String) {
-        let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
-        self.spawn_work(move || {
-            let begun = claims.begin(&claim, &out, &sweeps).and_then(|()| claims.runs(&claim, &out, &sweeps));
-            Delivery::ClaimRuns { claim, read: begun.map(|runs| runs.map(Box::new)).map_err(|e| e.words) }
-        });
+        self.deliver_claim(claim, true);
     }
 
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
@@ -394,10 +392,7 @@ fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
 fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
     let lab = labs::find(&link.config.lab)?;
     let config = settings::with_absolute_paths(lab, &link.config).ok()?;
-    let is_like = |row: &&RunRow| {
-        let is_same = row.lab == config.lab && row.seed == config.seed && row.settings.len() == config.iter().count();
-        is_same && config.iter().all(|(key, value)| row.settings.get(key) == Some(value))
-    };
+    let is_like = |row: &&RunRow| row.settings.len() == config.iter().count() && is_of(row, &config);
     let has_step = |row: &&RunRow| link.step.is_none_or(|step| row.steps >= step);
     rows.iter().filter(is_like).filter(has_step).max_by_key(|row| row.steps).map(|row| row.path.clone())
 }
@@ -410,9 +405,4 @@ fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Del
         Arc::new(results)
     });
     Delivery::Sweep { folder, read: read.map_err(|e| e.words) }
-}
-
-fn read_config(path: &Path) -> Result<Delivery, String> {
-    let content = read_text(path, store::MAX_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
-    Ok(Delivery::Text { path: path.to_owned(), content })
 }

@@ -29,5 +29,5 @@ pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     if text.as_ref().is_err_and(FileError::is_missing) {
         return Err(Failure::usage(format!("`{}` is not a run folder: it has no {CONFIG}", folder.display())));
     }
-    Ok(settings::config_of(&folder.join(CONFIG), text)?)
+    settings::config_of(&folder.join(CONFIG), text)
 }

@@ -27,10 +27,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return knobs(id);
     }
     if args.views {
-        for v in VIEWS {
-            print_line!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about)?;
-        }
-        return Ok(());
+        return VIEWS.iter().try_for_each(|v| print_line!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about));
     }
     if let Some(dir) = &args.runs {
         let runs = store::list(dir).map_err(Failure::wrong)?;
@@ -54,14 +51,13 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
 
 fn knobs(id: &str) -> Result<(), Failure> {
     let lab = labs::known(LABS, id)?;
-    for k in (lab.knobs)() {
+    (lab.knobs)().iter().try_for_each(|k| {
         let default = k.default.to_string();
         let applies = match k.applies {
             Applies::Live => ", live",
             Applies::InViews => ", in views",
             Applies::AtReset => "",
         };
-        print_line!("{:<28} {:<14} {}{applies}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip)?;
-    }
-    Ok(())
+        print_line!("{:<28} {:<14} {}{applies}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip)
+    })
 }

@@ -8,9 +8,8 @@ use crate::{
     cli::prelude::*,
     models::bdh::{
         BdhSpec, StateDict, import_state_dict,
-        merge::{MergedModel, Parent, merge},
+        merge::{Parent, merge},
     },
-    nn::Error,
 };
 
 pub use story::{StoryArgs, run as story};
@@ -35,21 +34,11 @@ pub struct MergeArgs {
 pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     output::check(&args.out, &[&args.a, &args.b])?;
     let open = |path: &Path| parent(path, &args.variant, args.layers);
-    let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
+    let merged = merge(&open(&args.a)?, &open(&args.b)?).map_err(Failure::wrong)?;
+    let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
+    tensors::write(&args.out, &tensors, &metadata).map_err(Failure::wrong)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
     print_line!("{}", args.out.display())
-}
-
-fn usage(e: Error) -> Failure {
-    Failure::usage(e.to_string())
-}
-
-/// Merges and writes.
-fn write(a: &Parent, b: &Parent, out: &Path) -> Result<MergedModel, Failure> {
-    let merged = merge(a, b).map_err(usage)?;
-    let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
-    tensors::write(out, &tensors, &metadata).map_err(Failure::wrong)?;
-    Ok(merged)
 }
 
 /// A run's newest model, or a file's.
@@ -58,17 +47,20 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     if path.is_dir() {
         let found = trained_run::newest(path, Some(variant))?;
         return match found.spec {
-            ModelSpec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
+            ModelSpec::Bdh(spec) => {
+                Ok(Parent { name, spec: spec.resolved().map_err(Failure::wrong)?, weights: found.weights })
+            }
             _ => Err(Failure::usage(format!("`{variant}` of {name} is not a BDH; only BDHs can be merged"))),
         };
     }
     let unsaid = layers.unwrap_or(0);
-    let file =
-        import_state_dict::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() }).map_err(usage)?;
+    let file = import_state_dict::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() })
+        .map_err(Failure::wrong)?;
     if layers.is_none() && file.facts.layers.is_none() {
         return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
     }
     file.notes.iter().for_each(|r| notice!("note: {r}"));
-    let weights = file.load(&Device::Cpu).map_err(usage)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
+    let weights =
+        file.load(&Device::Cpu).map_err(Failure::wrong)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
     Ok(Parent { name, spec: file.spec.clone(), weights })
 }

@@ -8,32 +8,11 @@ const SEARCHED_FOLDERS: usize = 4;
 /// Names of a path's end that are kept together: a run and its file may have been moved with the folders that held them.
 const MAX_SHARED_NAMES: usize = 4;
 
-/// Why a file was not found.
-#[derive(Debug, thiserror::Error)]
-pub enum MovedInput {
-    #[error(
-        "{} is missing{}: put it back, or put it under that name into {} or a folder above it, where it is found by its SHA-256",
-        .path.display(), known_by_name(.other.as_deref()), .run.display()
-    )]
-    Missing { path: PathBuf, other: Option<PathBuf>, run: PathBuf },
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-}
-
-fn known_by_name(path: Option<&Path>) -> String {
-    path.map_or_else(String::new, |p| format!(" ({} has that name but other content)", p.display()))
-}
-
 /// Leads the settings and the recorded inputs to files that were moved together with the run in `folder`; says which.
 ///
 /// # Errors
 /// If a file is neither where it was nor beside the run.
-pub fn find(
-    folder: &Path,
-    lab: &Lab,
-    config: &mut Config,
-    inputs: &mut [InputFile],
-) -> Result<Vec<String>, MovedInput> {
+pub fn find(folder: &Path, lab: &Lab, config: &mut Config, inputs: &mut [InputFile]) -> Result<Vec<String>, Failure> {
     let knobs = (lab.knobs)();
     let mut notices = vec![];
     for knob in knobs.iter().filter(|k| k.file_kind().is_some_and(|kind| kind != FileKind::TextFolder)) {
@@ -51,10 +30,10 @@ pub fn find(
     Ok(notices)
 }
 
-fn beside(folder: &Path, recorded: &InputFile) -> Result<PathBuf, MovedInput> {
+fn beside(folder: &Path, recorded: &InputFile) -> Result<PathBuf, Failure> {
     let run = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let names: Vec<_> = Path::new(&recorded.path).iter().collect();
-    let mut other = None;
+    let mut other = None::<PathBuf>;
     for around in run.ancestors().take(SEARCHED_FOLDERS) {
         for together in (1..=MAX_SHARED_NAMES.min(names.len().saturating_sub(1))).rev() {
             let candidate = around.join(names[names.len() - together..].iter().collect::<PathBuf>());
@@ -67,7 +46,12 @@ fn beside(folder: &Path, recorded: &InputFile) -> Result<PathBuf, MovedInput> {
             }
         }
     }
-    Err(MovedInput::Missing { path: (&recorded.path).into(), other, run })
+    let other = other.map_or(String::new(), |p| format!(" ({} has that name but other content)", p.display()));
+    Err(Failure::usage(format!(
+        "{} is missing{other}: put it back, or put it under that name into {} or a folder above it, where it is found by its SHA-256",
+        recorded.path,
+        run.display()
+    )))
 }
 
 #[cfg(test)]

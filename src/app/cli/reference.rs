@@ -63,17 +63,14 @@ fn sentence(words: &str) -> String {
 
 /// The values to choose from, and the one taken without the option.
 fn values(arg: &Arg) -> String {
-    let mut text = String::new();
-    let quoted = |names: Vec<String>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let choices: Vec<String> = arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-    if !choices.is_empty() && arg.get_action().takes_values() {
-        let _ = write!(text, " One of {}.", quoted(choices));
+    if !arg.get_action().takes_values() {
+        return String::new();
     }
-    let defaults: Vec<String> = arg.get_default_values().iter().map(|v| v.to_string_lossy().into_owned()).collect();
-    if !defaults.is_empty() && arg.get_action().takes_values() {
-        let _ = write!(text, " Without it: {}.", quoted(defaults));
-    }
-    text
+    let choices = arg.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
+    let defaults = arg.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy())).collect();
+    let lists: [(&str, Vec<String>); 2] = [("One of", choices), ("Without it:", defaults)];
+    let shown = lists.iter().filter(|(_, names)| !names.is_empty());
+    shown.map(|(words, names)| format!(" {words} {}.", names.join(", "))).collect()
 }
 
 #[cfg(test)]

@@ -293,7 +293,7 @@ impl Copy {
     /// The part of a log that is here.
     fn local_part(&self, log: &str) -> Result<LocalPart, FileError> {
         let mut file = match open_inside(&self.folder, log) {
-            Err(e) if e.is_missing() => return Ok(LocalPart { log: log.to_owned(), bytes: 0, end: vec![] }),
+            Err(e) if e.is_missing() => return Ok(LocalPart::none(log)),
             opened => opened?,
         };
         let bytes = file.metadata()?.len();

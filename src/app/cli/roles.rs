@@ -99,7 +99,6 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
 
 /// Trains all models of a seed and asks each at the end of its stage.
 fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
-    let failed = |e: trainer::RunError| Failure::run(e.to_string());
     let config = config(args, seed)?;
     let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
     // no window wants a core
@@ -113,15 +112,15 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
         for (i, secs) in learned.iter_mut().enumerate() {
             if run.plan.stage(i).trains_at(run.step + 1) {
                 let began = Instant::now();
-                run.update(i).map_err(failed)?;
+                run.update(i).map_err(Failure::failed)?;
                 *secs += began.elapsed().as_secs_f64();
             }
         }
-        run.finish_step().map_err(failed)?.iter().for_each(|note| notice!("seed {seed}: {note}"));
+        run.finish_step().map_err(Failure::failed)?.iter().for_each(|note| notice!("seed {seed}: {note}"));
         let ended: Vec<usize> = (0..learned.len()).filter(|i| run.plan.stage(*i).until == run.step).collect();
         for i in ended {
             let began = Instant::now();
-            let samples = run.ask(i, &probe.probe, &probe.args).map_err(failed)?;
+            let samples = run.ask(i, &probe.probe, &probe.args).map_err(Failure::failed)?;
             let label = run.variants[i].spec.label.clone();
             notice!(
                 "seed {seed}: {label}, {:.1} s to learn, {:.1} s to ask",

@@ -168,7 +168,7 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
 
 fn cells(row: &RunRow) -> [String; 10] {
     let pin = if row.note.pinned { "* " } else { "" };
-    let note = if row.note.note.is_empty() { String::new() } else { format!(" ({})", first_line(&row.note.note)) };
+    let note = row.note.note.lines().next().map_or(String::new(), |line| format!(" ({line})"));
     [
         row.when.clone(),
         short(&format!("{pin}{}{note}", row.title()), MAX_CELL_WIDTH + 16),
@@ -192,10 +192,6 @@ fn results(row: &RunRow) -> String {
         Some(format!("{} {}", name.split(" (").next().unwrap_or(&name), row.headline_label(key)))
     });
     words.collect::<Vec<_>>().join(", ")
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }
 
 fn short(text: &str, max: usize) -> String {

@@ -27,7 +27,7 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
         Some(channel) => find(channel)?.schema().to_value(),
         None => line_schema(),
     };
-    let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::run(e.to_string()))?;
+    let text = serde_json::to_string_pretty(&schema).map_err(Failure::failed)?;
     print_line!("{text}")
 }
 

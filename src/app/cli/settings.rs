@@ -26,48 +26,10 @@ pub enum Named {
     Text(PathBuf),
 }
 
-/// Why a name or a setting on the command line means nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    #[error("`{}` is a folder, but neither of a run (it has no config.toml), of a sweep (sweep.toml) nor of checkpoints (.safetensors, .pt, .pth)", .0.display())]
-    NoRunFolder(PathBuf),
-    #[error(
-        "`{name}` is not a lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets", .labs.join(", ")
-    )]
-    UnknownName { name: String, labs: Vec<&'static str> },
-    #[error("the config file {} cannot be read: {source}", .path.display())]
-    Unreadable { path: PathBuf, source: FileError },
-    #[error("{}: {source}", .path.display())]
-    File { path: PathBuf, source: ConfigError },
-    #[error("`--set {0}` has no `=`; write --set key=value")]
-    NoEqualsSign(String),
-    #[error("the path {} is not UTF-8, and settings are: rename the file or folder", .0.display())]
-    NotUtf8(PathBuf),
-    #[error("no lab of this build takes trained weights")]
-    NoLabTakesWeights,
-    #[error("{0}")]
-    Link(String),
-    #[error(
-        "the link names files of this machine, {files}, and whoever wrote it chose them: if you trust it, --allow-files lets it \
-         read them"
-    )]
-    LinkedFiles { files: String },
-    #[error("the lab `{0}` reads no text file")]
-    TakesNoText(&'static str),
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-}
-
-impl From<SettingsError> for Failure {
-    fn from(e: SettingsError) -> Self {
-        Self::usage(e.to_string())
-    }
-}
-
 /// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
-pub fn resolve(name: &str) -> Result<Named, SettingsError> {
+pub fn resolve(name: &str) -> Result<Named, Failure> {
     if let Some(link) = Link::parse(name, LABS) {
-        return linked(link.map_err(SettingsError::Link)?);
+        return linked(link.map_err(Failure::usage)?);
     }
     if let Some(lab) = LABS.iter().find(|lab| lab.id == name) {
         return Ok(Named::Config(lab, lab.config(None)?));
@@ -86,15 +48,22 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
         } else if checkpoint_names::is_series(path) {
             Ok(Named::Series(path.to_owned()))
         } else {
-            Err(SettingsError::NoRunFolder(path.to_owned()))
+            Err(Failure::usage(format!(
+                "`{}` is a folder, but neither of a run (it has no config.toml), of a sweep (sweep.toml) nor of checkpoints (.safetensors, .pt, .pth)",
+                path.display()
+            )))
         };
     }
     if !path.exists() {
-        let labs = LABS.iter().map(|l| l.id).collect();
-        return Err(SettingsError::UnknownName { name: name.to_owned(), labs });
+        let labs: Vec<&str> = LABS.iter().map(|l| l.id).collect();
+        return Err(Failure::usage(format!(
+            "`{name}` is not a lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets",
+            labs.join(", ")
+        )));
     }
     if path.extension().is_some_and(|e| e == "toml") {
-        return config_file(path);
+        let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
+        return Ok(Named::Config(lab, config));
     }
     if checkpoint_names::is_named_as_checkpoint(path) {
         let (lab, config) = with_checkpoint(path)?;
@@ -105,14 +74,14 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
 
 /// # Errors
 /// If the link names a view that there is not.
-fn linked(link: Link) -> Result<Named, SettingsError> {
+fn linked(link: Link) -> Result<Named, Failure> {
     let link = match link {
         Link::Lesson(link) => return Ok(Named::Lesson(link)),
         Link::Page(link) => link,
     };
     if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
         let words = format!("the link names the view `{view}`, which does not exist; `orrery list --views` names them");
-        return Err(SettingsError::Link(words));
+        return Err(Failure::usage(words));
     }
     Ok(Named::Page(labs::known(LABS, &link.config.lab)?, link))
 }
@@ -121,13 +90,16 @@ fn linked(link: Link) -> Result<Named, SettingsError> {
 ///
 /// # Errors
 /// If it does; the error shows the path of each.
-pub fn check_linked_files(lab: &Lab, link: &Permalink, is_allowed: bool) -> Result<(), SettingsError> {
+pub fn check_linked_files(lab: &Lab, link: &Permalink, is_allowed: bool) -> Result<(), Failure> {
     let files = link.files(lab);
     if is_allowed || files.is_empty() {
         return Ok(());
     }
     let files = files.iter().map(|file| format!("{} = `{}`", file.key, file.path)).collect::<Vec<_>>().join(", ");
-    Err(SettingsError::LinkedFiles { files })
+    Err(Failure::usage(format!(
+        "the link names files of this machine, {files}, and whoever wrote it chose them: if you trust it, --allow-files lets it \
+         read them"
+    )))
 }
 
 /// The run whose `checkpoints` or `snapshots` this folder is: its weights are asked through the run.
@@ -138,38 +110,36 @@ fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
 }
 
 /// The first lab that takes trained weights, with these.
-pub fn with_checkpoint(path: &Path) -> Result<(&'static Lab, Config), SettingsError> {
+pub fn with_checkpoint(path: &Path) -> Result<(&'static Lab, Config), Failure> {
     let taking = LABS.iter().find_map(|l| Some((l, l.file_key(FileKind::Checkpoint)?)));
-    let (lab, key) = taking.ok_or(SettingsError::NoLabTakesWeights)?;
+    let (lab, key) = taking.ok_or_else(|| Failure::usage("no lab of this build takes trained weights"))?;
     let mut config = lab.config(None)?;
     config.set_text(&(lab.knobs)(), key, utf8(path)?)?;
     Ok((lab, config))
 }
 
-fn config_file(path: &Path) -> Result<Named, SettingsError> {
-    let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
-    Ok(Named::Config(lab, config))
-}
-
 /// The lab and settings that the text of the file at `path` holds.
-pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'static Lab, Config), SettingsError> {
-    let text = text.map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
+pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'static Lab, Config), Failure> {
+    let text = text.map_err(|e| unread_config(path, &e))?;
     let lab = Config::lab_of(&text).and_then(|id| labs::known(LABS, &id));
     let read = lab.and_then(|lab| Ok((lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
-    read.map_err(|source| SettingsError::File { path: path.to_owned(), source })
+    read.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
+}
+
+fn unread_config(path: &Path, e: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format!("the config file {} cannot be read: {e}", path.display()))
 }
 
 /// The settings with every path of a file made absolute, so that the record leads to the file from anywhere.
 ///
 /// # Errors
 /// If the current folder, from which a relative path leads, is gone or is not UTF-8.
-pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, SettingsError> {
+pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, Failure> {
     let (knobs, mut config) = ((lab.knobs)(), config.clone());
     for knob in knobs.iter().filter(|k| k.file_kind().is_some()) {
         let path = config.get(knob.key).map(ToString::to_string).unwrap_or_default();
         if !path.is_empty() {
-            let absolute = std::path::absolute(&path)
-                .map_err(|source| SettingsError::Unreadable { path: path.clone().into(), source: source.into() })?;
+            let absolute = std::path::absolute(&path).map_err(|e| unread_config(Path::new(&path), &e))?;
             config.set_text(&knobs, knob.key, utf8(&absolute)?)?;
         }
     }
@@ -177,23 +147,27 @@ pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, Setting
 }
 
 /// Settings are text, so that a path must be text too.
-pub fn utf8(path: &Path) -> Result<&str, SettingsError> {
-    path.to_str().ok_or_else(|| SettingsError::NotUtf8(path.to_owned()))
+pub fn utf8(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| {
+        let shown = path.display();
+        Failure::usage(format!("the path {shown} is not UTF-8, and settings are: rename the file or folder"))
+    })
 }
 
 /// Gives a text file to the lab's setting that takes one.
-pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), SettingsError> {
-    let key = lab.file_key(FileKind::Text).ok_or(SettingsError::TakesNoText(lab.id))?;
+pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), Failure> {
+    let none = || Failure::usage(format!("the lab `{}` reads no text file", lab.id));
+    let key = lab.file_key(FileKind::Text).ok_or_else(none)?;
     Ok(config.set_text(&(lab.knobs)(), key, utf8(path)?)?)
 }
 
 /// The key and the value of a `--set`.
-pub fn pair_of(text: &str) -> Result<(&str, &str), SettingsError> {
-    text.split_once('=').ok_or_else(|| SettingsError::NoEqualsSign(text.to_owned()))
+pub fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
+    text.split_once('=').ok_or_else(|| Failure::usage(format!("`--set {text}` has no `=`; write --set key=value")))
 }
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.
-pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), SettingsError> {
+pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Failure> {
     set(settings, lab, config)?;
     // A lab that cannot be planned with these settings says so before anything is made.
     (lab.plan)(config)?;
@@ -201,7 +175,7 @@ pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), 
 }
 
 /// Applies them, and opens no file.
-pub fn set(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), SettingsError> {
+pub fn set(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Failure> {
     let knobs = (lab.knobs)();
     for pair in &settings.set {
         let (key, value) = pair_of(pair)?;

@@ -65,6 +65,7 @@ pub struct StreamArgs {
 pub struct LocalPart {
     pub log: String,
     pub bytes: u64,
+    /// The last bytes of it, at most [`MARK`].
     pub end: Vec<u8>,
 }
 
@@ -85,13 +86,12 @@ impl FromStr for LocalPart {
     }
 }
 
-impl std::fmt::Display for LocalPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}={}", self.log, self.place())
-    }
-}
-
 impl LocalPart {
+    /// Nothing of a log.
+    pub fn none(log: &str) -> Self {
+        Self { log: log.to_owned(), bytes: 0, end: vec![] }
+    }
+
     /// `BYTES:END`
     pub fn place(&self) -> String {
         let end: String = self.end.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -101,26 +101,17 @@ impl LocalPart {
 
 pub fn run(args: &StreamArgs) -> Result<(), Failure> {
     store::check_folder(&args.run).map_err(Failure::wrong)?;
-    let sent = LOGS.map(|log| match args.have.iter().find(|have| have.log == log) {
-        Some(have) => Sent { log, bytes: have.bytes, end: have.end.clone() },
-        None => Sent { log, bytes: 0, end: vec![] },
-    });
+    let have = |log: &str| args.have.iter().find(|have| have.log == log).cloned();
+    let sent = LOGS.map(|log| have(log).unwrap_or_else(|| LocalPart::none(log)));
     let out = output::stream()?;
     Streamer { folder: &args.run, out, sent, whole: BTreeMap::new(), told: Instant::now() }.run()
-}
-
-/// The part of a log that was sent.
-struct Sent {
-    log: &'static str,
-    bytes: u64,
-    /// The last bytes of it, at most [`MARK`].
-    end: Vec<u8>,
 }
 
 struct Streamer<'a, W> {
     folder: &'a Path,
     out: W,
-    sent: [Sent; LOGS.len()],
+    /// The parts of the logs that were sent.
+    sent: [LocalPart; LOGS.len()],
     /// The whole files as they were sent.
     whole: BTreeMap<&'static str, Vec<u8>>,
     told: Instant,
@@ -157,15 +148,14 @@ impl<W: Write> Streamer<'_, W> {
         for i in (0..self.sent.len()).rev() {
             match next_part(self.folder, &self.sent[i]) {
                 // a file that cannot be read now is tried again
-                Ok(Part::Nothing) | Err(_) => {}
-                Ok(Part::Other) => {
-                    for sent in &mut self.sent {
-                        (sent.bytes, sent.end) = (0, vec![]);
-                    }
+                Err(_) => {}
+                Ok(None) => {
+                    self.sent = LOGS.map(LocalPart::none);
                     self.frame(&Frame::Anew, &[])?;
                     return Ok(true);
                 }
-                Ok(Part::New(bytes)) => parts.push((i, bytes)),
+                Ok(Some(bytes)) if bytes.is_empty() => {}
+                Ok(Some(bytes)) => parts.push((i, bytes)),
             }
         }
         let mut is_more = false;
@@ -173,7 +163,7 @@ impl<W: Write> Streamer<'_, W> {
             if is_more && LOGS[i] == EVENTS {
                 break;
             }
-            let (file, from) = (self.sent[i].log.to_owned(), self.sent[i].bytes);
+            let (file, from) = (LOGS[i].to_owned(), self.sent[i].bytes);
             self.frame(&Frame::Part { file, from, bytes: bytes.len() as u64 }, &bytes)?;
             is_more |= bytes.len() as u64 == MAX_PART;
             let sent = &mut self.sent[i];
@@ -194,31 +184,24 @@ impl<W: Write> Streamer<'_, W> {
     }
 }
 
-/// The bytes of a log after those that were sent.
-enum Part {
-    Nothing,
-    /// The file is another log than the one sent so far.
-    Other,
-    New(Vec<u8>),
-}
-
-fn next_part(folder: &Path, sent: &Sent) -> Result<Part, FileError> {
-    let mut file = match open_inside(folder, sent.log) {
-        Err(e) if e.is_missing() => return Ok(Part::Nothing),
+/// The bytes of a log after those that were sent; `None` if the file is another log than the one sent so far.
+fn next_part(folder: &Path, sent: &LocalPart) -> Result<Option<Vec<u8>>, FileError> {
+    let mut file = match open_inside(folder, &sent.log) {
+        Err(e) if e.is_missing() => return Ok(Some(vec![])),
         opened => opened?,
     };
     if file.metadata()?.len() < sent.bytes {
-        return Ok(Part::Other);
+        return Ok(None);
     }
     file.seek(SeekFrom::Start(sent.bytes - sent.end.len() as u64))?;
     let mut end = vec![0; sent.end.len()];
     file.read_exact(&mut end)?;
     if end != sent.end {
-        return Ok(Part::Other);
+        return Ok(None);
     }
     let mut bytes = vec![];
     file.take(MAX_PART).read_to_end(&mut bytes)?;
-    Ok(if bytes.is_empty() { Part::Nothing } else { Part::New(bytes) })
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]
@@ -228,7 +211,7 @@ mod tests {
     use super::*;
 
     fn streamer(folder: &Path) -> Streamer<'_, Vec<u8>> {
-        let sent = LOGS.map(|log| Sent { log, bytes: 0, end: vec![] });
+        let sent = LOGS.map(LocalPart::none);
         Streamer { folder, out: vec![], sent, whole: BTreeMap::new(), told: Instant::now() }
     }
 
@@ -258,8 +241,8 @@ mod tests {
     #[test]
     fn what_the_other_side_has_is_said_in_words() {
         let have = LocalPart { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
-        assert_eq!(have.to_string(), "metrics.jsonl=3:6f0aff");
-        assert_eq!(have.to_string().parse(), Ok(have));
+        assert_eq!(have.place(), "3:6f0aff");
+        assert_eq!(format!("metrics.jsonl={}", have.place()).parse(), Ok(have));
         assert!("metrics.jsonl=0:".parse::<LocalPart>().is_ok());
         for wrong in ["", "metrics.jsonl", "secret=0:", "metrics.jsonl=3:6f", "metrics.jsonl=1:zz", "metrics.jsonl=-1:"]
         {

@@ -7,7 +7,6 @@ use super::terminal::one_line;
 use crate::{
     cli::prelude::*,
     experiments::{
-        headline_values::HeadlineValue,
         headlines::{self, RunHeadlines},
         seeds::SeedSummary,
     },
@@ -24,11 +23,6 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
     Ok(line(&headlines::read(folder, |_| ())?))
 }
 
-/// The newest step that one of the numbers is of.
-fn last_step(values: &[HeadlineValue]) -> u64 {
-    values.iter().map(|v| v.step).max().unwrap_or(0)
-}
-
 fn line(run: &RunHeadlines) -> String {
     let RunHeadlines { info, lab: Some(lab), found, .. } = run else { return String::new() };
     if found.values.is_empty() {
@@ -36,7 +30,7 @@ fn line(run: &RunHeadlines) -> String {
     }
     let columns: Vec<(&str, &Headline)> =
         found.keys().into_iter().filter_map(|key| Some((key, lab.headline(key)?))).collect();
-    let newest = last_step(&found.values);
+    let newest = found.values.iter().map(|v| v.step).max().unwrap_or(0);
     let corner = format!("at step {newest}");
     let mut rows =
         vec![std::iter::once(corner).chain(columns.iter().map(|(key, h)| h.heading(key))).collect::<Vec<_>>()];
@@ -109,7 +103,7 @@ pub(super) fn cell_at(headline: &Headline, group: Option<&SeedSummary>, other_st
 mod tests {
     use super::*;
     use crate::{
-        experiments::headline_values::HeadlineValues,
+        experiments::headline_values::{HeadlineValue, HeadlineValues},
         labs::headline::common::{BESIDE_FIRST, LOSS},
         store::Damage,
         telemetry::{RunInfo, VariantInfo},

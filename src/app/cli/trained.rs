@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{choice::one_of, process::cores};
+use super::{
+    choice::{one_named, one_of},
+    process::cores,
+};
 use crate::{
     cli::prelude::*,
     corpus::{TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
@@ -22,8 +25,8 @@ const MAX_TEXT: u64 = 4 << 30;
 #[derive(Args)]
 pub struct TrainedArgs {
     /// The kind of token; if not given, every kind that fits the model is tried
-    #[arg(long, value_enum, value_name = "KIND")]
-    tokenizer: Option<TokenKind>,
+    #[arg(long, value_parser = one_named(&TOKENIZERS), value_name = "KIND")]
+    tokenizer: Option<TokenizerKind>,
     /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`),
     /// nanoGPT's meta.pkl, or the text that it was trained on
     #[arg(long, value_name = "FILE")]
@@ -89,19 +92,13 @@ impl ReadArgs {
     }
 }
 
-/// The kind of token of a vocabulary.
-#[derive(Clone, Copy, ValueEnum)]
-enum TokenKind {
-    Byte,
-    /// The distinct characters of the text by code point
-    #[value(name = "sorted_char")]
-    SortedChar,
-    /// The characters of --vocabulary
-    Vocabulary,
-    /// --tokenizer-json
-    #[value(name = "huggingface")]
-    HuggingFace,
-}
+/// The kinds of token of a vocabulary.
+const TOKENIZERS: [(TokenizerKind, &str, &str); 4] = [
+    (TokenizerKind::Byte, "byte", ""),
+    (TokenizerKind::SortedChar, "sorted_char", "The distinct characters of the text by code point"),
+    (TokenizerKind::Vocabulary, "vocabulary", "The characters of --vocabulary"),
+    (TokenizerKind::HuggingFace, "huggingface", "--tokenizer-json"),
+];
 
 impl From<TokenizerError> for Failure {
     fn from(e: TokenizerError) -> Self {
@@ -157,23 +154,15 @@ impl TrainedArgs {
     /// used, unless other tokens are asked for.
     pub fn fitting(&self, checkpoint: &Checkpoint, text: &[u8]) -> Result<Vec<NamedTokenizer>, Failure> {
         let is_given = self.vocabulary.is_some() || self.tokenizer_json.is_some();
-        let choice = self.tokenizers().or_list_beside(&checkpoint.path, checkpoint.vocab);
+        let asked = TokenizerChoice {
+            kind: self.tokenizer,
+            vocabulary: self.vocabulary.clone(),
+            json: self.tokenizer_json.clone(),
+        };
+        let choice = asked.or_list_beside(&checkpoint.path, checkpoint.vocab);
         let beside = choice.vocabulary.iter().chain(&choice.json).filter(|_| !is_given);
         beside.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)
-    }
-
-    fn tokenizers(&self) -> TokenizerChoice {
-        TokenizerChoice {
-            kind: self.tokenizer.map(|kind| match kind {
-                TokenKind::Byte => TokenizerKind::Byte,
-                TokenKind::SortedChar => TokenizerKind::SortedChar,
-                TokenKind::Vocabulary => TokenizerKind::Vocabulary,
-                TokenKind::HuggingFace => TokenizerKind::HuggingFace,
-            }),
-            vocabulary: self.vocabulary.clone(),
-            json: self.tokenizer_json.clone(),
-        }
     }
 }
 

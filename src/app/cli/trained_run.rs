@@ -46,20 +46,20 @@ pub fn passed_over(loaded: &Loaded) -> Damage {
 }
 
 fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
-    let words = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
     let (lab, config) = recorded(run)?;
     let plan = (lab.plan)(&config)?;
-    let loaded = checkpoint::load(run, &Device::Cpu).map_err(|e| words(&e))?;
+    let loaded = checkpoint::load(run, &Device::Cpu).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
     let lost = passed_over(&loaded);
-    let ids = || plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>().join(", ");
-    let of_variant = |id: &str| plan.variants.iter().find(|v| v.id == id);
     let chosen = match (variant, plan.variants.as_slice()) {
-        (Some(id), _) => of_variant(id),
+        (Some(id), all) => all.iter().find(|v| v.id == id),
         (None, [only]) => Some(only),
         (None, _) => None,
     };
-    let chosen = chosen.ok_or_else(|| Failure::usage(format!("choose a model: --variant ID, one of {}", ids())))?;
+    let chosen = chosen.ok_or_else(|| {
+        let ids: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
+        Failure::usage(format!("choose a model: --variant ID, one of {}", ids.join(", ")))
+    })?;
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
     Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))
@@ -72,6 +72,5 @@ pub fn no_checkpoint(run: &Path) -> Failure {
 }
 
 pub fn state_dict_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict, Failure> {
-    let words = |e: crate::nn::Error| Failure::usage(e.to_string());
-    export_state_dict(&spec.resolved().map_err(words)?, weights).map_err(words)
+    export_state_dict(&spec.resolved().map_err(Failure::wrong)?, weights).map_err(Failure::wrong)
 }

@@ -55,9 +55,10 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         }
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
-    let end = show(open, opening, |_| (), began)
-        .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
-    outcome(end)
+    show(open, opening, |_| (), began).map_err(|failure| {
+        let (is_lost, id) = (failure.code != interrupt::INTERRUPTED, labs::LABS.first().map_or("LAB", |l| l.id));
+        failure.with(format!("\n`orrery run {id}` trains without a window"), is_lost)
+    })
 }
 
 /// The meaning of a name; the log of another tool is the run into which it is read.
@@ -69,23 +70,15 @@ fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
     {
         return Ok(Named::Run(run));
     }
-    Ok(settings::resolve(what)?)
+    settings::resolve(what)
 }
 
-/// The cause of a window's closing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WindowEnd {
-    /// The user, with its button or a key.
-    Closed,
-    /// Ctrl-C in the terminal, or the system.
-    Interrupted,
-}
-
-/// Whoever waits for the process learns that it was asked to end, whether a run was in view, paused or elsewhere.
-fn outcome(end: WindowEnd) -> Result<(), Failure> {
-    match end {
-        WindowEnd::Closed => Ok(()),
-        WindowEnd::Interrupted => Err(Failure::interrupted("stopped; every run that had begun has a checkpoint")),
+/// Whoever waits for the process learns that it was asked to end, by Ctrl-C in the terminal or by the system, whether a run
+/// was in view, paused or elsewhere.
+fn outcome(is_asked_to_end: bool) -> Result<(), Failure> {
+    match is_asked_to_end {
+        true => Err(Failure::interrupted("stopped; every run that had begun has a checkpoint")),
+        false => Ok(()),
     }
 }
 
@@ -103,7 +96,7 @@ fn show(
     opening: Option<Opening>,
     prepare: impl FnOnce(&mut DesktopHost),
     began: Instant,
-) -> Result<WindowEnd, String> {
+) -> Result<(), Failure> {
     let close_request = Arc::<CloseRequest>::default();
     let asked = Arc::clone(&close_request);
     interrupt::on_interrupt(move || asked.ask());
@@ -121,8 +114,9 @@ fn show(
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
     runs.end();
-    shown.unwrap_or_else(|_| Err("the window was lost; its runs were ended, each with a checkpoint".to_owned()))?;
-    Ok(if close_request.is_asked() { WindowEnd::Interrupted } else { WindowEnd::Closed })
+    let lost = |_| Err("the window was lost; its runs were ended, each with a checkpoint".to_owned());
+    shown.unwrap_or_else(lost).map_err(Failure::run)?;
+    outcome(close_request.is_asked())
 }
 
 /// A graph file, in the window.
@@ -132,13 +126,13 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: 
         Failure::run(format!("{why}. `orrery graph {word} --out x.png` draws it without a window"))
     })?;
     let opening = Some(Opening::Run(file.clone()));
-    outcome(show(open, opening, |host| host.graph = Some((file, reading)), began).map_err(Failure::run)?)
+    show(open, opening, |host| host.graph = Some((file, reading)), began)
 }
 
 /// A run folder that is written elsewhere, in the window; it is read on until the run ends.
 pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     let opening = Some(Opening::Run(followed.folder.clone()));
-    outcome(show(open, opening, |host| host.followed = Some(followed), began).map_err(Failure::run)?)
+    show(open, opening, |host| host.followed = Some(followed), began)
 }
 
 /// The lab and settings that the command line names.
@@ -157,18 +151,13 @@ fn configured(open: &OpenArgs, named: Option<Named>) -> Result<(&'static Lab, Co
 }
 
 /// The link with what the command line sets beside it.
-fn linked(open: &OpenArgs, lab: &Lab, link: Permalink) -> Result<Permalink, Failure> {
-    let mut link = link;
+fn linked(open: &OpenArgs, lab: &Lab, mut link: Permalink) -> Result<Permalink, Failure> {
     // the window asks before the files of a link are opened
     match link.files(lab).is_empty() {
         true => settings::apply(&open.set, lab, &mut link.config)?,
         false => settings::set(&open.set, lab, &mut link.config)?,
     }
     Ok(link)
-}
-
-fn default_id() -> &'static str {
-    labs::LABS.first().map_or("LAB", |l| l.id)
 }
 
 /// Explains itself and does the same work into a folder.
@@ -197,7 +186,7 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
         lab,
         &config,
         &open.set.out,
-        headless::RunOptions { with_figures: true, until, ..headless::RunOptions::default() },
+        headless::RunOptions { until, ..headless::RunOptions::default() },
     )?;
     let word = quoted(&folder);
     notice!("`orrery render {word} --view gate --out gate.png` draws one view of it.");
@@ -215,7 +204,7 @@ mod tests {
         assert!(!request.is_asked());
         request.ask();
         assert!(request.is_asked());
-        assert!(outcome(WindowEnd::Closed).is_ok());
-        assert_eq!(outcome(WindowEnd::Interrupted).unwrap_err().code, interrupt::INTERRUPTED);
+        assert!(outcome(false).is_ok());
+        assert_eq!(outcome(true).unwrap_err().code, interrupt::INTERRUPTED);
     }
 }

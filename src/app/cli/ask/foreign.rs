@@ -1,6 +1,6 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
-use super::{AskArgs, Picture, answers, arguments, matrices::MatrixQuestion, replayed};
+use super::{AskArgs, answers, arguments, draw, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
         RUNS, interrupt, lab_config,
@@ -110,7 +110,7 @@ impl<'a> TypedQuestion<'a> {
         match (&typed.view, &typed.out) {
             (Some(view), Some(out)) => {
                 let (lab, config) = lab_config::recorded(folder)?;
-                Picture { view, out, lab, config: &config }.draw(replayed(folder)?, samples)
+                draw(view, out, (lab, &config), replayed(folder)?, samples)
             }
             _ => {
                 let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
@@ -207,21 +207,22 @@ impl AskedProgram<'_> {
         }
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
-        if is_known && info.asks.is_empty() && info.lab != FOREIGN {
-            let words = "this run answers no questions while it trains: `orrery run` and `orrery resume` take \
-                         --allow pause,save,scale_lr";
-            return Err(Failure::usage(words));
-        }
         if is_known && info.asks.is_empty() {
-            let words = "the program that trains this run answers no questions: its script allows none, as by \
-                         `orrery_log.init(.., allow=[..])`";
-            return Err(Failure::usage(words));
+            return Err(Failure::usage(match info.lab == FOREIGN {
+                true => {
+                    "the program that trains this run answers no questions: its script allows none, as by \
+                     `orrery_log.init(.., allow=[..])`"
+                }
+                false => {
+                    "this run answers no questions while it trains: `orrery run` and `orrery resume` take \
+                     --allow pause,save,scale_lr"
+                }
+            }));
         }
         if is_known && !asks::is_allowed(&info.asks, ask) {
             let allowed = info.asks.join(", ");
             let who = if info.lab == FOREIGN { "the script of this run" } else { "this run" };
-            let words = format!("`{ask}` is not allowed by {who}, which allows {allowed}");
-            return Err(Failure::usage(words));
+            return Err(Failure::usage(format!("`{ask}` is not allowed by {who}, which allows {allowed}")));
         }
         let args = asks::without_defaults(ask, args);
         match remote {

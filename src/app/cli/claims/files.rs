@@ -1,16 +1,14 @@
 //! The folder of claims: read, and results written into it.
 
-use std::path::{Path, PathBuf};
-
-use super::super::{ask, failure::Failure, output};
+use super::super::{ask, sweep::folder::inner_folder};
 use crate::{
+    cli::prelude::*,
     config::did_you_mean,
     experiments::claims::{
         claim::ClaimError,
         ledger::{Ledger, Named, Paper, Row},
         result::ClaimResult,
     },
-    files::{self, FileError},
 };
 
 /// The folder of the repository.
@@ -58,14 +56,8 @@ impl Source {
         if papers.is_empty() {
             return Err(Failure::usage(format!("`{}` holds no claims (*.toml)", folder.display())));
         }
-        let results = match files::folder_inside(folder, RESULTS) {
-            Ok(results) => texts(&results, "json")?,
-            Err(e) if e.is_missing() => vec![],
-            // a result would be written there too
-            Err(e) => {
-                return Err(Failure::usage(format!("{} cannot be used: {e}", folder.join(RESULTS).display())));
-            }
-        };
+        // what cannot be used is refused, as a result would be written there too
+        let results = inner_folder(folder, RESULTS)?.map_or(Ok(vec![]), |results| texts(&results, "json"))?;
         Ok(Ledger::new(&papers, &results)?)
     }
 
@@ -93,7 +85,8 @@ impl Source {
         let mut outdated = vec![];
         for (name, text) in ledger.pages() {
             let page = folder.join("../docs").join(name);
-            if page.is_file() && read(&page)? != text {
+            let read = || files::read_text(&page, MAX_FILE).map_err(|e| Failure::unread(&page, &e));
+            if page.is_file() && read()? != text {
                 outdated.push(format!("docs/{name} differs from the ledger"));
             }
         }
@@ -152,7 +145,8 @@ pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>,
 fn texts(folder: &Path, ending: &str) -> Result<Vec<Named>, Failure> {
     let text = |stem: String| {
         let name = format!("{stem}.{ending}");
-        let text = files::read_text_inside(folder, &name, MAX_FILE).map_err(|e| unread(&folder.join(name), &e))?;
+        let text =
+            files::read_text_inside(folder, &name, MAX_FILE).map_err(|e| Failure::unread(&folder.join(name), &e))?;
         Ok((stem, text))
     };
     stems(folder, ending)?.into_iter().map(text).collect()
@@ -166,14 +160,6 @@ fn stems(folder: &Path, ending: &str) -> Result<Vec<String>, Failure> {
         paths.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
     found.sort();
     Ok(found)
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MAX_FILE).map_err(|e| unread(path, &e))
-}
-
-fn unread(path: &Path, e: &FileError) -> Failure {
-    Failure::usage(format!("{} cannot be read: {e}", path.display()))
 }
 
 #[cfg(unix)]

@@ -6,22 +6,17 @@ mod page;
 mod runs;
 pub mod window;
 
-use std::path::PathBuf;
-
-use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
+use clap::Subcommand;
+use serde_json::Value;
 
 use self::files::Source;
-use super::{
-    failure::Failure,
-    output::{self, print_line},
-    summary::laid_out,
-    sweep::MakeArgs,
-    terminal::notice,
-};
-use crate::experiments::{
-    claims::{entry::ClaimState, ledger::Row},
-    short_number::short,
+use super::{choice::one_named, summary::laid_out, sweep::MakeArgs};
+use crate::{
+    cli::prelude::*,
+    experiments::{
+        claims::{entry::ClaimState, ledger::Row},
+        short_number::short,
+    },
 };
 
 #[derive(Args)]
@@ -60,8 +55,8 @@ struct ListArgs {
     #[arg(long)]
     paper: Option<String>,
     /// Only those with this verdict
-    #[arg(long, value_enum)]
-    verdict: Option<Wanted>,
+    #[arg(long, value_parser = one_named(&STATES))]
+    verdict: Option<ClaimState>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -119,34 +114,15 @@ struct CheckArgs {
 }
 
 /// A verdict, or its absence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Wanted {
-    Stands,
-    DoesNotStand,
-    CannotBeTold,
-    /// A result of a rule that was edited since
-    Outdated,
-    /// A rule without runs
-    NotRun,
-    /// Needs what a desktop does not have
-    Needs,
-    /// No rule yet
-    Open,
-}
-
-impl From<Wanted> for ClaimState {
-    fn from(wanted: Wanted) -> Self {
-        match wanted {
-            Wanted::Stands => Self::Stands,
-            Wanted::DoesNotStand => Self::DoesNotStand,
-            Wanted::CannotBeTold => Self::CannotBeTold,
-            Wanted::Outdated => Self::Outdated,
-            Wanted::NotRun => Self::NotRun,
-            Wanted::Needs => Self::Needs,
-            Wanted::Open => Self::Open,
-        }
-    }
-}
+const STATES: [(ClaimState, &str, &str); 7] = [
+    (ClaimState::Stands, "stands", ""),
+    (ClaimState::DoesNotStand, "does-not-stand", ""),
+    (ClaimState::CannotBeTold, "cannot-be-told", ""),
+    (ClaimState::Outdated, "outdated", "A result of a rule that was edited since"),
+    (ClaimState::NotRun, "not-run", "A rule without runs"),
+    (ClaimState::Needs, "needs", "Needs what a desktop does not have"),
+    (ClaimState::Open, "open", "No rule yet"),
+];
 
 pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     match &args.command {
@@ -165,19 +141,17 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     }
     let is_meant = |row: &Row| {
         args.paper.as_ref().is_none_or(|paper| row.paper.id == *paper)
-            && args.verdict.is_none_or(|wanted| row.standing.state() == ClaimState::from(wanted))
+            && args.verdict.is_none_or(|wanted| row.standing.state() == wanted)
     };
     let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {
         output::check_ending(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
-        print_line!("{}", path.display())?;
-        return Ok(());
+        return print_line!("{}", path.display());
     }
     if args.json {
         let all: Vec<Value> = rows.iter().map(described).collect();
-        print_line!("{}", Value::Array(all))?;
-        return Ok(());
+        return print_line!("{}", Value::Array(all));
     }
     let head = ["id", "claim", "seeds", "effect [interval]", "verdict"].map(str::to_owned).to_vec();
     let line = |row: &Row| {
@@ -186,9 +160,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    for line in laid_out(&lines, |_| true) {
-        print_line!("{line}")?;
-    }
+    laid_out(&lines, |_| true).iter().try_for_each(|line| print_line!("{line}"))?;
     notice!("{}; `orrery claims show ID` says at which scale, and more", ledger.summary());
     Ok(())
 }
@@ -198,8 +170,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let rows = ledger.rows();
     let row = files::known_claim(&rows, &args.id)?;
     if args.json {
-        print_line!("{}", described(row))?;
-        return Ok(());
+        return print_line!("{}", described(row));
     }
     let claim = row.claim;
     print_line!("{}: {}", claim.id, claim.title)?;
@@ -222,10 +193,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         print_line!("values: {}", values.join(", "))?;
         judged.curves(rule).iter().try_for_each(|curve| print_line!("{}", curve.label))?;
     }
-    if let Some(command) = entry.command() {
-        print_line!("\n  {command}")?;
-    }
-    Ok(())
+    entry.command().map_or(Ok(()), |command| print_line!("\n  {command}"))
 }
 
 fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -238,12 +206,9 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut problems = ledger.problems();
     problems.extend(source.outdated_pages(&ledger)?);
     if problems.is_empty() {
-        print_line!("{} results agree with their numbers and rules", ledger.results.len())?;
-        return Ok(());
+        return print_line!("{} results agree with their numbers and rules", ledger.results.len());
     }
-    for problem in &problems {
-        print_line!("{problem}")?;
-    }
+    problems.iter().try_for_each(|problem| print_line!("{problem}"))?;
     Err(Failure::run(format!("problems found in the ledger of {} results: {}", ledger.results.len(), problems.len())))
 }
 

@@ -2,20 +2,18 @@
 //! answer to a probe.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
 };
 
 use super::super::{
     ask,
-    failure::Failure,
     sweep::folder::{SweepFolder, TaskState},
-    terminal::notice,
 };
 use crate::{
-    analysis::statistics::upper_quantile,
-    config::{Value, did_you_mean},
+    analysis::statistics::{self, upper_quantile},
+    cli::prelude::*,
+    config::did_you_mean,
     experiments::{
         claims::{
             criterion::{Statistic, Verdict},
@@ -25,7 +23,6 @@ use crate::{
         },
         series::{self, NumberSeries, RunNumbers},
     },
-    store,
     telemetry::table::{self, Cell},
 };
 
@@ -140,14 +137,13 @@ impl EndedRuns {
             device: Some(list(machines.devices)).filter(|names| !names.is_empty()),
             minutes: (seconds / 6.0).round() / 10.0,
         };
-        let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
         ClaimResult {
             claim: claim.to_owned(),
             rule: rule.hash(),
-            verdict,
-            effect,
-            interval,
-            p,
+            verdict: Verdict::CannotBeTold,
+            effect: None,
+            interval: None,
+            p: None,
             digest: None,
             seeds,
             missing,
@@ -321,5 +317,5 @@ impl<'a> Answers<'a> {
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    (!values.is_empty()).then(|| statistics::mean(values))
 }

@@ -1,28 +1,25 @@
 //! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
 
-use std::{path::Path, process::Command};
+use std::process::Command;
 
 use super::{
     super::{
-        failure::Failure,
-        output::{self, print_line},
         sweep::{
             folder::{LOGS, SPEC, SweepFolder},
             lock::lock_sweep,
         },
         sweep_names::is_sweep,
-        terminal::notice,
     },
     RunArgs,
     files::{Source, known_claim, write, write_verdicts},
     numbers::{EndedRuns, NumbersCache},
 };
 use crate::{
+    cli::prelude::*,
     experiments::{
         claims::{claim::Claim, ledger::Ledger, result::ClaimResult, rule::Rule},
         sweep::{Seeds, Sweep, SweepFile},
     },
-    files, store,
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {

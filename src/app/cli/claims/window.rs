@@ -1,13 +1,9 @@
 //! The ledger for the window: its claims, and the runs of a rule, which are the same sweep that `orrery claims run` makes.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 use super::{
     super::{
-        failure::Failure,
         sweep::{
             background::Background,
             folder::{SweepFolder, TaskState},
@@ -19,22 +15,17 @@ use super::{
     numbers::{EndedRuns, NumbersCache},
     runs::{in_known_folder, seeds_of, with_known_seeds},
 };
-use crate::experiments::{
-    claims::{
-        entry::{ClaimRuns, PaperEntry},
-        ledger::Ledger,
-        rule::Rule,
+use crate::{
+    cli::prelude::*,
+    experiments::{
+        claims::{
+            entry::{ClaimRuns, PaperEntry},
+            ledger::Ledger,
+            rule::Rule,
+        },
+        sweep::{Seeds, SweepFile},
     },
-    run_table::RowState,
-    sweep::{Seeds, SweepFile},
 };
-
-/// A rule with its sweep and its seeds.
-struct RuleRuns {
-    rule: Rule,
-    file: SweepFile,
-    seeds: Vec<u64>,
-}
 
 /// The claims of a window, read once and again when they are listed.
 #[derive(Default)]
@@ -65,7 +56,7 @@ impl WindowClaims {
     /// # Errors
     /// If there is no such rule, or its runs cannot be begun.
     pub fn begin(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<(), Failure> {
-        let RuleRuns { file, seeds, .. } = self.rule(id)?;
+        let (_, file, seeds) = self.rule(id)?;
         let file = with_known_seeds(file, &seeds, &make::sweeps_beside(runs).map_err(Failure::run)?)?;
         make::make(&file, runs, Some(sweeps)).map(|_| ()).map_err(Failure::run)
     }
@@ -75,7 +66,7 @@ impl WindowClaims {
     /// # Errors
     /// If there is no such rule, or the folder cannot be read.
     pub fn runs(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<Option<ClaimRuns>, Failure> {
-        let RuleRuns { rule, file, seeds } = self.rule(id)?;
+        let (rule, file, seeds) = self.rule(id)?;
         let out = make::sweeps_beside(runs).map_err(Failure::run)?;
         let folder = out.join(in_known_folder(file, &out).name.unwrap_or_default());
         if !is_sweep(&folder) {
@@ -105,14 +96,14 @@ impl WindowClaims {
         }))
     }
 
-    /// A claim's rule with the runs that it asks for.
-    fn rule(&self, id: &str) -> Result<RuleRuns, Failure> {
+    /// A claim's rule with the sweep that it asks for, and the seeds.
+    fn rule(&self, id: &str) -> Result<(Rule, SweepFile, Vec<u64>), Failure> {
         let ledger = self.ledger()?;
         let claim = ledger.claims().map(|(_, claim)| claim).find(|claim| claim.id == id);
         let rule = claim.and_then(|claim| claim.rule.clone()).ok_or_else(|| no_rule(id))?;
         let file = rule.sweep(Seeds::Count(rule.seeds)).map_err(Failure::usage)?;
         let seeds = seeds_of(&rule, None, rule.seeds).map_err(Failure::usage)?;
-        Ok(RuleRuns { rule, file, seeds })
+        Ok((rule, file, seeds))
     }
 
     fn ledger(&self) -> Result<Arc<Ledger>, Failure> {

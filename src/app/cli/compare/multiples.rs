@@ -13,15 +13,6 @@ use crate::{
     },
 };
 
-/// The views to draw, and where the sheet is written.
-pub struct Sheet<'a> {
-    pub views: &'a [&'static ViewEntry],
-    /// `None`: the last step of any run.
-    pub step: Option<u64>,
-    pub theme: &'a Theme,
-    pub out: &'a Path,
-}
-
 /// Reads runs whole.
 pub fn replayed_runs(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
     let read = |(folder, name): (&PathBuf, &String)| {
@@ -38,26 +29,33 @@ pub fn shows(run: &ReplayedRun, view: &str) -> bool {
     run.figure(view, u64::MAX, &Theme::dark()).nothing().is_ok_and(|words| words.is_none())
 }
 
-/// Writes a picture of each view, and of two runs the difference as a picture and as CSV.
+/// Writes a picture of each view, and of two runs the difference as a picture and as CSV, into `out`; without a step, as of the
+/// last step of any run.
 ///
 /// # Errors
 /// If no run has the step, or no run has anything to show of a view; and if a file cannot be written.
-pub fn write(sheet: &Sheet<'_>, runs: &[ReplayedRun], offscreen: Option<&mut Offscreen>) -> Result<(), Failure> {
-    let mut offscreen = offscreen;
+pub fn write(
+    views: &[&'static ViewEntry],
+    step: Option<u64>,
+    theme: &Theme,
+    runs: &[ReplayedRun],
+    mut offscreen: Option<&mut Offscreen>,
+    out: &Path,
+) -> Result<(), Failure> {
     let last = runs.iter().map(|r| r.mirror.step).max().unwrap_or(0);
-    let step = sheet.step.unwrap_or(last);
+    let step = step.unwrap_or(last);
     if step > last {
         return Err(Failure::usage(format!("no run has a step {step}: the last one of any is {last}")));
     }
-    for view in sheet.views {
-        check_shown(view, step, runs, sheet.theme)?;
-        let multiple = Multiple { view, step, theme: sheet.theme };
+    for view in views {
+        check_shown(view, step, runs, theme)?;
+        let multiple = Multiple { view, step, theme };
         if let Some(offscreen) = &mut offscreen {
             let picture = png(offscreen, multiple, runs).map_err(Failure::run)?;
-            output::write(&sheet.out.join(format!("{}-step-{step}.png", view.id)), &picture, &[])?;
+            output::write(&out.join(format!("{}-step-{step}.png", view.id)), &picture, &[])?;
         }
         if let ([a, b], Some(kind)) = (runs, DifferenceKind::for_view(view.id)) {
-            write_difference(sheet, multiple, kind, [a, b], offscreen.as_deref_mut())?;
+            write_difference(multiple, kind, [a, b], offscreen.as_deref_mut(), out)?;
         }
     }
     Ok(())
@@ -78,11 +76,11 @@ fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme)
 }
 
 fn write_difference(
-    sheet: &Sheet<'_>,
     of: Multiple<'_>,
     kind: DifferenceKind,
     [a, b]: [&ReplayedRun; 2],
     offscreen: Option<&mut Offscreen>,
+    out: &Path,
 ) -> Result<(), Failure> {
     let names = [a.name.as_str(), b.name.as_str()];
     let made = match Difference::new(kind, [a, b], of.step, &Selection::default()) {
@@ -93,10 +91,10 @@ fn write_difference(
         }
     };
     notice!("({}) less ({}): {}", names[1], names[0], made.subtitle());
-    let file = |ending: &str| sheet.out.join(format!("{}-step-{}-difference.{ending}", of.view.id, of.step));
+    let file = |ending: &str| out.join(format!("{}-step-{}-difference.{ending}", of.view.id, of.step));
     output::write(&file("csv"), made.csv(names).as_bytes(), &[])?;
     if let Some(offscreen) = offscreen {
-        let picture = difference_png(offscreen, &made, names, sheet.theme).map_err(Failure::run)?;
+        let picture = difference_png(offscreen, &made, names, of.theme).map_err(Failure::run)?;
         output::write(&file("png"), &picture, &[])?;
     }
     Ok(())

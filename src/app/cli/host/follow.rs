@@ -13,7 +13,7 @@ use crate::{
         },
         prelude::*,
         process::spawn,
-        remote::RemoteSource,
+        remote::FollowedRun,
         stream::POLL,
     },
     labs::foreign::asks,
@@ -42,10 +42,8 @@ pub(super) struct FollowOptions<'a> {
     pub commands: &'a Receiver<Command>,
     /// True when the window closes.
     pub ends: &'a dyn Fn() -> bool,
-    /// The run is followed until it ends, even if no process of this machine holds it.
-    pub is_followed: bool,
-    /// The run's address on another machine, if the folder is a copy that the command line named.
-    pub remote: Option<&'a RemoteSource>,
+    /// The run as the command line follows it: until it ends, even if no process of this machine holds it.
+    pub followed: Option<&'a FollowedRun>,
 }
 
 /// Tells of a run: all that is there, and while another process writes it, all that is appended. A run that another
@@ -122,7 +120,7 @@ impl<'a> Followed<'a> {
         let reader = Reader::open(folder).map_err(words)?;
         let info = reader.info().unwrap_or_default();
         let is_foreign = info.lab == FOREIGN;
-        let is_whole = !is_foreign && !options.is_followed && !store::is_being_written(folder);
+        let is_whole = !is_foreign && options.followed.is_none() && !store::is_being_written(folder);
         let reader = if is_whole { reader } else { Reader::follow(folder).map_err(words)? };
         Ok(Self {
             folder,
@@ -141,8 +139,8 @@ impl<'a> Followed<'a> {
 
     /// True while more may be appended.
     fn may_grow(&self) -> bool {
-        let is_written =
-            || !self.reader.has_ended() && (self.options.is_followed || store::is_being_written(self.folder));
+        let is_held = || self.options.followed.is_some() || store::is_being_written(self.folder);
+        let is_written = || !self.reader.has_ended() && is_held();
         !self.is_whole && (self.is_foreign || is_written())
     }
 
@@ -222,9 +220,7 @@ impl<'a> Followed<'a> {
         // the one that was in its place is dropped, and what it was asked is withdrawn
         *self = other;
         self.tell();
-        if !self.reader.has_failed() {
-            self.inbox.deliver(Event::State(RunState::Followed));
-        }
+        self.begin();
         self.notice(
             Level::Info,
             "the folder's logs or its variants were rewritten, so it was read again from the start".to_owned(),
@@ -260,24 +256,19 @@ impl<'a> Followed<'a> {
     }
 
     fn program(&self) -> AskedProgram<'_> {
-        AskedProgram { folder: self.folder, info: &self.info, remote: self.options.remote }
+        let remote = self.options.followed.and_then(|followed| followed.remote.as_ref());
+        AskedProgram { folder: self.folder, info: &self.info, remote }
     }
 
     /// Reads the weights and answers on a thread of its own.
     fn ask_weights(&mut self, question: Question) {
-        let is_cancelled = Arc::<AtomicBool>::default();
-        let request = question.request;
-        let work = WeightsQuestion {
-            folder: self.folder.to_owned(),
-            inbox: Arc::clone(self.inbox),
-            info: Arc::clone(&self.info),
-            question,
-            is_cancelled: Arc::clone(&is_cancelled),
-        };
+        let (is_cancelled, request) = (Arc::<AtomicBool>::default(), question.request);
+        let (folder, inbox, info) = (self.folder.to_owned(), Arc::clone(self.inbox), Arc::clone(&self.info));
+        let is_unwanted = Arc::clone(&is_cancelled);
         // the newest question takes the place of those before it
         self.computing.drain(..).for_each(|(_, older)| older.store(true, Ordering::Relaxed));
         self.say(request, QuestionState::Working(None));
-        match spawn("matrices", move || work.answer()) {
+        match spawn("matrices", move || answer_by_weights(question, &folder, &info, &inbox, &is_unwanted)) {
             Ok(_) => self.computing.push((request, is_cancelled)),
             Err(words) => self.say(request, QuestionState::Refused(words)),
         }
@@ -334,38 +325,24 @@ impl<'a> Followed<'a> {
     }
 }
 
-/// A question to the weights that a program keeps, with all that its thread needs.
-struct WeightsQuestion {
-    folder: PathBuf,
-    inbox: Arc<Inbox>,
-    info: Arc<RunInfo>,
-    question: Question,
-    is_cancelled: Arc<AtomicBool>,
-}
-
-impl WeightsQuestion {
-    fn answer(self) {
-        let Question { request, probe, mut args, at, .. } = self.question;
-        let names = [asks::FROM, asks::TO].map(|key| match args.remove(key) {
-            Some(Value::Text(name)) => name,
-            other => other.map_or(String::new(), |value| value.to_string()),
-        });
-        let inbox = Arc::clone(&self.inbox);
-        let report = move |share| {
-            inbox.deliver(Event::Question { request, state: QuestionState::Working(Some(share)) });
-        };
-        let asked = MatrixQuestion { probe: &probe, names: [&names[0], &names[1]], args: &args, at };
-        let answered = asked.ask(&self.folder, &self.info, Progress::new(&report, &self.is_cancelled));
-        let state = match answered {
-            _ if self.is_cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
-            Ok(samples) => {
-                for sample in samples {
-                    self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
-                }
-                QuestionState::Answered
+/// Answers a question by the weights that the program of a run keeps, unless it is cancelled meanwhile.
+fn answer_by_weights(question: Question, folder: &Path, info: &RunInfo, inbox: &Inbox, is_cancelled: &AtomicBool) {
+    let Question { request, probe, mut args, at, .. } = question;
+    let names = [asks::FROM, asks::TO].map(|key| match args.remove(key) {
+        Some(Value::Text(name)) => name,
+        other => other.map_or(String::new(), |value| value.to_string()),
+    });
+    let say = |state| inbox.deliver(Event::Question { request, state });
+    let report = |share| say(QuestionState::Working(Some(share)));
+    let asked = MatrixQuestion { probe: &probe, names: [&names[0], &names[1]], args: &args, at };
+    say(match asked.ask(folder, info, Progress::new(&report, is_cancelled)) {
+        _ if is_cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
+        Ok(samples) => {
+            for sample in samples {
+                inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
             }
-            Err(words) => QuestionState::Refused(words),
-        };
-        self.inbox.deliver(Event::Question { request, state });
-    }
+            QuestionState::Answered
+        }
+        Err(words) => QuestionState::Refused(words),
+    });
 }

@@ -8,7 +8,7 @@ use crate::{
         continuation::{self, Continuation},
         other_logs,
         prelude::*,
-        remote::RemoteSource,
+        remote::FollowedRun,
     },
     telemetry::{Command, Inbox},
     trainer::{DriveOptions, Process},
@@ -23,18 +23,6 @@ impl Sink for Recorded {
         self.0.deliver_recorded(vec![event.clone()]);
         Ok(())
     }
-}
-
-/// A run that is replayed.
-pub(super) struct RunOut<'a> {
-    /// Its folder, or one of checkpoints.
-    pub folder: &'a Path,
-    /// The folder for runs that are made from checkpoints or from the log of another tool.
-    pub out: &'a Path,
-    /// The run is followed until it ends, even if no process of this machine holds it.
-    pub is_followed: bool,
-    /// The run's address on another machine, if the command line follows a copy of it.
-    pub remote: Option<&'a RemoteSource>,
 }
 
 /// True if the window is closing.
@@ -64,9 +52,12 @@ pub(super) fn example(packed: &[u8], inbox: &Inbox) {
 }
 
 /// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint, so that they
-/// can be questioned and, if the run was not finished, go on.
+/// can be questioned and, if the run was not finished, go on. Runs that are made from checkpoints or from the log of another
+/// tool go to `out`; `followed` is this run if the command line follows it.
 pub(super) fn replay(
-    RunOut { folder, out, is_followed, remote }: RunOut<'_>,
+    folder: &Path,
+    out: &Path,
+    followed: Option<&FollowedRun>,
     inbox: &Arc<Inbox>,
     commands: &Receiver<Command>,
     process: Option<Process>,
@@ -79,7 +70,7 @@ pub(super) fn replay(
     let folder = recorded.as_deref().unwrap_or(folder);
     if !is_series {
         let is_ending = || process.as_ref().is_some_and(ends);
-        let options = FollowOptions { commands, ends: &is_ending, is_followed, remote };
+        let options = FollowOptions { commands, ends: &is_ending, followed };
         if let FollowOutcome::Left = follow::tell(folder, inbox, &options)? {
             return Ok(());
         }
@@ -95,7 +86,7 @@ pub(super) fn replay(
             return Ok(());
         }
         Ok(_) => (Level::Info, "this run has no checkpoint".to_owned()),
-        Err(refusal) => (Level::Warning, refusal.to_string()),
+        Err(refusal) => (Level::Warning, refusal.words),
     };
     notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
     inbox.deliver(Event::State(RunState::Stopped));

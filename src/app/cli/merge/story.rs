@@ -69,7 +69,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
     output::make_folder(&args.out).map_err(|failure| Failure::usage(failure.words))?;
-    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunOptions::default())?;
+    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunOptions::without_figures())?;
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");
     output::write_json(&path, &story, &[])?;
@@ -96,7 +96,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         let file = out.join(format!("{name}.safetensors"));
         let state_dict = state_dict_of(&spec, &weights)?;
         tensors::write(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;
-        let neurons = spec.resolved().map_err(super::usage)?.neurons;
+        let neurons = spec.resolved().map_err(Failure::wrong)?.neurons;
         let loss = texts.iter().map(|t| t.loss).collect();
         let writes = texts.iter().map(|t| t.continuation.clone()).collect();
         (story.texts, story.prompts) = texts.into_iter().map(|t| (t.name, t.prompt)).unzip();

@@ -66,9 +66,9 @@ impl RemoteQuestion {
     pub fn put(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, Failure> {
         let asked = Self { ssh: Arc::default(), failure: Arc::default() };
         let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));
-        let exchange = Exchange { source: source.clone(), question, ssh };
+        let source = source.clone();
         let worker = spawn("ssh question", move || {
-            if let Err(why) = exchange.run() {
+            if let Err(why) = exchange(&source, &question, &ssh) {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
         });
@@ -81,76 +81,63 @@ impl RemoteQuestion {
     }
 }
 
-/// One `ssh` with one question.
-struct Exchange {
-    source: RemoteSource,
-    question: ComposedQuestion,
-    ssh: Arc<Ssh>,
+/// Puts a question by an `ssh` of its own and writes the answer, once it comes, into the copy.
+fn exchange(source: &RemoteSource, question: &ComposedQuestion, ssh: &Ssh) -> Result<(), Failure> {
+    let id = question.open.id();
+    let RemoteSource { address, options, .. } = source;
+    let command = script(address, id, options);
+    let frames = ssh.connect(command, &input(id, &question.text), options.max_silence).map_err(Failure::run)?;
+    let answered = frames.map_or(Ok(false), |frames| read(frames, address, question, ssh));
+    let exit = ssh.exit();
+    match answered? {
+        true => Ok(()),
+        false if ssh.is_over() => Err(Failure::run("the question was withdrawn")),
+        false => Err(exit.failure(unanswered(address, &exit))),
+    }
 }
 
-impl Exchange {
-    /// Puts the question and writes the answer, once it comes, into the copy.
-    fn run(&self) -> Result<(), Failure> {
-        let id = self.question.open.id();
-        let RemoteSource { address, options, .. } = &self.source;
-        let input = input(id, &self.question.text);
-        let command = script(address, id, options);
-        let frames = self.ssh.connect(command, &input, options.max_silence).map_err(Failure::run)?;
-        let answered = frames.map_or(Ok(false), |frames| self.read(frames));
-        let exit = self.ssh.exit();
-        match answered? {
-            true => Ok(()),
-            false if self.ssh.is_over() => Err(Failure::run("the question was withdrawn")),
-            false => Err(exit.failure(unanswered(address, &exit))),
+/// Reads what the script writes; true once the answer is whole.
+fn read(mut frames: Frames, there: &Address, question: &ComposedQuestion, ssh: &Ssh) -> Result<bool, Failure> {
+    let lost = |why: String| Failure::run(unanswered(there, &why));
+    while let Some(frame) = frames.read_frame().map_err(lost)? {
+        if ssh.is_over() {
+            return Ok(false);
         }
-    }
-
-    /// Reads what the script writes; true once the answer is whole.
-    fn read(&self, mut frames: Frames) -> Result<bool, Failure> {
-        let there = &self.source.address;
-        let lost = |why: String| Failure::run(unanswered(there, &why));
-        while let Some(frame) = frames.read_frame().map_err(lost)? {
-            if self.ssh.is_over() {
-                return Ok(false);
+        let failure = match frame {
+            AnswerFrame::Beat => continue,
+            AnswerFrame::Answer { ending, bytes }
+                if bytes <= MAX_ANSWER && ["json", "safetensors"].contains(&ending.as_str()) =>
+            {
+                // stored where local answers are read too
+                let content = frames.read_bytes(bytes).map_err(lost)?;
+                question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
+                if ending == "json" {
+                    return Ok(true);
+                }
+                continue;
             }
-            match frame {
-                AnswerFrame::Beat => {}
-                AnswerFrame::Nobody => {
-                    let words = "it has no folder `ask`, which a program makes where its script allows questions";
-                    return Err(Failure::usage(format!("nobody answers in {there}: {words} (docs/protocol.md)")));
-                }
-                AnswerFrame::Unwritable => {
-                    let words = format!("the question cannot be written into the folder `ask` of {there}");
-                    return Err(Failure::run(words));
-                }
-                AnswerFrame::NoFile { name } => {
-                    let name = shown(&name);
-                    let words = format!("`{name}` of {there} is a link, or no file: no link of a folder is followed");
-                    return Err(Failure::usage(words));
-                }
-                AnswerFrame::TooLong { name, bytes } => {
-                    let (name, bytes, most) = (shown(&name), size(bytes), size(MAX_ANSWER));
-                    return Err(Failure::usage(format!(
-                        "`{name}` of {there} has {bytes}, and at most {most} are read"
-                    )));
-                }
-                AnswerFrame::Answer { ending, bytes } => {
-                    let is_json = ending == "json";
-                    if !(is_json || ending == "safetensors") || bytes > MAX_ANSWER {
-                        let words = format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending));
-                        return Err(Failure::usage(words));
-                    }
-                    // stored where local answers are read too
-                    let content = frames.read_bytes(bytes).map_err(lost)?;
-                    self.question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
-                    if is_json {
-                        return Ok(true);
-                    }
-                }
+            AnswerFrame::Answer { ending, bytes } => {
+                Failure::usage(format!("{bytes} bytes of `{}` were sent, which are not read", shown(&ending)))
             }
-        }
-        Ok(false)
+            AnswerFrame::Nobody => {
+                let words = "it has no folder `ask`, which a program makes where its script allows questions";
+                Failure::usage(format!("nobody answers in {there}: {words} (docs/protocol.md)"))
+            }
+            AnswerFrame::Unwritable => {
+                Failure::run(format!("the question cannot be written into the folder `ask` of {there}"))
+            }
+            AnswerFrame::NoFile { name } => {
+                let name = shown(&name);
+                Failure::usage(format!("`{name}` of {there} is a link, or no file: no link of a folder is followed"))
+            }
+            AnswerFrame::TooLong { name, bytes } => {
+                let (name, bytes, most) = (shown(&name), size(bytes), size(MAX_ANSWER));
+                Failure::usage(format!("`{name}` of {there} has {bytes}, and at most {most} are read"))
+            }
+        };
+        return Err(failure);
     }
+    Ok(false)
 }
 
 /// The sentence for a connection that ended before the answer came.

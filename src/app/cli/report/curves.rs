@@ -4,7 +4,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::{cli::prelude::*, telemetry::Channel, ui::seed_series::variant_colour};
+use crate::{
+    cli::prelude::*,
+    telemetry::Channel,
+    ui::{plot::svg::hex, seed_series::variant_colour},
+};
 
 /// Points of a report; of longer runs every so-manieth step is taken.
 const MAX_POINTS: usize = 300_000;
@@ -61,20 +65,10 @@ impl Curves {
         let all: usize = self.points.values().map(Vec::len).sum();
         let every = all.div_ceil(MAX_POINTS).max(1);
         let series = |place: usize, (variant, label): (usize, &str)| {
-            let points = self.points.get(&(place, variant))?;
-            // the last one is always there
-            let last = points.len().saturating_sub(1);
-            let shown = points.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, p)| *p);
-            let (steps, values): (Vec<u64>, Vec<f64>) = shown.unzip();
-            let [r, g, b, _] = variant_colour(mirror, variant, theme).to_array();
-            let values = values.into_iter().map(|v| v.is_finite().then_some(v)).collect();
-            Some(SeriesData {
-                label: label.to_owned(),
-                colour: format!("#{r:02x}{g:02x}{b:02x}"),
-                steps,
-                values,
-                sd: None,
-            })
+            let shown = thinned(self.points.get(&(place, variant))?, every);
+            let (steps, values) = shown.map(|(step, value)| (step, value.is_finite().then_some(value))).unzip();
+            let colour = hex(variant_colour(mirror, variant, theme));
+            Some(SeriesData { label: label.to_owned(), colour, steps, values, sd: None })
         };
         let labels: Vec<(usize, &str)> = mirror.variants().iter().map(|v| v.label.as_str()).enumerate().collect();
         let chart = |(place, channel): (usize, &Channel)| CurveData {
@@ -84,4 +78,10 @@ impl Curves {
         let charts = self.channels.iter().enumerate().map(chart).filter(|c| !c.series.is_empty()).collect();
         CurvesData { charts, every }
     }
+}
+
+/// Every so-manieth point, and always the last one.
+pub fn thinned<T: Copy>(points: &[T], every: usize) -> impl Iterator<Item = T> {
+    let last = points.len().saturating_sub(1);
+    points.iter().enumerate().filter(move |(i, _)| i % every == 0 || *i == last).map(|(_, point)| *point)
 }

@@ -79,8 +79,7 @@ impl Report<'_> {
         self.curves(curves, &mut out);
         self.settings(&mut out);
         self.lesson(&mut out);
-        let data: Vec<Value> = curves.charts.iter().map(|c| json!(c)).collect();
-        finish(&mut out, &Value::Array(data), &view_data(pictures));
+        finish(&mut out, &json!(curves.charts), &view_data(pictures));
         out
     }
 
@@ -185,16 +184,12 @@ impl Report<'_> {
         place_of_curves(out, &format!("{about}{every}"));
     }
 
-    /// The settings as another program has written them down.
-    fn foreign_settings(&self, out: &mut String) {
-        out.push_str("<h2>Settings</h2>\n<table>\n");
-        self.config.iter().for_each(|(key, value)| setting_row(out, key, &value.to_string(), ""));
-        out.push_str("</table>\n");
-    }
-
     fn settings(&self, out: &mut String) {
         if !self.lab.trains() {
-            return self.foreign_settings(out);
+            // as another program has written them down
+            out.push_str("<h2>Settings</h2>\n<table>\n");
+            self.config.iter().for_each(|(key, value)| setting_row(out, key, &value.to_string(), ""));
+            return out.push_str("</table>\n");
         }
         let knobs = (self.lab.knobs)();
         let changed = run_table::changed(self.lab, self.config);

@@ -45,7 +45,7 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
             is_dark: theme.dark,
         };
         let prepared = Prepared::new(&results, choices);
-        for figure in axis_figures(&prepared, theme) {
+        for figure in axis_figures(&prepared) {
             let Some(svg) = figure.svg(&prepared, theme) else { continue };
             let about = escaped(&format!("{}, {}", table.columns[number].heading, figure.about(&results)));
             let data = STANDARD.encode(svg);

@@ -16,7 +16,7 @@ use super::{
             table::SweepTable,
         },
     },
-    curves::{CurveData, SeriesData},
+    curves::{CurveData, SeriesData, thinned},
     page::{self, escaped},
     sweep_figures,
 };
@@ -24,7 +24,10 @@ use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
     experiments::run_table::{RowState, changed},
-    ui::comparison::Comparison,
+    ui::{
+        comparison::{ComparedLine, Comparison},
+        plot::svg::hex,
+    },
 };
 
 /// Most points whose curves are drawn; more cannot be distinguished.
@@ -89,8 +92,7 @@ impl SweepReport {
         sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
         curves(&mut out, &charts, sweep.points.len());
         self.settings(&mut out);
-        let data: Vec<Value> = charts.0.iter().map(|c| json!(c)).collect();
-        page::finish(&mut out, &Value::Array(data), &Value::Null);
+        page::finish(&mut out, &json!(charts.0), &Value::Null);
         out
     }
 
@@ -219,7 +221,7 @@ fn trouble(state: &TaskState) -> Option<String> {
 
 /// The curves as the page draws them, and every so-manieth point that they have.
 fn charts(figures: &[Comparison], max: usize, theme: &Theme) -> (Vec<CurveData>, usize) {
-    let all: usize = figures.iter().flat_map(|f| &f.lines).map(|l| l.len()).sum();
+    let all: usize = figures.iter().flat_map(|f| &f.lines).map(|l| l.points.len()).sum();
     let every = all.div_ceil(max).max(1);
     let chart = |figure: &Comparison| CurveData {
         name: format!("{}, {}", figure.title, figure.variant),
@@ -228,18 +230,15 @@ fn charts(figures: &[Comparison], max: usize, theme: &Theme) -> (Vec<CurveData>,
     (figures.iter().map(chart).collect(), every)
 }
 
-fn series(line: &crate::ui::comparison::ComparedLine, every: usize, theme: &Theme) -> SeriesData {
-    let [r, g, b, _] = theme.series(line.place).to_array();
-    let last = line.len().saturating_sub(1);
-    let shown = line.points().iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, p)| *p);
+fn series(line: &ComparedLine, every: usize, theme: &Theme) -> SeriesData {
     let (mut steps, mut values, mut sd) = (vec![], vec![], vec![]);
-    for [step, mean, spread] in shown {
+    for [step, mean, spread] in thinned(&line.points, every) {
         steps.push(step as u64);
         values.push(mean.is_finite().then_some(mean));
         sd.push(if spread.is_finite() { spread } else { 0.0 });
     }
     let sd = sd.iter().any(|sd| *sd > 0.0).then_some(sd);
-    SeriesData { label: line.name.clone(), colour: format!("#{r:02x}{g:02x}{b:02x}"), steps, values, sd }
+    SeriesData { label: line.name.clone(), colour: hex(theme.series(line.place)), steps, values, sd }
 }
 
 fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: usize) {

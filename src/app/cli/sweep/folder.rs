@@ -53,7 +53,8 @@ impl SweepFolder {
     /// # Errors
     /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
-        Self::from_text(&read(spec)?, spec, out)
+        let text = files::read_text(spec, store::MAX_CONFIG).map_err(|e| Failure::unread(spec, &e))?;
+        Self::from_text(&text, spec, out)
     }
 
     /// Makes a sweep like [`SweepFolder::make`], from the text of a specification that need not be a file yet; its base
@@ -74,11 +75,7 @@ impl SweepFolder {
         let path = std::path::absolute(out.join(name)).map_err(Failure::wrong)?;
         let folder = Self { path, sweep };
         if folder.path.join(SPEC).exists() {
-            let own = |name: &str| {
-                let text = files::read_text_inside(&folder.path, name, store::MAX_CONFIG);
-                text.map_err(|e| unread(&folder.path.join(name), &e))
-            };
-            let (known, held) = (own(SPEC)?, own(BASE)?);
+            let (known, held) = (read_inside(&folder.path, SPEC)?, read_inside(&folder.path, BASE)?);
             if known != text || held != base.to_toml() {
                 return Err(Failure::usage(format!(
                     "{} holds a sweep of another specification: give this one another `name`",
@@ -108,7 +105,7 @@ impl SweepFolder {
         if !spec.is_file() {
             return Err(Failure::usage(format!("`{}` is not the folder of a sweep: it has no {SPEC}", path.display())));
         }
-        let text = files::read_text_inside(&path, SPEC, store::MAX_CONFIG).map_err(|e| unread(&spec, &e))?;
+        let text = read_inside(&path, SPEC)?;
         let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let held = path.join(BASE);
         let (_, base) = settings::config_of(&held, files::read_text_inside(&path, BASE, store::MAX_CONFIG))?;
@@ -198,20 +195,26 @@ impl SweepRuns {
     }
 }
 
-/// A folder of a sweep's own; `None` if it is not there.
+/// The text of a file of a sweep's own.
+fn read_inside(sweep: &Path, name: &str) -> Result<String, Failure> {
+    let text = files::read_text_inside(sweep, name, store::MAX_CONFIG);
+    text.map_err(|e| Failure::unread(&sweep.join(name), &e))
+}
+
+/// A folder inside of one that may be somebody else's; `None` if it is not there.
 ///
 /// # Errors
 /// If it is a link or no folder.
-fn inner_folder(sweep: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
-    match files::folder_inside(sweep, name) {
-        Ok(folder) => Ok(Some(folder)),
+pub fn inner_folder(folder: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
+    match files::folder_inside(folder, name) {
+        Ok(inner) => Ok(Some(inner)),
         Err(e) if e.is_missing() => Ok(None),
-        Err(e) => Err(Failure::usage(format!("{} cannot be used: {e}", sweep.join(name).display()))),
+        Err(e) => Err(Failure::usage(format!("{} cannot be used: {e}", folder.join(name).display()))),
     }
 }
 
 /// True if a run was made with these settings.
-fn is_of(row: &RunRow, config: &Config) -> bool {
+pub fn is_of(row: &RunRow, config: &Config) -> bool {
     let is_same = |(key, value)| row.settings.get(key) == Some(value);
     row.lab == config.lab && row.seed == config.seed && config.iter().all(is_same)
 }
@@ -232,14 +235,6 @@ pub fn task_name(task: SweepTask) -> String {
     format!("p{}-s{}", task.point + 1, task.seed)
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, store::MAX_CONFIG).map_err(|e| unread(path, &e))
-}
-
-fn unread(path: &Path, e: &FileError) -> Failure {
-    Failure::usage(format!("{} cannot be read: {e}", path.display()))
-}
-
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {
     let lab = crate::labs::known(crate::labs::LABS, &base.lab)?;
     Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))
@@ -250,7 +245,7 @@ fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
     let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);
     match settings::resolve(name)? {
-        Named::Config(lab, config) => Ok(settings::with_absolute_paths(lab, &config)?),
+        Named::Config(lab, config) => settings::with_absolute_paths(lab, &config),
         _ => Err(Failure::usage(format!(
             "{}: the base `{name}` is not a lab, preset or config file; a text is given under [set], as corpus.file",
             spec.display()

@@ -15,7 +15,7 @@ mod task;
 use self::{
     folder::{SweepFolder, SweepRuns, TaskState},
     lock::SweepLock,
-    pictures::PictureOptions,
+    pictures::PictureArgs,
 };
 use super::{damage, process::cores};
 use crate::cli::prelude::*;
@@ -45,16 +45,8 @@ pub struct SweepArgs {
     /// without running anything
     #[arg(long, value_name = "DIR", conflicts_with_all = ["missing", "task", "table"])]
     pictures: Option<PathBuf>,
-    /// The number that the pictures show: a headline number or a scalar's channel, `gate` or `gate of coupled`; the objective
-    /// without it
-    #[arg(long, requires = "pictures", value_name = "KEY")]
-    number: Option<String>,
-    /// Draw the pictures as of this step; without it, as of the newest
-    #[arg(long, requires = "pictures")]
-    step: Option<u64>,
-    /// Draw the pictures on a light background instead of the dark one
-    #[arg(long, requires = "pictures")]
-    light: bool,
+    #[command(flatten)]
+    picture: PictureArgs,
 }
 
 /// Where runs are made.
@@ -120,8 +112,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         return present(&sweep);
     }
     if let Some(out) = &args.pictures {
-        let number = args.number.as_deref();
-        return pictures::write(&sweep, out, &PictureOptions { number, step: args.step, is_light: args.light });
+        return pictures::write(&sweep, out, &args.picture);
     }
     if !args.task.is_empty() {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
@@ -129,12 +120,11 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
-    let has_begun = states.iter().any(|state| state.row.is_some());
+    let begun = states.iter().filter(|state| state.row.is_some()).count();
     let shown = sweep.path.display();
-    if has_begun && !args.missing {
+    if begun > 0 && !args.missing {
         return Err(Failure::usage(format!(
-            "{shown} holds {} of {} runs already: --missing makes the others, --table shows what there is",
-            states.iter().filter(|state| state.row.is_some()).count(),
+            "{shown} holds {begun} of {} runs already: --missing makes the others, --table shows what there is",
             states.len()
         )));
     }
@@ -164,16 +154,15 @@ fn open(args: &SweepArgs) -> Result<SweepFolder, Failure> {
     let is_spec = args.what.extension().is_some_and(|e| e == "toml");
     match args.what.exists() {
         true if is_spec => SweepFolder::make(&args.what, &args.out),
-        true => Err(wrong_kind(&args.what)),
+        true => Err(Failure::usage(format!(
+            "`{}` is neither a specification (.toml) nor the folder of a sweep",
+            args.what.display()
+        ))),
         false => Err(Failure::usage(format!(
             "there is no `{}`: give a specification (.toml) or the folder of a sweep",
             args.what.display()
         ))),
     }
-}
-
-fn wrong_kind(path: &Path) -> Failure {
-    Failure::usage(format!("`{}` is neither a specification (.toml) nor the folder of a sweep", path.display()))
 }
 
 /// Writes the table and prints it.

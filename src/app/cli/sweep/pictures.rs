@@ -14,25 +14,30 @@ use crate::{
     ui::sweep_pictures::{PictureChoices, Prepared, figures},
 };
 
-/// The number, step and size of the pictures.
-pub struct PictureOptions<'a> {
-    /// A headline number's key or a scalar's channel, with ` of GROUP` for one of several variants.
-    pub number: Option<&'a str>,
-    /// The newest without one.
-    pub step: Option<u64>,
-    pub is_light: bool,
+#[derive(Args)]
+pub struct PictureArgs {
+    /// The number that the pictures show: a headline number or a scalar's channel, `gate` or `gate of coupled`; the objective
+    /// without it
+    #[arg(long, requires = "pictures", value_name = "KEY")]
+    number: Option<String>,
+    /// Draw the pictures as of this step; without it, as of the newest
+    #[arg(long, requires = "pictures")]
+    step: Option<u64>,
+    /// Draw the pictures on a light background instead of the dark one
+    #[arg(long, requires = "pictures")]
+    light: bool,
 }
 
 /// Writes them into a folder.
 ///
 /// # Errors
 /// If no run has recorded such a number, or the folder cannot be written.
-pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureOptions<'_>) -> Result<(), Failure> {
+pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureArgs) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
     damage::report_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
-    let number = number(&results, wanted.number)?;
-    let theme = Theme::new(!wanted.is_light);
+    let number = number(&results, wanted.number.as_deref())?;
+    let theme = Theme::new(!wanted.light);
     let beside = results
         .numbers
         .iter()
@@ -48,7 +53,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureOptions<'_>) -> Re
     let prepared = Prepared::new(&results, choices);
     output::make_folder(out)?;
     let (mut offscreen, words) = painter();
-    let all = figures(&prepared, &theme);
+    let all = figures(&prepared);
     for figure in &all {
         let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &prepared, &theme));
         write_picture(out, &figure.stem, figure.svg(&prepared, &theme), png)?;

@@ -26,11 +26,8 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
 pub fn is_full(folder: &Path) -> bool {
-    files::try_writing(folder, ROOM).is_err_and(|e| is_disk_full(&e))
-}
-
-fn is_disk_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    let is_cause = |e: io::Error| matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    files::try_writing(folder, ROOM).is_err_and(is_cause)
 }
 
 /// Makes the runs of these numbers; returns how many failed.
@@ -85,8 +82,8 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
 /// Explains what a full disk means, and what to do.
 fn full_disk_message(sweep: &SweepFolder) -> String {
     let states = sweep.states().unwrap_or_default();
-    let is_finished = |s: &&TaskState| s.row.as_ref().is_some_and(|row| row.state == RowState::Finished);
-    let (ended, shown, word) = (states.iter().filter(is_finished).count(), sweep.path.display(), quoted(&sweep.path));
+    let ended = states.iter().filter_map(TaskState::finished).count();
+    let (shown, word) = (sweep.path.display(), quoted(&sweep.path));
     format!(
         "the disk of {shown} is full: {ended} of {} runs have ended and stay as they are. Make room there; then `orrery sweep \
          {word} --missing` completes it",

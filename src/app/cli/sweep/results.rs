@@ -2,7 +2,7 @@
 //! lie beside a folder of runs.
 
 use super::{
-    super::{shell::quoted, sweep_names::is_sweep, terminal},
+    super::{shell::quoted, sweep_names::is_sweep},
     SWEEPS,
     folder::{RUNS, SweepFolder, SweepRuns},
 };
@@ -94,11 +94,11 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
         let headline = headlines.iter().find(|h| h.id == split(&id.key).0);
         let label = groups.iter().find(|(group, _)| *group == id.group).map_or("", |(_, label)| label);
         let of = if groups.len() > 1 { format!(", {label}") } else { String::new() };
-        let heading = match (headline, id.key.as_str()) {
-            (Some(h), key) => h.heading(key),
-            (None, channels::LOSS_TRAIN) => "training loss (nats)".to_owned(),
-            (None, channels::STEP_MS) => "time of a step (ms)".to_owned(),
-            (None, channel) => channel.to_owned(),
+        let (heading, better) = match (headline, id.key.as_str()) {
+            (Some(h), key) => (h.heading(key), h.better),
+            (None, channels::LOSS_TRAIN) => ("training loss (nats)".to_owned(), Better::Lower),
+            (None, channels::STEP_MS) => ("time of a step (ms)".to_owned(), Better::Neither),
+            (None, channel) => (channel.to_owned(), Better::Neither),
         };
         let of_run = |run: &Option<Arc<RunSeries>>| {
             let found = run.as_ref().and_then(|run| run.numbers.iter().find(|(known, _)| known == id));
@@ -107,11 +107,7 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
         Number {
             id: id.clone(),
             heading: format!("{heading}{of}"),
-            better: match (headline, id.key.as_str()) {
-                (Some(h), _) => h.better,
-                (None, channels::LOSS_TRAIN) => Better::Lower,
-                _ => Better::Neither,
-            },
+            better,
             digits: headline.map(|h| h.digits),
             series: series.iter().map(of_run).collect(),
         }
@@ -136,7 +132,7 @@ pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
                 found.report_linked();
                 run_rows::add_sweep(&mut rows, &sweep.name, found.rows());
             }
-            Err(e) => terminal::notice!("the runs of the sweep {} cannot be listed: {e}", sweep.name),
+            Err(e) => notice!("the runs of the sweep {} cannot be listed: {e}", sweep.name),
         }
     }
     rows
@@ -147,19 +143,17 @@ pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
 pub fn beside(runs: &Path) -> Vec<FoundSweep> {
     let runs = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
     let Some(parent) = runs.parent() else { return vec![] };
-    let mut folders: Vec<PathBuf> = match files::entries(&parent.join(SWEEPS)) {
-        Ok(entries) => entries.map(|e| e.path()).filter(|p| is_sweep(p)).collect(),
-        Err(e) => {
-            if e.kind() != std::io::ErrorKind::NotFound {
-                terminal::notice!("{} cannot be listed: {e}", parent.join(SWEEPS).display());
-            }
-            vec![]
+    let place = parent.join(SWEEPS);
+    let entries = files::entries(&place).inspect_err(|e| {
+        if e.kind() != std::io::ErrorKind::NotFound {
+            notice!("{} cannot be listed: {e}", place.display());
         }
-    };
+    });
+    let mut folders: Vec<PathBuf> = entries.into_iter().flatten().map(|e| e.path()).filter(|p| is_sweep(p)).collect();
     folders.retain(|folder| {
         let is_link = folder.is_symlink();
         if is_link {
-            terminal::notice!("{} is a link to a sweep elsewhere: it is left out", folder.display());
+            notice!("{} is a link to a sweep elsewhere: it is left out", folder.display());
         }
         !is_link
     });

@@ -108,7 +108,7 @@ fn timed(sweep: &SweepFolder) -> Result<f64, Failure> {
     notice!("timing {} steps of the first run; --minutes saves that", TIMED_STEPS.min(steps));
     let folder = tempfile::tempdir().map_err(Failure::failed)?;
     let began = Instant::now();
-    headless::train(sweep.sweep.lab, &config, folder.path(), RunOptions::default())?;
+    headless::train(sweep.sweep.lab, &config, folder.path(), RunOptions::without_figures())?;
     Ok(estimate(began.elapsed(), steps) / 60.0)
 }
 

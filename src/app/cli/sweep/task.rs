@@ -49,7 +49,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
         }
         None => notice!("{name}: {words}"),
     }
-    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunOptions::default()).map(|_| ())
+    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunOptions::without_figures()).map(|_| ())
 }
 
 /// The shell command that makes the run of this number.
