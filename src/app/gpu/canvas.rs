@@ -113,8 +113,7 @@ impl CallbackTrait for CanvasFrame {
         // Submitted at once: egui drops its own encoder where the surface has no room for a frame, and what the canvas
         // takes for drawn would then be missing from the picture.
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("canvas") });
-        let mut recording = Recording { device, queue, screen, encoder: &mut encoder };
-        let commands = canvas.draw(&self.ctx, shapes, &mut recording);
+        let commands = canvas.draw(&self.ctx, shapes, device, queue, screen, &mut encoder);
         queue.submit(commands.into_iter().chain([encoder.finish()]));
         vec![]
     }
@@ -128,14 +127,6 @@ impl CallbackTrait for CanvasFrame {
         pass.set_bind_group(0, &picture.group, &[]);
         pass.draw(0..3, 0..1);
     }
-}
-
-/// The things with which a frame's commands are recorded.
-struct Recording<'a> {
-    device: &'a wgpu::Device,
-    queue: &'a wgpu::Queue,
-    screen: &'a ScreenDescriptor,
-    encoder: &'a mut wgpu::CommandEncoder,
 }
 
 /// The texture that holds the picture.
@@ -208,9 +199,11 @@ impl Canvas {
         &mut self,
         ctx: &Context,
         shapes: Vec<ClippedShape>,
-        recording: &mut Recording<'_>,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        screen: &ScreenDescriptor,
+        encoder: &mut wgpu::CommandEncoder,
     ) -> Vec<wgpu::CommandBuffer> {
-        let Recording { device, queue, screen, encoder } = recording;
         let (size, scale) = (screen.size_in_pixels, screen.pixels_per_point);
         if self.picture.as_ref().is_none_or(|picture| picture.size != size) {
             self.picture = Some(self.new_picture(device, size));

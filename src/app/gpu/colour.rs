@@ -42,18 +42,13 @@ impl ColourMap {
 
     pub fn table(self) -> &'static ColourTable {
         static TABLES: [OnceLock<ColourTable>; 5] = [const { OnceLock::new() }; 5];
-        let (slot, make): (usize, fn() -> ColourTable) = match self {
-            Self::Viridis => (0, || read(include_str!("../../../assets/colour_maps/viridis.hex"))),
-            Self::Magma => (1, || read(include_str!("../../../assets/colour_maps/magma.hex"))),
-            Self::Cividis => (2, || read(include_str!("../../../assets/colour_maps/cividis.hex"))),
-            Self::Diverging { dark: true } => {
-                (3, || diverging([0x6f, 0xa8, 0xf5], [0x1a, 0x20, 0x29], [0xf0, 0x8a, 0x5d]))
-            }
-            Self::Diverging { dark: false } => {
-                (4, || diverging([0x2a, 0x62, 0xb8], [0xf7, 0xf5, 0xf0], [0xb8, 0x4a, 0x1f]))
-            }
-        };
-        TABLES[slot].get_or_init(make)
+        TABLES[self.layer() as usize].get_or_init(|| match self {
+            Self::Viridis => read(include_str!("../../../assets/colour_maps/viridis.hex")),
+            Self::Magma => read(include_str!("../../../assets/colour_maps/magma.hex")),
+            Self::Cividis => read(include_str!("../../../assets/colour_maps/cividis.hex")),
+            Self::Diverging { dark: true } => diverging([0x6f, 0xa8, 0xf5], [0x1a, 0x20, 0x29], [0xf0, 0x8a, 0x5d]),
+            Self::Diverging { dark: false } => diverging([0x2a, 0x62, 0xb8], [0xf7, 0xf5, 0xf0], [0xb8, 0x4a, 0x1f]),
+        })
     }
 
     /// Colour at `t` in 0..=1 (outside: the nearer end; NaN: the low end).

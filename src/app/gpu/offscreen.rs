@@ -48,13 +48,8 @@ impl Image {
     /// The number of different colours, counted up to `enough`: 1 for a blank sheet.
     pub fn colours(&self, enough: usize) -> usize {
         let mut seen = std::collections::HashSet::new();
-        for pixel in self.rgba.chunks_exact(4) {
-            seen.insert([pixel[0], pixel[1], pixel[2]]);
-            if seen.len() >= enough {
-                break;
-            }
-        }
-        seen.len()
+        let colours = self.rgba.chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2]]);
+        colours.filter(|colour| seen.insert(*colour)).take(enough).count()
     }
 }
 

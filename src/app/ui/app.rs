@@ -205,10 +205,11 @@ impl App {
                 ctx.request_repaint_after_secs(wait as f32);
             }
         }
-        if !is_hidden {
-            self.play(ctx, now);
+        let is_held = ctx.input(|i| i.pointer.any_down());
+        if !is_hidden && let Some(wait) = self.page_mut().and_then(|page| play::advance_play(page, now, is_held)) {
+            ctx.request_repaint_after_secs(wait as f32);
         }
-        pump_opening(self, ctx);
+        pump_opening(self);
         take_deliveries(self, ctx);
         self.pictures.begin(ctx);
         draw_pictures(self, ctx);
@@ -220,14 +221,6 @@ impl App {
         }
         if !is_hidden {
             self.toasts.age(ctx, now);
-        }
-    }
-
-    /// Moves the page in front on, if it plays, and asks for the frame in which it moves again.
-    fn play(&mut self, ctx: &Context, now: f64) {
-        let is_held = ctx.input(|i| i.pointer.any_down());
-        if let Some(wait) = self.page_mut().and_then(|page| play::advance_play(page, now, is_held)) {
-            ctx.request_repaint_after_secs(wait as f32);
         }
     }
 
@@ -251,7 +244,6 @@ impl App {
         let now = ui.input(|i| i.time);
         let mut shell = Shell {
             theme: &self.theme,
-            presenter: self.session.is_presenting,
             session: &mut self.session,
             lists: self.lists,
             actions,
@@ -282,7 +274,7 @@ impl App {
         }
         if let Some((key, when)) = &self.last_key {
             let left = 1.2 - (now - when);
-            if shell.presenter && left > 0.0 {
+            if shell.session.is_presenting && left > 0.0 {
                 panels::frame_times::key_ui(ui.ctx(), &self.theme, key);
                 ui.ctx().request_repaint_after_secs(left as f32);
             } else {
@@ -345,7 +337,7 @@ impl eframe::App for App {
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
         // then says what a frame takes, not when something happened.
-        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.are_printed() && training {
+        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.told && training {
             ctx.request_repaint();
         }
     }

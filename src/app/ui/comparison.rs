@@ -10,7 +10,11 @@ use super::{
     theme::Theme,
 };
 use crate::{
-    experiments::{run_table::Difference, seeds::over_seeds, sweep::results::SweepResults},
+    experiments::{
+        run_table::Difference,
+        seeds::over_seeds,
+        sweep::results::{NumberId, SweepResults},
+    },
     gpu::offscreen::Offscreen,
 };
 
@@ -28,10 +32,10 @@ pub struct ComparedLine {
     pub like: usize,
     /// The runs that it is of: one, or all seeds.
     pub runs: Vec<usize>,
-    /// Step, mean and standard deviation over seeds.
-    points: Vec<[f64; 3]>,
+    /// Step, mean and standard deviation over seeds, by rising step.
+    pub points: Vec<[f64; 3]>,
     /// The means, with a pyramid over them, so that any number draws fast.
-    mean: Curve,
+    pub mean: Curve,
     /// One standard deviation below and above, if there is a spread.
     band: Option<[Curve; 2]>,
 }
@@ -41,28 +45,6 @@ impl ComparedLine {
     pub fn new(name: String, place: usize, like: usize, points: Vec<[f64; 3]>) -> Self {
         let (mean, band) = Curve::mean_and_band(&points);
         Self { name, place, like, runs: vec![place], points, mean, band }
-    }
-
-    /// The means over steps.
-    pub fn curve(&self) -> &Curve {
-        &self.mean
-    }
-
-    pub fn last_step(&self) -> Option<u64> {
-        self.mean.last_step()
-    }
-
-    /// Step, mean and standard deviation over seeds, by rising step.
-    pub fn points(&self) -> &[[f64; 3]] {
-        &self.points
-    }
-
-    pub fn len(&self) -> usize {
-        self.points.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.points.is_empty()
     }
 }
 
@@ -97,6 +79,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    pub fn id(&self) -> NumberId {
+        NumberId { key: self.key.clone(), group: self.variant.clone() }
+    }
+
     /// Letters and digits, for a file's name: `gate-coupled`.
     pub fn file_stem(&self) -> String {
         picture_order::file_stem(&format!("{}-{}", self.key, self.variant))
@@ -129,12 +115,9 @@ impl Comparison {
     }
 
     fn subtitle(&self) -> String {
-        let band = if self.chart_has_band() { "; band: one standard deviation over seeds" } else { "" };
+        let has_band = self.lines.iter().any(|l| l.band.is_some());
+        let band = if has_band { "; band: one standard deviation over seeds" } else { "" };
         format!("{} of {} runs{band}", self.variant, self.lines.len())
-    }
-
-    fn chart_has_band(&self) -> bool {
-        self.lines.iter().any(|l| l.band.is_some())
     }
 
     /// Needs no adapter. `None` without points.

@@ -85,16 +85,13 @@ impl Curve {
 
     /// Extent of the last FACTOR entries below `level`.
     fn extent_of_last(&self, level: usize) -> Extent {
-        match level {
-            0 => self.values[self.values.len() - FACTOR..]
-                .iter()
-                .map(|v| Extent::new(*v))
-                .fold(Extent::NONE, Extent::join),
-            _ => {
-                let below = &self.levels[level - 1];
-                below[below.len() - FACTOR..].iter().copied().fold(Extent::NONE, Extent::join)
-            }
-        }
+        let end = if level == 0 { self.values.len() } else { self.levels[level - 1].len() };
+        (end - FACTOR..end).map(|i| self.entry(level, i)).fold(Extent::NONE, Extent::join)
+    }
+
+    /// An entry below `level`.
+    fn entry(&self, level: usize, i: usize) -> Extent {
+        if level == 0 { Extent::new(self.values[i]) } else { self.levels[level - 1][i] }
     }
 
     fn rewind(&mut self, keep: usize) {
@@ -211,18 +208,14 @@ impl Curve {
     fn extent_between(&self, mut a: usize, mut b: usize) -> Extent {
         let mut all = Extent::NONE;
         let mut level = 0;
-        let entry = |level: usize, i: usize| match level {
-            0 => Extent::new(self.values[i]),
-            _ => self.levels[level - 1][i],
-        };
         while a < b {
             while a < b && !a.is_multiple_of(FACTOR) {
-                all = all.join(entry(level, a));
+                all = all.join(self.entry(level, a));
                 a += 1;
             }
             while a < b && !b.is_multiple_of(FACTOR) {
                 b -= 1;
-                all = all.join(entry(level, b));
+                all = all.join(self.entry(level, b));
             }
             a /= FACTOR;
             b /= FACTOR;

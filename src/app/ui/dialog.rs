@@ -1,22 +1,16 @@
 //! The file dialogs that the interface can ask for.
 
+use crate::config::FileKind;
+
 /// The purpose of a file dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKind {
-    OpenText,
-    /// A folder of texts.
-    OpenTextFolder,
+    /// Opens what a setting can take.
+    Open(FileKind),
     OpenConfig,
     OpenRun,
-    /// A graph's file.
+    /// Opens a graph's file.
     OpenGraph,
-    OpenTokenizer,
-    /// A list of characters, or a text to take them from.
-    OpenVocabulary,
-    OpenSentences,
-    OpenCheckpoint,
-    /// A matrix of numbers.
-    OpenMatrix,
     SaveAs {
         suggested: String,
     },

@@ -1,7 +1,7 @@
 //! A view as a picture, with title and subtitle, off screen: what `orrery render`, headless runs,
 //! tests and the window's PNG export use. It is the same view code as in the window.
 
-use eframe::egui::{self, Color32, FontId, Painter, Pos2, Rect, UiBuilder, Vec2, pos2, vec2};
+use eframe::egui::{self, Color32, FontId, Rect, UiBuilder, Vec2, pos2, vec2};
 
 use super::{
     action::Actions,
@@ -54,27 +54,23 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// Title and subtitle, each on a line that is cut where it is too long.
-fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32, theme: &Theme) {
-    let line = |at: Pos2, text: &str, size: f32, colour: Color32| {
-        paint_truncated(painter, at, text, FontId::proportional(size), colour, width);
-    };
-    line(at, title, theme::TITLE, theme.text);
-    line(at + vec2(0.0, 21.0), subtitle, theme::SMALL, theme.secondary);
-}
-
 /// The part of a sheet that is the view's own.
 fn inside(sheet: Rect) -> Rect {
     let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD_HEIGHT - 8.0);
     Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
 }
 
-/// The ground of a sheet with its title and subtitle, and the room that they leave.
+/// The ground of a sheet with its title and subtitle, each on a line that is cut where it is too long, and the room that they
+/// leave.
 pub fn sheet_ui(ui: &mut egui::Ui, theme: &Theme, title: &str, subtitle: &str) -> egui::Ui {
     let sheet = ui.max_rect();
     ui.painter().rect_filled(sheet, 0.0, theme.panel);
-    let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0);
-    head(ui.painter(), at, (title, subtitle), sheet.width() - 2.0 * MARGIN, theme);
+    let line = |down: f32, text: &str, size: f32, colour: Color32| {
+        let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0) + vec2(0.0, down);
+        paint_truncated(ui.painter(), at, text, FontId::proportional(size), colour, sheet.width() - 2.0 * MARGIN);
+    };
+    line(0.0, title, theme::TITLE, theme.text);
+    line(21.0, subtitle, theme::SMALL, theme.secondary);
     ui.new_child(UiBuilder::new().max_rect(inside(sheet)))
 }
 
@@ -153,14 +149,9 @@ impl Figure<'_> {
         }
     }
 
-    /// SVG of a given view, at the figure's size.
+    /// SVG of a given view, on a sheet of the figure's size under the view's title.
     pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
         self.pass(view, selection);
-        self.drawing(view, selection)
-    }
-
-    /// The SVG of a view that knows its size, on a sheet of the figure's size under the view's title.
-    fn drawing(&self, view: &dyn View, selection: &mut Selection) -> Option<String> {
         let inner = self.with_cx(selection, |cx| view.svg(cx))?;
         let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
         let title = views::find(self.view).map_or("", |v| v.title);
@@ -183,14 +174,14 @@ impl Figure<'_> {
 
     /// CSV of what the figure shows, if it shows anything. Needs no adapter.
     pub fn csv(&self) -> Result<Option<String>, String> {
-        let (view, mut selection) = self.laid_out()?;
+        let (mut view, mut selection) = (self.make()?, Selection::default());
+        self.pass(view.as_mut(), &mut selection);
         Ok(self.with_cx(&mut selection, |cx| view.csv(cx)))
     }
 
     /// SVG of what the figure shows, for curves. Needs no adapter.
     pub fn svg(&self) -> Result<Option<String>, String> {
-        let (view, mut selection) = self.laid_out()?;
-        Ok(self.drawing(view.as_ref(), &mut selection))
+        Ok(self.svg_of(self.make()?.as_mut(), &mut Selection::default()))
     }
 
     /// The view's message if it has nothing to show; `None` if it shows something. Needs no adapter.
@@ -201,16 +192,8 @@ impl Figure<'_> {
         Ok(words.filter(|_| !has_data))
     }
 
-    /// The view after one pass of its interface code without painting, so that it has caught up with the run and knows
-    /// its size.
-    fn laid_out(&self) -> Result<(Box<dyn View>, Selection), String> {
-        let mut view = self.make()?;
-        let mut selection = Selection::default();
-        self.pass(view.as_mut(), &mut selection);
-        Ok((view, selection))
-    }
-
-    /// Runs a pass of a view's interface code without painting. Returns the reason why a part had nothing to show, if
+    /// Runs a pass of a view's interface code without painting, so that it has caught up with the run and knows its size.
+    /// Returns the reason why a part had nothing to show, if
     /// there is one.
     fn pass(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
         let ctx = egui::Context::default();

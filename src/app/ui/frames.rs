@@ -131,7 +131,8 @@ fn percentile(values: &VecDeque<f32>, share: f32) -> f32 {
 #[derive(Debug)]
 pub struct Milestones {
     began: Instant,
-    told: bool,
+    /// Each one is printed once it is reached (`--timings`).
+    pub(super) told: bool,
     pub first_frame: Option<Duration>,
     pub first_step: Option<Duration>,
     /// The time at which training was first asked for.
@@ -147,11 +148,6 @@ impl Milestones {
     /// True if the first frame still has to be noticed by the frame after it.
     pub fn wants_second_frame(&self) -> bool {
         self.told && self.first_frame.is_none()
-    }
-
-    /// True if times are to be printed (`--timings`).
-    pub fn are_printed(&self) -> bool {
-        self.told
     }
 
     pub fn frame_shown(&mut self) {

@@ -10,7 +10,7 @@ struct UndoStep<T> {
 
 /// Steps to go back to and forth to. Changes to the same thing in quick succession, or while one button is held (one
 /// drag), are one step.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct History<T> {
     past: Vec<UndoStep<T>>,
     future: Vec<UndoStep<T>>,
@@ -23,12 +23,6 @@ pub struct History<T> {
 /// Changes to the same thing closer than this are one, seconds.
 const MERGE_SECONDS: f64 = 0.6;
 const MAX_STEPS: usize = 200;
-
-impl<T> Default for History<T> {
-    fn default() -> Self {
-        Self { past: vec![], future: vec![], last: None, held_since: None }
-    }
-}
 
 impl<T> History<T> {
     /// Says since when a button of the pointer is held, if one is.
@@ -103,6 +97,12 @@ impl<T> History<T> {
     /// The name of the step that would be redone next.
     pub fn next_redo(&self) -> Option<&str> {
         self.future.last().map(|step| step.name.as_str())
+    }
+
+    /// What undo and redo would do next, in words: "Undo: seed", "Redo: seed".
+    pub fn labels(&self) -> [Option<String>; 2] {
+        [("Undo", self.next_undo()), ("Redo", self.next_redo())]
+            .map(|(verb, step)| step.map(|step| format!("{verb}: {step}")))
     }
 }
 

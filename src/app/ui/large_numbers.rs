@@ -58,22 +58,14 @@ impl ReadNumber {
 /// The numbers that were read last.
 #[derive(Debug, Default)]
 pub struct LargeNumbers {
-    read: KeyedCache<ReadAt, Option<Vec<ReadNumber>>>,
-}
-
-/// The run, its revision and the step that numbers were read at.
-#[derive(Debug, Clone, PartialEq)]
-struct ReadAt {
-    run: RunNumber,
-    revision: u64,
-    step: u64,
+    /// By the run, its revision and the step.
+    read: KeyedCache<(RunNumber, u64, u64), Option<Vec<ReadNumber>>>,
 }
 
 impl LargeNumbers {
     /// The lab's large numbers as they were known at the step; those that were not measured by then are left out.
     pub fn at(&mut self, lab: &Lab, mirror: &Mirror, step: u64) -> &[ReadNumber] {
-        let key = ReadAt { run: mirror.run, revision: mirror.revision, step };
-        self.read.at(key).get_or_insert_with(|| read(lab, mirror, step))
+        self.read.at((mirror.run, mirror.revision, step)).get_or_insert_with(|| read(lab, mirror, step))
     }
 }
 

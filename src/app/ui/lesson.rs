@@ -16,6 +16,9 @@ use crate::{
     telemetry::Sample,
 };
 
+/// A run and its revision.
+type RunRevision = (RunNumber, u64);
+
 /// A lab's lesson as it is followed.
 #[derive(Default)]
 pub struct LessonState {
@@ -41,16 +44,8 @@ pub struct LessonState {
     pub taken: Option<(RunNumber, u64)>,
     /// A step to scroll to.
     pub sought: Option<usize>,
-    /// The outcomes of the current step's checks, with the inputs that they were computed from.
-    judged: KeyedCache<JudgedInputs, Option<Vec<Outcome>>>,
-}
-
-/// The inputs of a judgement.
-#[derive(Debug, Clone, PartialEq)]
-struct JudgedInputs {
-    run: Option<RunNumber>,
-    revision: u64,
-    step: usize,
+    /// The outcomes of the current step's checks, by the run, its revision and the step of the lesson.
+    judged: KeyedCache<(Option<RunRevision>, usize), Option<Vec<Outcome>>>,
 }
 
 /// The outcome of a check.
@@ -108,7 +103,7 @@ impl LessonState {
     /// Judges the current step by the run, again when the run has gone on.
     pub fn judge(&mut self, mirror: Option<&Mirror>) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
-        let of = JudgedInputs { run: mirror.map(|m| m.run), revision: mirror.map_or(0, |m| m.revision), step: current };
+        let of = (mirror.map(|m| (m.run, m.revision)), current);
         let (steps, lab) = (&self.lesson.steps, self.lab);
         let judged = || steps.get(current).map_or(vec![], |step| judge(step, mirror, lab));
         self.judged.at(of).get_or_insert_with(judged)

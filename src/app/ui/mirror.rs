@@ -114,13 +114,8 @@ impl Mirror {
             return;
         }
         let kept = self.samples.entry(key).or_default();
-        match kept.last() {
-            Some(last) if last.step >= s.step => {
-                kept.retain(|k| k.step < s.step);
-                kept.push(s);
-            }
-            _ => kept.push(s),
-        }
+        kept.truncate(kept.partition_point(|k| k.step < s.step));
+        kept.push(s);
         if kept.len() > KEPT_SAMPLES {
             let newest_half = kept.len() / 2;
             let mut i = 0;
@@ -157,8 +152,7 @@ impl Mirror {
 
     /// The newest step at or before `step` whose weights can be asked.
     pub fn snapshot_at(&self, step: u64) -> Option<u64> {
-        let after = self.snapshots.partition_point(|s| *s <= step);
-        after.checked_sub(1).map(|i| self.snapshots[i])
+        self.snapshots[..self.snapshots.partition_point(|s| *s <= step)].last().copied()
     }
 
     /// The earlier run whose curves are drawn behind this one's. A run is never behind itself, though it was opened
@@ -219,9 +213,8 @@ impl Mirror {
 
     /// The newest scheduled sample taken at or before `step`.
     pub fn sample_at(&self, variant: usize, channel: &str, step: u64) -> Option<&Sample> {
-        let kept = self.samples.get(&(variant, Channel::new(channel)))?;
-        let after = kept.partition_point(|s| s.step <= step);
-        after.checked_sub(1).and_then(|i| kept.get(i))
+        let kept = self.samples(variant, channel);
+        kept[..kept.partition_point(|s| s.step <= step)].last()
     }
 
     /// The scheduled samples that are kept, oldest first.

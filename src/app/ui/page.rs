@@ -40,7 +40,7 @@ use super::{
     questions::{Key, Questions},
     run::{EXAMPLE_CANNOT_BE_ASKED, PumpResult, Run, RunOrigin},
     selection::Selection,
-    session::{LabSession, Shared, adopt},
+    session::{LabSession, Shared, adopt, preset_of},
     sweep_draft::SweepDraftState,
     tiling::{Layout, Tiling},
     view::LOCKED,
@@ -313,14 +313,11 @@ impl Page {
     /// Notices that have not been shown yet.
     pub fn new_notices(&mut self) -> Vec<(Level, String)> {
         let complaints = std::mem::take(&mut self.complaints).into_iter().map(|words| (Level::Warning, words));
-        complaints.chain(self.new_notices_of_run()).collect()
-    }
-
-    fn new_notices_of_run(&mut self) -> Vec<(Level, String)> {
-        let Some(run) = &self.run else { return vec![] };
-        let all = &run.mirror.notices;
-        let fresh = all.get(self.told_notices.min(all.len())..).unwrap_or_default().to_vec();
-        self.told_notices = all.len();
+        let mut fresh: Vec<(Level, String)> = complaints.collect();
+        if let Some(run) = &self.run {
+            fresh.extend(run.mirror.notices.iter().skip(self.told_notices).cloned());
+            self.told_notices = run.mirror.notices.len();
+        }
         fresh
     }
 
@@ -442,9 +439,9 @@ impl Page {
         self.launched.as_ref().is_some_and(|launched| launched.get(key) != self.config.get(key))
     }
 
-    /// The value a control goes back to.
-    pub fn preset_value(&self, key: &str) -> Option<&Value> {
-        self.preset.get(key)
+    /// True if this setting differs from the preset.
+    pub fn differs(&self, key: &str) -> bool {
+        self.config.get(key) != self.preset.get(key)
     }
 
     /// The control that takes the path of such a file.
@@ -489,9 +486,4 @@ impl Page {
         let run = self.run.as_ref()?;
         run.replayed_folder().map(ToOwned::to_owned).or_else(|| self.folder().filter(|_| !run.is_untouched()))
     }
-}
-
-fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {
-    let id = (!config.preset.is_empty()).then_some(config.preset.as_str());
-    lab.config(id).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs))
 }

@@ -2,8 +2,8 @@
 
 use egui_tiles::TileId;
 
-/// Pixels that print well.
-const SMALLEST: [u32; 2] = [1600, 1000];
+/// The smallest size that prints well, pixels: that of a picture at first.
+pub const SMALLEST: [u32; 2] = [1600, 1000];
 
 /// A picture of a view, as it is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +23,6 @@ pub struct PictureOrder {
 }
 
 impl PictureOrder {
-    /// At first the smallest size that prints well, on the ground of the window.
-    pub fn new(tile: TileId, view: &'static str, title: &'static str, name: String, dark: bool) -> Self {
-        Self { tile, view, title, name, has_svg: false, size: SMALLEST, dark, is_svg: false }
-    }
-
     pub fn file(&self) -> String {
         format!("{}.{}", self.name, if self.is_svg { "svg" } else { "png" })
     }

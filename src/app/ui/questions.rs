@@ -60,13 +60,6 @@ struct ScheduledProbe {
     args: Args,
 }
 
-/// The arguments that the controls of the views show, asked or not.
-#[derive(Debug)]
-struct ShownArgs {
-    first: Args,
-    now: Args,
-}
-
 /// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionTime {
@@ -82,19 +75,21 @@ pub struct QuestionTime {
 pub type Key = (&'static str, Option<usize>);
 
 /// The book of one page.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Questions {
     /// The run that they were put to.
     run: RunNumber,
     put: HashMap<Key, LastQuestion>,
-    next_request: u64,
+    /// The number last given to any question; 0 before the first.
+    last_request: u64,
     /// Since when a question has been seen without an answer, seconds of the window's clock.
     open: HashMap<u64, f64>,
     /// Questions that the view being drawn has to do with.
     touched: Vec<Key>,
     /// The arguments of the newest questions, by their numbers.
     args: BTreeMap<u64, Args>,
-    controls: HashMap<Key, ShownArgs>,
+    /// The arguments that the controls of the views show, asked or not: those they began with, and those of now.
+    controls: HashMap<Key, [Args; 2]>,
     schedule: Vec<ScheduledProbe>,
     /// The window's clock, seconds.
     now: f64,
@@ -104,23 +99,6 @@ pub struct Questions {
 
 /// The number of questions whose arguments are kept.
 const MAX_ARGS: usize = 256;
-
-impl Default for Questions {
-    fn default() -> Self {
-        Self {
-            run: RunNumber::default(),
-            put: HashMap::new(),
-            next_request: 1,
-            open: HashMap::new(),
-            touched: vec![],
-            args: BTreeMap::new(),
-            controls: HashMap::new(),
-            schedule: vec![],
-            now: 0.0,
-            outdated: None,
-        }
-    }
-}
 
 /// A question that has been without an answer for a noticeable time.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,7 +122,7 @@ impl Questions {
             self.schedule = mirror.info.as_deref().map_or(vec![], schedule_of);
         }
         // the questions of a recorded run keep their numbers
-        self.next_request = self.next_request.max(mirror.last_request + 1);
+        self.last_request = self.last_request.max(mirror.last_request);
     }
 
     /// True if the question is to be put now.
@@ -208,15 +186,13 @@ impl Questions {
 
     /// Notes the arguments that the controls of a view show.
     pub fn show_args(&mut self, key: Key, args: Args) {
-        match self.controls.get_mut(&key) {
-            Some(shown) => shown.now = args,
-            None => drop(self.controls.insert(key, ShownArgs { first: args.clone(), now: args })),
-        }
+        let [_, now] = self.controls.entry(key).or_insert_with(|| [args.clone(), Args::default()]);
+        *now = args;
     }
 
     /// The arguments that the controls show: those they began with, and those of now.
     pub fn shown_args(&self, key: Key) -> Option<[&Args; 2]> {
-        self.controls.get(&key).map(|shown| [&shown.first, &shown.now])
+        self.controls.get(&key).map(<[Args; 2]>::each_ref)
     }
 
     /// The arguments with which the run's schedule asks a probe.
@@ -279,14 +255,13 @@ impl Questions {
 
     /// A number for a question that the user asks once.
     pub fn number(&mut self) -> u64 {
-        let number = self.next_request;
-        self.next_request += 1;
-        number
+        self.last_request += 1;
+        self.last_request
     }
 
     /// The number last given to any question; 0 before the first.
     pub fn last_number(&self) -> u64 {
-        self.next_request - 1
+        self.last_request
     }
 
     /// The view being drawn has to do with this question.

@@ -34,6 +34,11 @@ impl SeedGroup {
         theme.variant(&self.id, place)
     }
 
+    /// The curves of its variants, of those that have one.
+    fn curves<'c>(&self, curve: impl Fn(usize) -> Option<&'c Curve>) -> Vec<(usize, &'c Curve)> {
+        self.members.iter().filter_map(|v| Some((*v, curve(*v)?))).collect()
+    }
+
     /// Members of this group and of another that have the same seed, as pairs of variants.
     pub fn pairs_by_seed(&self, other: &Self, mirror: &Mirror) -> Vec<(usize, usize)> {
         let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
@@ -67,12 +72,8 @@ fn groups_of(variants: &[VariantInfo]) -> Vec<SeedGroup> {
 
 /// The colour of a variant: every view takes it from here.
 pub fn variant_colour(mirror: &Mirror, variant: usize, theme: &Theme) -> Color32 {
-    let all = groups(mirror);
-    let place = all.iter().position(|g| g.members.contains(&variant));
-    match place.and_then(|place| Some((place, all.get(place)?))) {
-        Some((place, group)) => group.colour(place, theme),
-        None => theme.series(variant),
-    }
+    let group = groups(mirror).into_iter().enumerate().find(|(_, group)| group.members.contains(&variant));
+    group.map_or_else(|| theme.series(variant), |(place, group)| group.colour(place, theme))
 }
 
 /// One scalar channel of every variant, smoothed and gathered by group, as it grows; and that of a pinned run.
@@ -97,7 +98,7 @@ impl Followed {
     fn follow<'c>(&mut self, groups: &[SeedGroup], weight: f64, curve: impl Fn(usize) -> Option<&'c Curve>) {
         let Self { members, spreads } = self;
         for (place, group) in groups.iter().enumerate() {
-            let curves: Vec<(usize, &Curve)> = group.members.iter().filter_map(|v| Some((*v, curve(*v)?))).collect();
+            let curves = group.curves(&curve);
             if weight > 0.0 {
                 for (v, raw) in &curves {
                     members.entry(*v).or_default().follow(raw, weight);
@@ -169,9 +170,7 @@ impl SeedSeries {
         let Some(Followed { members, spreads }) = self.pinned.get(&pinned.run) else { return };
         let shown = groups(mirror);
         for (place, group) in groups_of(&pinned.info.variants).iter().enumerate() {
-            let curves: Vec<(usize, &Curve)> =
-                group.members.iter().filter_map(|v| Some((*v, pinned.curve(*v, channel)?))).collect();
-            let curve = match curves[..] {
+            let curve = match group.curves(|v| pinned.curve(v, channel))[..] {
                 [] => continue,
                 [(v, raw)] => smoothed_or_raw(members, v, raw, self.weight),
                 _ => match spreads.get(&place) {
@@ -201,8 +200,7 @@ impl SeedSeries {
         for (place, group) in groups(mirror).iter().enumerate() {
             let colour = group.colour(place, theme);
             let label = format!("{}{}", group.label, look.suffix);
-            let curves: Vec<(usize, &Curve)> =
-                group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
+            let curves = group.curves(|v| mirror.curve(v, channel));
             let line = match curves[..] {
                 [] => continue,
                 [(v, raw)] => match members.get(&v) {

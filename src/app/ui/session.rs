@@ -167,12 +167,16 @@ impl Shared {
     }
 }
 
+/// The settings of the preset that a config began with.
+pub fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {
+    let id = (!config.preset.is_empty()).then_some(config.preset.as_str());
+    lab.config(id).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs))
+}
+
 /// A saved config read with today's knobs: what no longer fits is left at the preset's value and
 /// named.
 pub fn adopt(lab: &Lab, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
-    let preset = (!saved.preset.is_empty()).then_some(saved.preset.as_str());
-    let base = lab.config(preset).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs));
-    fit(base, knobs, saved)
+    fit(preset_of(lab, knobs, saved), knobs, saved)
 }
 
 /// The config of a recorded run read with today's knobs, so that it can be run again: a setting that it lacks has

@@ -24,7 +24,7 @@ use crate::{
     ui::widgets::notes::canvas_ui,
 };
 
-pub use curves::{CurveLine, Curves, curve_lines, curves_ui};
+pub use curves::{CurveLine, curve_lines, curves_ui};
 pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label, steps_label};
 pub use heat::heat_ui;
 pub use parallel::parallel_ui;
@@ -86,11 +86,11 @@ impl<'a> SweepView<'a> {
         self.as_of.get(&self.shown()?.id)
     }
 
-    fn is_kept(&self, point: usize) -> bool {
+    pub fn is_kept(&self, point: usize) -> bool {
         self.kept.get(point).copied().unwrap_or(true)
     }
 
-    fn colour(&self, point: usize) -> Color32 {
+    pub fn colour(&self, point: usize) -> Color32 {
         self.colours.get(point).copied().unwrap_or(self.theme.text)
     }
 
@@ -132,8 +132,7 @@ pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
     let mut colours = vec![theme.text; count];
     for (rank, point) in order.into_iter().enumerate() {
         let share = rank as f32 / (count - 1) as f32;
-        let [r, g, b] = ColourMap::Viridis.at(from + share * (to - from));
-        colours[point] = Color32::from_rgb(r, g, b);
+        colours[point] = ColourMap::Viridis.colour(from + share * (to - from));
     }
     colours
 }
@@ -183,12 +182,14 @@ fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
     truncated(ui.painter(), text, FontId::proportional(theme::SMALL), colour, width)
 }
 
-/// Says in the middle of a picture why it is empty.
-fn empty(ui: &Ui, rect: Rect, theme: &Theme, words: &str) {
+/// Says in the middle of a picture why it is empty; at no point of it is anything pointed at.
+fn empty(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
+    let words = "No run has recorded this number at this step.".to_owned();
     let font = FontId::proportional(theme::SMALL);
-    let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, (rect.width() - 16.0).max(60.0));
+    let galley = ui.painter().layout(words, font, theme.secondary, (rect.width() - 16.0).max(60.0));
     let at = pos2(rect.center().x - galley.size().x / 2.0, rect.center().y - galley.size().y / 2.0);
     ui.painter().galley(at, galley, theme.secondary);
+    PointedAt::default()
 }
 
 /// A dot of a point; that of a selected one has a ring.

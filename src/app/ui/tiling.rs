@@ -107,11 +107,14 @@ impl Tiling {
         true
     }
 
-    /// Fits a layout that was put in place for the area of the last frame.
-    pub fn fit_again(&mut self, lab: &str) {
+    /// Puts the lab's own layout in place, fits it for the area of the last frame, and numbers all tiles again when they
+    /// next have their places.
+    pub fn reset(&mut self, lab: &str, panes: &[LabPane]) {
+        self.replace(Self::new(lab, panes).tree);
         if let Some((room, _)) = self.fitted {
             self.fit(lab, room);
         }
+        self.numbers.clear();
     }
 
     /// The layout without the tabs that were added to the lab's own tiles, and these; `None` if one stands elsewhere.
@@ -180,13 +183,12 @@ impl Tiling {
             .tiles
             .iter()
             .filter_map(|(id, tile)| match tile {
-                Tile::Pane(_) if !self.tree.tiles.is_visible(*id) => None,
-                Tile::Pane(p) => {
+                Tile::Pane(p) if self.tree.tiles.is_visible(*id) => {
                     let shown = self.tree.tiles.rect(*id).filter(|_| active.is_empty() || active.contains(id));
                     let at = shown.map_or(egui::pos2(id.0 as f32, 1e6), |r| r.min);
                     Some((*id, p.view.clone(), at))
                 }
-                Tile::Container(_) => None,
+                _ => None,
             })
             .collect();
         found.sort_by(|a, b| {
@@ -221,11 +223,6 @@ impl Tiling {
         let mut all: Vec<_> = self.in_order().into_iter().filter_map(numbered).collect();
         all.sort_by_key(|(number, ..)| *number);
         all
-    }
-
-    /// Numbers all tiles again when they next have their places.
-    pub fn forget_numbers(&mut self) {
-        self.numbers.clear();
     }
 
     /// Brings the tile with this number to the front and selects it.

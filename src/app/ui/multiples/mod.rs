@@ -9,15 +9,17 @@ use std::{fmt, path::PathBuf};
 
 use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 
-use self::difference::{Difference, DifferenceKind, DifferenceSides, DifferenceState};
+use self::difference::{Difference, DifferenceKind, DifferenceSides};
 use super::{
     figure::Figure,
     mirror::Mirror,
+    plot::map::MapState,
     theme::Theme,
     view::scrolled_ui,
     views::{self, Selection, View, ViewCx, ViewEntry},
 };
 use crate::{
+    analysis::distinct::distinct,
     config::{Config, Knob},
     labs::Lab,
 };
@@ -55,14 +57,9 @@ impl fmt::Debug for ReplayedRuns {
 /// The views that stand on the pages of all these labs, in the first one's order.
 pub fn shared_views(labs: &[&Lab]) -> Vec<&'static ViewEntry> {
     let Some((first, others)) = labs.split_first() else { return vec![] };
-    let has = |lab: &&Lab, view: &str| lab.panes.iter().any(|p| p.view == view);
-    let mut found: Vec<&'static ViewEntry> = vec![];
-    for view in first.panes.iter().filter_map(|p| views::find(p.view)) {
-        if others.iter().all(|lab| has(lab, view.id)) && !found.iter().any(|f| f.id == view.id) {
-            found.push(view);
-        }
-    }
-    found
+    let have = |view: &&str| others.iter().all(|lab| lab.panes.iter().any(|p| p.view == *view));
+    let shared = distinct(first.panes.iter().map(|p| p.view).filter(have));
+    shared.into_iter().filter_map(views::find).collect()
 }
 
 impl ReplayedRun {
@@ -91,7 +88,8 @@ pub struct Multiples {
     is_difference_hidden: bool,
     /// The difference, with what it is of.
     difference: Option<(DifferenceKey, Result<Difference, String>)>,
-    state: DifferenceState,
+    /// What the user has made of the picture of the difference.
+    state: MapState,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -100,15 +98,6 @@ struct DifferenceKey {
     pair: [usize; 2],
     step: u64,
     selection: Selection,
-}
-
-impl fmt::Debug for Multiples {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Multiples")
-            .field("view", &self.view.map(|v| v.id))
-            .field("pair", &self.pair)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Multiples {

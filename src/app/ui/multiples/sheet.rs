@@ -4,7 +4,7 @@ use eframe::egui::{Align2, FontId, pos2, vec2};
 
 use super::{
     ReplayedRun, cell_ui,
-    difference::{self, Difference, DifferenceSides, DifferenceState},
+    difference::{self, Difference, DifferenceSides},
     grid::Grid,
     swatch,
 };
@@ -12,6 +12,7 @@ use crate::{
     gpu::offscreen::Offscreen,
     ui::{
         figure,
+        plot::map::MapState,
         theme::{self, Theme},
         views::{Selection, View, ViewEntry},
     },
@@ -62,7 +63,7 @@ pub fn difference_png(
     names: [&str; 2],
     theme: &Theme,
 ) -> Result<Vec<u8>, String> {
-    let mut state = DifferenceState::default();
+    let mut state = MapState::default();
     let sides = DifferenceSides { names, colours: [0, 1].map(|i| theme.series(i)) };
     figure::png(offscreen, theme, difference.size(), |ui| {
         difference::cell_ui(ui, Ok(difference), sides, theme, &mut state)

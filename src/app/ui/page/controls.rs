@@ -34,8 +34,7 @@ pub fn is_in_panel(page: &Page, knob: &Knob) -> bool {
 
 /// The settings in the panel that differ from the preset.
 pub fn changed_keys(page: &Page) -> Vec<&'static str> {
-    let differs = |knob: &Knob| page.config.get(knob.key) != page.preset_value(knob.key);
-    page.knobs.iter().filter(|knob| is_in_panel(page, knob) && differs(knob)).map(|knob| knob.key).collect()
+    page.knobs.iter().filter(|knob| is_in_panel(page, knob) && page.differs(knob.key)).map(|knob| knob.key).collect()
 }
 
 /// Gives these settings the preset's values, as one undo step; a live one reaches the run. Locked ones stay.
@@ -68,46 +67,29 @@ pub fn unlock(page: &mut Page) {
     }
 }
 
-/// How many controls the page's link restricts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Restricted {
-    /// Shown, but they cannot be moved.
-    pub locked: usize,
-    /// Not shown.
-    pub hidden: usize,
-    /// The verb for the controls that views have of their own, if they are restricted: "locks", "hides".
-    views: Option<&'static str>,
-}
-
-impl Restricted {
-    pub fn new(page: &Page) -> Self {
-        let keys = || page.knobs.iter().map(|knob| knob.key).chain([SEED]);
-        let count = |is_so: &dyn Fn(&str) -> bool| keys().filter(|key| is_so(key)).count();
-        let restrictions = &page.restrictions;
-        Self {
-            locked: count(&|key| restrictions.locks(key) && !restrictions.hides(key)),
-            hidden: count(&|key| restrictions.hides(key)),
-            views: match (restrictions.hides(VIEW_CONTROLS), restrictions.locks(VIEW_CONTROLS)) {
-                (true, _) => Some("hides"),
-                (false, true) => Some("locks"),
-                (false, false) => None,
-            },
-        }
-    }
-
-    /// "The link locks 3 controls and hides 2."; `None` where it restricts none.
-    pub fn sentence(self) -> Option<String> {
-        let controls = |n: usize| counted(n, "control");
-        let counted = match (self.locked, self.hidden) {
-            (0, 0) => None,
-            (locked, 0) => Some(format!("The link locks {}.", controls(locked))),
-            (0, hidden) => Some(format!("The link hides {}.", controls(hidden))),
-            (locked, hidden) => Some(format!("The link locks {} and hides {hidden}.", controls(locked))),
-        };
-        let views = self.views.map(|verb| format!("The link {verb} the controls in the views."));
-        let all: Vec<String> = counted.into_iter().chain(views).collect();
-        (!all.is_empty()).then(|| all.join(" "))
-    }
+/// How many controls the page's link keeps from being moved, and how many it does not show: "The link locks 3 controls and
+/// hides 2."; `None` where it restricts none.
+pub fn restrictions_sentence(page: &Page) -> Option<String> {
+    let restrictions = &page.restrictions;
+    let keys = page.knobs.iter().map(|knob| knob.key).chain([SEED]);
+    let (hidden, shown): (Vec<&str>, Vec<&str>) = keys.partition(|key| restrictions.hides(key));
+    let locked = shown.into_iter().filter(|key| restrictions.locks(key)).count();
+    let controls = |n: usize| counted(n, "control");
+    let counted = match (locked, hidden.len()) {
+        (0, 0) => None,
+        (locked, 0) => Some(format!("The link locks {}.", controls(locked))),
+        (0, hidden) => Some(format!("The link hides {}.", controls(hidden))),
+        (locked, hidden) => Some(format!("The link locks {} and hides {hidden}.", controls(locked))),
+    };
+    // the controls that views have of their own
+    let verb = match (restrictions.hides(VIEW_CONTROLS), restrictions.locks(VIEW_CONTROLS)) {
+        (true, _) => Some("hides"),
+        (false, true) => Some("locks"),
+        (false, false) => None,
+    };
+    let views = verb.map(|verb| format!("The link {verb} the controls in the views."));
+    let all: Vec<String> = counted.into_iter().chain(views).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 #[cfg(test)]
@@ -168,18 +150,18 @@ mod tests {
     #[test]
     fn restricted_controls_are_counted_in_words() {
         let mut page = page();
-        assert_eq!(Restricted::new(&page).sentence(), None);
+        assert_eq!(restrictions_sentence(&page), None);
         page.restrictions.locked = vec!["train.lr".into(), "model.pool".into()];
-        assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 2 controls."));
+        assert_eq!(restrictions_sentence(&page).as_deref(), Some("The link locks 2 controls."));
         page.restrictions.hidden = vec!["train.lr".into()];
         page.restrictions.locked.push(SEED.into());
-        assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 2 controls and hides 1."));
+        assert_eq!(restrictions_sentence(&page).as_deref(), Some("The link locks 2 controls and hides 1."));
         page.restrictions.locked.pop();
-        assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 1 control and hides 1."));
+        assert_eq!(restrictions_sentence(&page).as_deref(), Some("The link locks 1 control and hides 1."));
         let mut views_alone = |locked: &[&str], hidden: &[&str]| {
             let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
             (page.restrictions.locked, page.restrictions.hidden) = (owned(locked), owned(hidden));
-            Restricted::new(&page).sentence()
+            restrictions_sentence(&page)
         };
         let words = views_alone(&[VIEW_CONTROLS], &[]);
         assert_eq!(words.as_deref(), Some("The link locks the controls in the views."));

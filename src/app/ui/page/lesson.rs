@@ -3,12 +3,13 @@
 
 use eframe::egui::Context;
 
-use super::{Page, play::scrub_to, preset_of};
+use super::{Page, play::scrub_to};
 use crate::{
     config::{Applies, Config, ConfigError},
     ui::{
         host::Host,
         plot::{self, Guess},
+        session::preset_of,
     },
 };
 

@@ -5,13 +5,11 @@ use crate::{
     config::{FileKind, Setting, Value},
     labs::corpus::{CorpusSettings, TokenKind},
     telemetry::RunState,
-    ui::run::Run,
 };
 
 /// True if the page's run could not be made or went wrong.
 pub fn has_failed(page: &Page) -> bool {
-    let state = page.run.as_ref().and_then(|run: &Run| run.mirror.state.as_ref());
-    matches!(state, Some(RunState::Failed { .. }))
+    page.mirror().is_some_and(|mirror| matches!(mirror.state, Some(RunState::Failed { .. })))
 }
 
 /// The tokens that a file of this kind is for.

@@ -2,7 +2,7 @@
 
 use eframe::egui::Context;
 
-use super::{Page, preset_of, undo::note_everything};
+use super::{Page, undo::note_everything};
 use crate::{
     config::{Config, ConfigError, Value},
     labs::TrainSettings,
@@ -10,7 +10,7 @@ use crate::{
     ui::{
         host::Host,
         run::{Run, RunOrigin},
-        session::adopt_recorded,
+        session::{adopt_recorded, preset_of},
     },
 };
 

@@ -10,7 +10,7 @@ use std::{collections::HashMap, path::PathBuf};
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, preset_of};
+use super::Page;
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
@@ -18,6 +18,7 @@ use crate::{
         lists::Lists,
         run::Run,
         selection::{Selection, SlotStep},
+        session::preset_of,
         tiling::{Layout, Pane},
     },
 };
@@ -58,10 +59,6 @@ impl Snapshot {
         joins
     }
 
-    fn from_config(config: Config) -> Self {
-        Self { config: Some(config), ..Self::default() }
-    }
-
     fn has_config(&self) -> bool {
         self.config.is_some()
     }
@@ -100,7 +97,7 @@ impl UndoKind {
 
 /// Notes that the settings were `before`.
 pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: String, now: f64) {
-    page.history.note(Snapshot::from_config(before), what, name, now);
+    page.history.note(Snapshot { config: Some(before), ..Snapshot::default() }, what, name, now);
 }
 
 /// Every setting at once, with a layout where one came along: `name` is where from.
@@ -172,7 +169,10 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
-    here.run = was.run.map(|run| swap_run(page, run));
+    if let Some(run) = was.run {
+        here.run = Some(shown_run(page).unwrap_or(ShownRun::New));
+        page.wanted = Some(run);
+    }
     here
 }
 
@@ -182,13 +182,6 @@ pub(super) fn shown_run(page: &Page) -> Option<ShownRun> {
         return Some(ShownRun::Example);
     }
     page.recorded_folder().map(ShownRun::Recorded)
-}
-
-/// The present run gives way to that of an undone step; returns the present one, for the opposite step.
-fn swap_run(page: &mut Page, wanted: ShownRun) -> ShownRun {
-    let shown = shown_run(page).unwrap_or(ShownRun::New);
-    page.wanted = Some(wanted);
-    shown
 }
 
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.
@@ -231,15 +224,14 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
         page.seen.dragged = Some(tile);
     }
     let Some((layout, selection)) = page.seen.page.take() else { return remember(page) };
-    let is_layout_same = layout == page.tiling.tree;
-    if is_layout_same && is_same(&selection, &page.selection) {
+    let variants = page.mirror().map_or(&[][..], |m| m.variants());
+    let chosen = selection_step(&selection, &page.selection, variants);
+    if layout == page.tiling.tree && chosen.is_none() {
         page.seen.page = Some((layout, selection));
         return;
     }
     if is_held || has_acted(ctx) {
         let title = |view: &str| lists.view(view).map_or(view, |v| v.title).to_owned();
-        let variants = page.mirror().map_or(&[][..], |m| m.variants());
-        let chosen = selection_step(&selection, &page.selection, variants);
         let moved = layout_step(&layout, &page.tiling.tree, title, page.seen.dragged);
         if let Some((what, name)) = chosen {
             page.history.note(Snapshot { selection: Some(selection), ..Snapshot::default() }, &what, name, now);
@@ -253,22 +245,10 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
 
 /// True if the user did something in this frame.
 fn has_acted(ctx: &Context) -> bool {
-    let acts = |e: &Event| {
-        matches!(
-            e,
-            Event::PointerButton { .. }
-                | Event::Key { .. }
-                | Event::Text(_)
-                | Event::Paste(_)
-                | Event::AccessKitActionRequest(_)
-        )
-    };
+    use Event::{AccessKitActionRequest, Key, Paste, PointerButton, Text};
+    let acts =
+        |e: &Event| matches!(e, PointerButton { .. } | Key { .. } | Text(_) | Paste(_) | AccessKitActionRequest(_));
     ctx.input(|i| i.events.iter().any(acts))
-}
-
-/// True if both select the same.
-fn is_same(a: &Selection, b: &Selection) -> bool {
-    selection_step(a, b, &[]).is_none()
 }
 
 /// The change of the selection: the key of the gesture, whose changes are one step, and the step's name.
@@ -342,8 +322,7 @@ fn panes(layout: &Layout) -> HashMap<TileId, String> {
     let pane = |(id, tile): (&TileId, &Tile<Pane>)| match tile {
         // A closed tile keeps its place unseen.
         Tile::Pane(pane) if layout.tiles.is_visible(*id) => Some((*id, pane.view.clone())),
-        Tile::Pane(_) => None,
-        Tile::Container(_) => None,
+        _ => None,
     };
     layout.tiles.iter().filter_map(pane).collect()
 }

@@ -1,7 +1,10 @@
 //! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, an
 //! earlier run that was cut off. It takes room; it covers nothing.
 
-use super::icon::{Icon, icon_button};
+use super::{
+    bordered,
+    icon::{Icon, icon_button},
+};
 use crate::ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped};
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: Option<&PastRun>) {
@@ -15,18 +18,13 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
             {
                 shell.act(PageAction::UndoSettings);
             }
-            if ui.button("Try again").clicked() {
-                shell.act(RunAction::Reset);
-            }
+            shell.on_click(ui.button("Try again"), RunAction::Reset);
         });
     } else if let Some(Failure { title, words, message }) = failure {
         strip_ui(ui, shell, Strip { title: &title, words: &words, colour: error, closes: None }, |ui, shell| {
-            if ui.button("Reset").on_hover_text("Begin again with the settings shown (R)").clicked() {
-                shell.act(RunAction::Reset);
-            }
-            if ui.button("Copy message").clicked() {
-                shell.act(MessageAction::CopyText(message.clone()));
-            }
+            let reset = ui.button("Reset").on_hover_text("Begin again with the settings shown (R)");
+            shell.on_click(reset, RunAction::Reset);
+            shell.on_click(ui.button("Copy message"), MessageAction::CopyText(message));
         });
     } else if let Some(run) = interrupted.filter(|run| is_about(page, run)) {
         interrupted_ui(ui, shell, run);
@@ -79,14 +77,10 @@ fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     strip_ui(ui, shell, strip, |ui, shell| {
         if let Some(step) = end.checkpoint {
             let about = format!("Opens the run and trains on from step {}.", grouped(step));
-            if ui.button("Go on").on_hover_text(about).clicked() {
-                shell.act(OpenAction::GoOn(run.folder.clone()));
-            }
+            shell.on_click(ui.button("Go on").on_hover_text(about), OpenAction::GoOn(run.folder.clone()));
         }
         let about = "Opens the run as a replay; nothing is trained, and its folder stays as it is.";
-        if ui.button("Look").on_hover_text(about).clicked() {
-            shell.act(OpenAction::Run(run.folder.clone()));
-        }
+        shell.on_click(ui.button("Look").on_hover_text(about), OpenAction::Run(run.folder.clone()));
     });
 }
 
@@ -100,12 +94,7 @@ struct Strip<'a> {
 }
 
 fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl FnOnce(&mut Ui, &mut Shell<'_>)) {
-    let frame = Frame::NONE
-        .fill(shell.theme.panel)
-        .stroke(Stroke::new(1.0, strip.colour))
-        .corner_radius(theme::CORNER)
-        .inner_margin(Margin::symmetric(16, 8));
-    frame.show(ui, |ui| {
+    bordered(shell.theme.panel, strip.colour, Margin::symmetric(16, 8)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         let title = RichText::new(format!("! {}", strip.title)).strong().color(strip.colour);
         match strip.closes {
@@ -116,9 +105,8 @@ fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl 
                 ui.horizontal_top(|ui| {
                     ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
                         let close = icon_button(ui, shell.theme, Icon::Close, "Close this message");
-                        if close.on_hover_text("Dismisses this message; the run stays in the list of runs.").clicked() {
-                            shell.act(action);
-                        }
+                        let about = "Dismisses this message; the run stays in the list of runs.";
+                        shell.on_click(close.on_hover_text(about), action);
                         ui.with_layout(Layout::top_down(Align::Min), |ui| ui.add(Label::new(title).wrap()));
                     });
                 });

@@ -9,9 +9,9 @@ mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Stroke, Ui};
+use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Ui};
 
-use super::{Shell, filter_ui, top_bar};
+use super::{Shell, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
 use crate::{
     experiments::claims::entry::{ClaimEntry, ClaimFilter, ClaimRuns, ClaimState, PaperEntry},
     ui::{
@@ -21,8 +21,6 @@ use crate::{
     },
 };
 
-/// The interval in seconds between reads of the runs of a claim while they are being made.
-const REREAD_SECONDS: f64 = 2.0;
 /// Widest a card gets, points: longer lines cannot be read.
 const CARD: f32 = 1280.0;
 
@@ -79,10 +77,6 @@ impl ClaimsPage {
     /// True if the ledger is neither known nor on its way; then it is to be asked for.
     pub fn begins_to_read(&mut self) -> bool {
         !self.has_arrived && !std::mem::replace(&mut self.is_reading, true)
-    }
-
-    pub fn has_arrived(&self) -> bool {
-        self.has_arrived
     }
 
     /// Takes what the host read, or why it could not; what was read before stays then.
@@ -143,13 +137,6 @@ impl ClaimsPage {
         self.shown = self.papers.iter().map(places).collect();
     }
 
-    /// Unfolds a claim, or folds it.
-    fn toggle(&mut self, id: &str) {
-        if !self.unfolded.remove(id) {
-            self.unfolded.insert(id.to_owned());
-        }
-    }
-
     /// Asks for a claim's runs, or for what they are now.
     fn ask(&mut self, shell: &mut Shell<'_>, id: &str, action: RunsAction) {
         let runs = self.runs.entry(id.to_owned()).or_default();
@@ -170,10 +157,7 @@ impl ClaimsPage {
         let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
         for id in going.collect::<Vec<String>>() {
             let Some(runs) = self.runs.get(&id) else { continue };
-            let waits = runs.asked + REREAD_SECONDS - shell.now;
-            if waits > 0.0 {
-                ui.ctx().request_repaint_after_secs(waits as f32);
-            } else if !runs.is_reading {
+            if is_read_again(ui, shell.now, runs.asked, runs.is_reading) {
                 self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
             }
         }
@@ -190,7 +174,7 @@ impl RunsHere {
 pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     page.refresh();
     page.read_again(ui, shell);
-    top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Claims"));
+    top_bar_ui(ui, shell, None, Some("Claims"));
     let margin = Margin { left: 16, right: 4, top: 16, bottom: 0 };
     egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
         head_ui(ui, shell, page);
@@ -213,9 +197,8 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
                    or minutes compared, such as p<.05; ! before a term excludes its matches. All terms must match.";
         page.is_stale |= filter_ui(ui, shell.theme, &mut page.filter, "lab:fast_slow seeds>=8 !tier:proxy", tip);
         let words = if page.is_reading { "Reading…" } else { "Refresh" };
-        if ui.button(words).on_hover_text("Reads the claims and their results again.").clicked() {
-            shell.act(OpenAction::Claims(page.filter.clone()));
-        }
+        let refresh = ui.button(words).on_hover_text("Reads the claims and their results again.");
+        shell.on_click(refresh, OpenAction::Claims(page.filter.clone()));
     });
     ui.add_space(4.0);
     chips_ui(ui, page);
@@ -239,10 +222,7 @@ fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
                 format!("Only claims that are in this state: {}. Several chips show all of theirs.", state.label());
             if ui.toggle_value(&mut is_on, format!("{} {count}", state.label())).on_hover_text(about).changed() {
                 page.is_stale = true;
-                match is_on {
-                    true => page.states.insert(state),
-                    false => page.states.remove(&state),
-                };
+                toggle(&mut page.states, state);
             }
         }
         if starred > 0 {
@@ -259,7 +239,7 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
         if claims.is_empty() {
             continue;
         }
-        card(shell.theme).show(ui, |ui| {
+        bordered(shell.theme.panel, shell.theme.line, Margin::same(12)).show(ui, |ui| {
             ui.set_width(ui.available_width());
             paper_ui(ui, shell.theme, paper);
             row::heading_ui(ui, shell.theme);
@@ -280,16 +260,11 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
         ui.add_space(theme::GRID * 2.0);
     }
     if let Some(id) = toggled {
-        page.toggle(&id);
+        toggle(&mut page.unfolded, id);
     }
     if let Some((id, action)) = asked {
         page.ask(shell, &id, action);
     }
-}
-
-fn card(theme: &Theme) -> Frame {
-    let edge = Stroke::new(1.0, theme.line);
-    Frame::NONE.fill(theme.panel).stroke(edge).corner_radius(theme::CORNER).inner_margin(Margin::same(12))
 }
 
 /// The head of a card: the paper, and how many of its claims are in each state.

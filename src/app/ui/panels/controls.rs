@@ -8,7 +8,7 @@ use crate::{
     labs::restrictions::VIEW_CONTROLS,
     ui::{
         page::{
-            controls::{Restricted, is_in_panel},
+            controls::{is_in_panel, restrictions_sentence},
             undo,
         },
         panels::prelude::*,
@@ -89,7 +89,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                 found.take(MAX_RECORDED + 1).map(|(key, value)| (cut(key), shown_value(value))).collect();
             if shown.is_empty() {
                 let words = if filter.is_empty() { "None were recorded." } else { "No setting matches." };
-                ui.label(RichText::new(words).color(theme.secondary));
+                quiet_ui(ui, theme, words);
             }
             if shown.len() > MAX_RECORDED {
                 note_ui(ui, theme, format!("the first {MAX_RECORDED}; a search finds others"));
@@ -121,7 +121,7 @@ fn matches(knob: &Knob, page: &Page, filter: &str) -> bool {
 
 fn nothing_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     ui.add_space(8.0);
-    ui.label(RichText::new("No control matches.").color(theme.secondary));
+    quiet_ui(ui, theme, "No control matches.");
     if ui.button("Show all").clicked() {
         page.filter.clear();
     }
@@ -186,26 +186,20 @@ fn times_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]
     }
     let (now, next): (Vec<&Knob>, Vec<&Knob>) =
         knobs.iter().copied().partition(|knob| knob.applies != Applies::AtReset);
-    time_ui(ui, shell, page, &Time { title: "Acts now", about: NOW, knobs: now });
-    time_ui(ui, shell, page, &Time { title: "At the next run", about: NEXT, knobs: next });
+    time_ui(ui, shell, page, ("Acts now", NOW), &now);
+    time_ui(ui, shell, page, ("At the next run", NEXT), &next);
 }
 
 const NOW: &str = "A change reaches the running model, or the views that show it, at once.";
 const NEXT: &str = "A change waits for a reset (R). A run that has begun keeps the settings that it was begun with.";
 
-/// Settings whose changes take effect at the same time.
-struct Time<'a> {
-    title: &'a str,
-    about: &'a str,
-    knobs: Vec<&'a Knob>,
-}
-
-fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, time: &Time<'_>) {
-    if time.knobs.is_empty() {
+/// Settings whose changes take effect at the same time, with the name of that time and what it means.
+fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (title, about): (&str, &str), knobs: &[&Knob]) {
+    if knobs.is_empty() {
         return;
     }
-    heading(ui, shell.theme, time.title).on_hover_text(time.about);
-    for knob in &time.knobs {
+    heading(ui, shell.theme, title).on_hover_text(about);
+    for knob in knobs {
         knob_row::knob_ui(ui, shell, page, knob);
     }
     ui.add_space(8.0);
@@ -225,13 +219,11 @@ fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
 
 /// Says what the link that opened the page locks and hides, and ends that.
 fn restrictions_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    let Some(words) = Restricted::new(page).sentence() else { return };
+    let Some(words) = restrictions_sentence(page) else { return };
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
         wrapped_ui(ui, words, shell.theme.secondary);
         let about = "Every control is shown and can be moved. The link still opens the page as it was made.";
-        if ui.button("Unlock").on_hover_text(about).clicked() {
-            shell.act(SettingAction::Unlock);
-        }
+        shell.on_click(ui.button("Unlock").on_hover_text(about), SettingAction::Unlock);
     });
 }
 
@@ -276,9 +268,7 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String
     ui.horizontal(|ui| {
         let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
         let tip = "Begin a new run with these settings. The present one stays in its folder.";
-        if ui.add(apply).on_hover_text(tip).clicked() {
-            shell.act(RunAction::Reset);
-        }
+        shell.on_click(ui.add(apply).on_hover_text(tip), RunAction::Reset);
         if let Some(step) = undo::last_settings_step(page)
             && ui.button("Undo").on_hover_text(format!("Undo: {step}")).clicked()
         {

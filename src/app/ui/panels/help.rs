@@ -10,9 +10,7 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Keys and gestures").text_style(theme::title_style()));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            if ui.button("Close").clicked() {
-                shell.act(OpenAction::Back);
-            }
+            shell.on_click(ui.button("Close"), OpenAction::Back);
         });
     });
     let room = (ui.ctx().content_rect().height() - 160.0).max(160.0);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{heading, sketch, top_bar};
+use super::{heading, sketch, top_bar::top_bar_ui};
 use crate::ui::{host::PastRun, panels::prelude::*, session::Session};
 
 const CARD_WIDTH: f32 = 376.0;
@@ -17,19 +17,11 @@ const RECENT: usize = 8;
 /// Past runs, as the host found them.
 #[derive(Debug, Default)]
 pub struct PastRuns {
-    runs: Vec<PastRun>,
+    pub runs: Vec<PastRun>,
     all: bool,
 }
 
 impl PastRuns {
-    pub fn set(&mut self, runs: Vec<PastRun>) {
-        self.runs = runs;
-    }
-
-    fn last_of(&self, lab: &str) -> Option<&PastRun> {
-        self.runs.iter().find(|r| r.lab == lab)
-    }
-
     /// The newest run of the lab that was interrupted, unless the user wants to hear no more of it.
     pub fn interrupted(&self, lab: &str, session: &Session) -> Option<&PastRun> {
         let is_interrupted = |r: &&PastRun| r.lab == lab && r.interruption.is_some();
@@ -43,7 +35,7 @@ impl PastRuns {
 }
 
 pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str, Page>, past: &mut PastRuns) {
-    top_bar::top_bar_ui(ui, shell, top_bar::Place::Home);
+    top_bar_ui(ui, shell, None, None);
     let page = Frame::NONE.fill(shell.theme.page);
     egui::CentralPanel::default().frame(page).show(ui, |ui| {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
@@ -60,7 +52,7 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
                 let card_of = |lab: &&'static Lab| LabCard {
                     lab,
                     page: pages.get(lab.id),
-                    last: past.last_of(lab.id),
+                    last: past.runs.iter().find(|r| r.lab == lab.id),
                     interrupted: past.interrupted(lab.id, shell.session),
                 };
                 let labs: Vec<LabCard<'_>> = labs.map(card_of).collect();
@@ -76,24 +68,19 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 4.0;
             ui.label(RichText::new("What moves inside a small model while it learns?").heading());
-            ui.label(
-                RichText::new("Open a lab, press Space, and watch. Every control acts on the model in front of you.")
-                    .color(shell.theme.secondary),
+            quiet_ui(
+                ui,
+                shell.theme,
+                "Open a lab, press Space, and watch. Every control acts on the model in front of you.",
             );
         });
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let open = ui.button("Open…").on_hover_text("A text of your own, a config, a run folder (Ctrl O)");
-            if open.clicked() {
-                shell.act(OpenAction::Sheet);
-            }
+            shell.on_click(open, OpenAction::Sheet);
             let words = "Every claim of the papers, the rule that decides it, and what runs have found.";
-            if ui.button("Claims").on_hover_text(words).clicked() {
-                shell.act(OpenAction::Claims(String::new()));
-            }
+            shell.on_click(ui.button("Claims").on_hover_text(words), OpenAction::Claims(String::new()));
             let words = "Every run with its result: find, sort, name, pin, archive, delete.";
-            if ui.button("Runs").on_hover_text(words).clicked() {
-                shell.act(OpenAction::Runs);
-            }
+            shell.on_click(ui.button("Runs").on_hover_text(words), OpenAction::Runs);
         });
     });
     ui.add_space(24.0);
@@ -101,7 +88,7 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
 
 fn gallery_ui(ui: &mut Ui, shell: &mut Shell<'_>, labs: &[LabCard<'_>], columns: usize, size: egui::Vec2) {
     if labs.is_empty() {
-        ui.label(RichText::new("This build has no labs.").color(shell.theme.secondary));
+        quiet_ui(ui, shell.theme, "This build has no labs.");
     }
     ui.spacing_mut().item_spacing = vec2(GAP, GAP);
     for row in labs.chunks(columns) {
@@ -132,7 +119,7 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
     ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, edge), StrokeKind::Inside);
     let picture = egui::Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH));
     let pointer = response.hover_pos().map(|p| ((p.x - picture.left()) / picture.width()).clamp(0.0, 1.0));
-    sketch::sketch_ui(ui, theme, lab.drawing, picture, pointer);
+    sketch::sketch_ui(ui, theme, lab, picture, pointer);
     let text = egui::Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));
     let mut inner = ui.new_child(UiBuilder::new().max_rect(text).layout(Layout::top_down(Align::Min)));
     inner.spacing_mut().item_spacing = vec2(8.0, 4.0);
@@ -143,9 +130,7 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
         let (words, colour) = status(shell, card);
         ui.add(egui::Label::new(small_text(words, colour)).truncate());
     });
-    if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
-        shell.act(OpenAction::Lab(lab.id));
-    }
+    shell.on_click(response.on_hover_cursor(egui::CursorIcon::PointingHand), OpenAction::Lab(lab.id));
 }
 
 fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
@@ -172,7 +157,7 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
     heading(ui, shell.theme, "Past runs");
     if past.runs.is_empty() {
         let words = "None yet. Every run that trains is kept in a folder of its own and stands here to be replayed.";
-        ui.label(RichText::new(words).color(shell.theme.secondary));
+        quiet_ui(ui, shell.theme, words);
         return;
     }
     let shown = if past.all { past.runs.len() } else { RECENT };
@@ -183,13 +168,11 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
             ui.label(RichText::new(&run.when).font(theme::numbers()).color(shell.theme.secondary));
             ui.label(title);
             let preset = shell.lists.preset_title(&run.lab, &run.preset);
-            ui.label(RichText::new(preset).color(shell.theme.secondary));
+            quiet_ui(ui, shell.theme, preset);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.label(steps));
             let replay = ui.button(RichText::new("Replay").small());
             replay.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Replay run {}", i + 1)));
-            if replay.on_hover_text(run.folder.display().to_string()).clicked() {
-                shell.act(OpenAction::Run(run.folder.clone()));
-            }
+            shell.on_click(replay.on_hover_text(run.folder.display().to_string()), OpenAction::Run(run.folder.clone()));
             ui.end_row();
         }
     });

@@ -18,10 +18,6 @@ pub enum Icon {
     Left,
     Right,
     Search,
-    Sun,
-    Moon,
-    Up,
-    Down,
 }
 
 /// Draws `icon` in the middle of `rect`, about 12 points large.
@@ -30,12 +26,11 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
     let p = |x: f32, y: f32| pos2(c.x + x, c.y + y);
     let line = Stroke::new(1.5, colour);
     let painter = ui.painter();
-    let fill = |points: Vec<Pos2>| painter.add(Shape::convex_polygon(points, colour, Stroke::NONE));
-    let path = |points: Vec<Pos2>| painter.add(Shape::line(points, line));
+    let fill = |points: Vec<Pos2>| _ = painter.add(Shape::convex_polygon(points, colour, Stroke::NONE));
+    let path = |points: Vec<Pos2>| _ = painter.add(Shape::line(points, line));
+    let bar = |x: f32| _ = painter.rect_filled(Rect::from_min_size(p(x, -5.0), vec2(2.0, 10.0)), 0.5, colour);
     match icon {
-        Icon::Play => {
-            fill(vec![p(-4.0, -6.0), p(6.0, 0.0), p(-4.0, 6.0)]);
-        }
+        Icon::Play => fill(vec![p(-4.0, -6.0), p(6.0, 0.0), p(-4.0, 6.0)]),
         Icon::Pause => {
             for x in [-4.5, 1.5] {
                 painter.rect_filled(Rect::from_min_size(p(x, -5.5), vec2(3.0, 11.0)), 1.0, colour);
@@ -43,22 +38,17 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
         }
         Icon::Step => {
             fill(vec![p(-5.0, -5.0), p(2.5, 0.0), p(-5.0, 5.0)]);
-            painter.rect_filled(Rect::from_min_size(p(3.5, -5.0), vec2(2.0, 10.0)), 0.5, colour);
+            bar(3.5);
         }
         Icon::Reset => {
-            let arc: Vec<Pos2> = (0..=20)
-                .map(|i| {
-                    let a = (-60.0 + 300.0 * i as f32 / 20.0_f32).to_radians();
-                    p(5.0 * a.cos(), 5.0 * a.sin())
-                })
-                .collect();
-            path(arc);
+            let angles = (0..=20).map(|i| (-60.0 + 300.0 * i as f32 / 20.0_f32).to_radians());
+            path(angles.map(|a| p(5.0 * a.cos(), 5.0 * a.sin())).collect());
             fill(vec![p(-1.2, -5.8), p(5.2, -5.8), p(4.0, 0.2)]);
         }
         Icon::Follow => {
             path(vec![p(-6.0, 0.0), p(1.0, 0.0)]);
             path(vec![p(-2.5, -3.5), p(1.5, 0.0), p(-2.5, 3.5)]);
-            painter.rect_filled(Rect::from_min_size(p(4.0, -5.0), vec2(2.0, 10.0)), 0.5, colour);
+            bar(4.0);
         }
         Icon::Loop => {
             path(vec![p(3.0, -4.5), p(-3.5, -4.5), p(-5.5, -2.5), p(-5.5, 2.5), p(-3.5, 4.5)]);
@@ -74,38 +64,11 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
             path(vec![p(-4.0, -4.0), p(4.0, 4.0)]);
             path(vec![p(4.0, -4.0), p(-4.0, 4.0)]);
         }
-        Icon::Left => {
-            path(vec![p(2.5, -5.0), p(-2.5, 0.0), p(2.5, 5.0)]);
-        }
-        Icon::Right => {
-            path(vec![p(-2.5, -5.0), p(2.5, 0.0), p(-2.5, 5.0)]);
-        }
-        Icon::Up => {
-            path(vec![p(-4.0, 2.0), p(0.0, -2.0), p(4.0, 2.0)]);
-        }
-        Icon::Down => {
-            path(vec![p(-4.0, -2.0), p(0.0, 2.0), p(4.0, -2.0)]);
-        }
+        Icon::Left => path(vec![p(2.5, -5.0), p(-2.5, 0.0), p(2.5, 5.0)]),
+        Icon::Right => path(vec![p(-2.5, -5.0), p(2.5, 0.0), p(-2.5, 5.0)]),
         Icon::Search => {
             painter.circle_stroke(p(-1.0, -1.0), 4.0, line);
             path(vec![p(2.0, 2.0), p(5.5, 5.5)]);
-        }
-        Icon::Sun => {
-            painter.circle_filled(c, 3.0, colour);
-            for i in 0..8 {
-                let a = i as f32 * std::f32::consts::FRAC_PI_4;
-                path(vec![p(4.8 * a.cos(), 4.8 * a.sin()), p(6.8 * a.cos(), 6.8 * a.sin())]);
-            }
-        }
-        Icon::Moon => {
-            let outer: Vec<Pos2> = (0..=24)
-                .map(|i| {
-                    let a = (-50.0 + 280.0 * i as f32 / 24.0_f32).to_radians();
-                    p(5.5 * a.sin(), -5.5 * a.cos())
-                })
-                .collect();
-            painter.add(Shape::line(outer, line));
-            path(vec![p(-4.2, -3.6), p(0.5, -0.5), p(3.4, 3.8)]);
         }
     }
 }

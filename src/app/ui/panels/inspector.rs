@@ -39,10 +39,8 @@ pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.spacing_mut().interact_size.y = 16.0;
     let Some(run) = &page.run else {
-        ui.label(RichText::new("No run yet. Space makes one and runs it.").color(shell.theme.secondary));
-        if ui.button("Run").clicked() {
-            shell.act(RunAction::RunPause);
-        }
+        quiet_ui(ui, shell.theme, "No run yet. Space makes one and runs it.");
+        shell.on_click(ui.button("Run"), RunAction::RunPause);
         return;
     };
     let mirror = &run.mirror;
@@ -50,9 +48,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     match &mirror.info {
         Some(info) => info_ui(ui, shell, page, info, run.state_label()),
         None => {
-            ui.label(
-                RichText::new("Preparing: reading the corpus and building the models.").color(shell.theme.secondary),
-            );
+            quiet_ui(ui, shell.theme, "Preparing: reading the corpus and building the models.");
         }
     }
     variants_ui(ui, shell, page, mirror);
@@ -155,7 +151,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
             Some(RunState::Stopped | RunState::Failed { .. }) => "This run has recorded no numbers.",
             _ => "Nothing measured yet. Space runs the lab.",
         };
-        ui.label(RichText::new(words).color(theme.secondary));
+        quiet_ui(ui, theme, words);
         return;
     }
     let n = mirror.variants().len().max(1);

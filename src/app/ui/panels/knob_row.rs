@@ -25,7 +25,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
         });
         if is_locked {
             let cover = ui.interact(row.response.rect, ui.scope_id().with("locked"), Sense::hover());
-            let tip = tip(knob, page, page.config.get(knob.key) != page.preset_value(knob.key));
+            let tip = tip(knob, page);
             let theme = shell.theme.clone();
             cover.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip));
         }
@@ -40,10 +40,10 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
 fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, value: &Value) {
     match (&knob.range, value) {
         (Range::Int { min, max }, Value::Int(v)) => {
-            int_ui(ui, shell, page, knob, &IntValue { value: *v, min: *min, max: *max });
+            int_ui(ui, shell, page, knob, *v, [*min, *max]);
         }
         (Range::Float { min, max, log }, Value::Float(v)) => {
-            float_ui(ui, shell, page, knob, &FloatValue { value: *v, min: *min, max: *max, log: *log });
+            float_ui(ui, shell, page, knob, *v, [*min, *max], *log);
         }
         (Range::Switch, Value::Switch(on)) => switch_ui(ui, shell, page, knob, *on),
         (Range::Choice(of), Value::Text(chosen)) => choice_ui(ui, shell, page, knob, chosen, of),
@@ -62,9 +62,8 @@ fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob
             WidgetInfo::labeled(egui::Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
         });
         let about = "Its control is in that tile; a click selects the tile.";
-        if link.on_hover_text(about).on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
-            shell.act(PageAction::ShowView(entry.id));
-        }
+        let link = link.on_hover_text(about).on_hover_cursor(egui::CursorIcon::PointingHand);
+        shell.on_click(link, PageAction::ShowView(entry.id));
     });
 }
 
@@ -72,7 +71,7 @@ fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob
 /// Double-click goes back to the preset.
 fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> Response {
     let theme = shell.theme;
-    let differs = page.config.get(knob.key) != page.preset_value(knob.key);
+    let differs = page.differs(knob.key);
     ui.spacing_mut().item_spacing.x = 4.0;
     let sought = page.sought == Some(knob.key);
     let colour = if sought || differs { theme.text } else { theme.secondary };
@@ -94,7 +93,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     if sought && ui.input(|i| i.pointer.any_pressed()) {
         page.sought = None;
     }
-    let tip = tip(knob, page, differs);
+    let tip = tip(knob, page);
     let theme = theme.clone();
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
 }
@@ -105,11 +104,11 @@ struct Tip {
     notes: Vec<String>,
 }
 
-fn tip(knob: &Knob, page: &Page, differs: bool) -> Tip {
+fn tip(knob: &Knob, page: &Page) -> Tip {
     let mut notes = vec![];
     if page.restrictions.locks(knob.key) {
         notes.push(LOCKED.to_owned());
-    } else if let (true, Some(v)) = (differs, page.preset_value(knob.key)) {
+    } else if let (true, Some(v)) = (page.differs(knob.key), page.preset.get(knob.key)) {
         notes.push(format!("Preset: {v}. Double-click the name to go back."));
     }
     let begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
@@ -177,21 +176,6 @@ fn slim(ui: &mut Ui) {
     ui.spacing_mut().slider_width = ui.available_width();
 }
 
-/// A whole number with its range.
-struct IntValue {
-    value: i64,
-    min: i64,
-    max: i64,
-}
-
-/// A number with its range; `log` for a logarithmic slider.
-struct FloatValue {
-    value: f64,
-    min: f64,
-    max: f64,
-    log: bool,
-}
-
 /// A text typed into a field that is no number, or one outside of the field's range.
 #[derive(Default)]
 struct RefusedText(RefCell<Option<String>>);
@@ -215,8 +199,7 @@ impl RefusedText {
     }
 }
 
-fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, current: &IntValue) {
-    let IntValue { value: v, min, max } = *current;
+fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v: i64, [min, max]: [i64; 2]) {
     let mut value = v;
     let (mut changed, mut is_dragged) = (false, false);
     let refused = RefusedText::default();
@@ -253,8 +236,8 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, curr
     refused.show(page, knob, [min.to_string(), max.to_string()]);
 }
 
-fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, current: &FloatValue) {
-    let FloatValue { value: v, min, max, log } = *current;
+/// `log`: the slider is logarithmic.
+fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v: f64, [min, max]: [f64; 2], log: bool) {
     let mut value = v;
     let mut changed = false;
     let refused = RefusedText::default();
@@ -322,18 +305,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
         let Some(kind) = file else { return };
         let browse = ui.small_button("Browse…");
         browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
-        if browse.clicked() {
-            let dialog = match kind {
-                FileKind::Tokenizer => DialogKind::OpenTokenizer,
-                FileKind::Checkpoint => DialogKind::OpenCheckpoint,
-                FileKind::Text => DialogKind::OpenText,
-                FileKind::TextFolder => DialogKind::OpenTextFolder,
-                FileKind::Matrix => DialogKind::OpenMatrix,
-                FileKind::Vocabulary => DialogKind::OpenVocabulary,
-                FileKind::Sentences => DialogKind::OpenSentences,
-            };
-            shell.act(FileAction::PickFor(knob.key, dialog));
-        }
+        shell.on_click(browse, FileAction::PickFor(knob.key, DialogKind::Open(kind)));
     });
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());
     let hint = match file {
@@ -348,12 +320,10 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let field = TextEdit::singleline(draft).hint_text(hint).desired_width(f32::INFINITY);
     let field = ui.add(field).labelled_by(name.id);
     let draft = draft.clone();
-    if field.lost_focus() {
-        if draft != text {
-            shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));
-        }
-        page.drafts.remove(knob.key);
-    } else if !field.has_focus() {
+    if field.lost_focus() && draft != text {
+        shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));
+    }
+    if field.lost_focus() || !field.has_focus() {
         page.drafts.remove(knob.key);
     }
 }

@@ -171,7 +171,5 @@ fn pinned_ui(ui: &mut Ui, shell: &mut Shell<'_>, pinned: &PinnedWords) {
     let words = small_text(format!("{} \u{d7}", pinned.name), shell.theme.secondary);
     let button = ui.add(Button::new(words).frame(false));
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Unpin, {}", pinned.name)));
-    if button.on_hover_text(&pinned.tip).clicked() {
-        shell.act(PageAction::UnpinRun);
-    }
+    shell.on_click(button.on_hover_text(&pinned.tip), PageAction::UnpinRun);
 }

@@ -1,6 +1,7 @@
 //! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
 //! says to it.
 
+use super::bordered;
 use crate::{
     labs::lesson::{LessonLink, LessonStep},
     ui::{action::LessonAction, lesson::Outcome, panels::prelude::*, theme::BOLD, widgets::markdown::markdown_ui},
@@ -27,13 +28,8 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     let is_current = page.lesson.current == Some(i);
     let theme = shell.theme.clone();
     let edge = if is_current { theme.accent } else { theme.line };
-    let frame = Frame::NONE.stroke(Stroke::new(1.0, edge)).corner_radius(theme::CORNER).inner_margin(Margin {
-        left: 10,
-        right: 10,
-        top: 6,
-        bottom: 8,
-    });
-    let shown = frame.show(ui, |ui| {
+    let margin = Margin { left: 10, right: 10, top: 6, bottom: 8 };
+    let shown = bordered(Color32::TRANSPARENT, edge, margin).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 6.0;
         let family = egui::FontFamily::Name(BOLD.into());
@@ -56,13 +52,8 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     if link.hovered() || link.has_focus() {
         ui.painter().rect_stroke(frame, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
     }
-    if link
-        .on_hover_cursor(egui::CursorIcon::PointingHand)
-        .on_hover_text(describe_settings(shell, page, step))
-        .clicked()
-    {
-        shell.act(LessonAction::Step(i));
-    }
+    let link = link.on_hover_cursor(egui::CursorIcon::PointingHand);
+    shell.on_click(link.on_hover_text(describe_settings(shell, page, step)), LessonAction::Step(i));
     if page.lesson.sought == Some(i) {
         shown.response.scroll_to_me_animation(Some(Align::TOP), egui::style::ScrollAnimation::none());
         page.lesson.sought = None;
@@ -195,20 +186,14 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
         ui.add(Label::new(small(words)).wrap());
         let command = format!("orrery {command}");
         let code = RichText::new(&command).font(theme::numbers()).color(theme.secondary);
-        if ui.add(Button::new(code).frame(false).wrap()).on_hover_text("Copy the command").clicked() {
-            shell.act(MessageAction::CopyText(command));
-        }
+        let button = ui.add(Button::new(code).frame(false).wrap()).on_hover_text("Copy the command");
+        shell.on_click(button, MessageAction::CopyText(command));
     }
     ui.horizontal_wrapped(|ui| {
         let link = LessonLink { restrictions: page.restrictions.clone(), ..LessonLink::new(page.lab.id, i + 1) };
         let link = link.to_string();
-        if ui
-            .small_button("Copy link")
-            .on_hover_text(format!("{link}\nPasted, or typed after Ctrl O, it opens this step."))
-            .clicked()
-        {
-            shell.act(MessageAction::CopyText(link));
-        }
+        let about = format!("{link}\nPasted, or typed after Ctrl O, it opens this step.");
+        shell.on_click(ui.small_button("Copy link").on_hover_text(about), MessageAction::CopyText(link));
         let words = if page.lesson.is_focused { "Show all controls" } else { "Only its controls" };
         if step.does.needs().next().is_some() && ui.small_button(words).clicked() {
             page.lesson.is_focused = !page.lesson.is_focused;

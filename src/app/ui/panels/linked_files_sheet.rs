@@ -20,7 +20,7 @@ impl LinkedFilesSheet {
             "To open its page of {}, they are read and become part of the run. Agree only if you know who wrote the link.",
             self.lab
         );
-        ui.label(RichText::new(words).color(shell.theme.secondary));
+        quiet_ui(ui, shell.theme, words);
         ui.add_space(8.0);
         ScrollArea::vertical().max_height(TALLEST).show(ui, |ui| {
             for NamedFile { key, path } in &self.files {
@@ -31,13 +31,10 @@ impl LinkedFilesSheet {
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             let close = Button::new(RichText::new("Do not open").color(shell.theme.page)).fill(shell.theme.accent);
-            if ui.add(close).on_hover_text("Closes this without reading anything (Esc).").clicked() {
-                shell.act(OpenAction::Back);
-            }
+            let close = ui.add(close).on_hover_text("Closes this without reading anything (Esc).");
+            shell.on_click(close, OpenAction::Back);
             let open = ui.button("Open with these files");
-            if open.on_hover_text("Reads these files and opens the page.").clicked() {
-                shell.act(OpenAction::UseLinkedFiles);
-            }
+            shell.on_click(open.on_hover_text("Reads these files and opens the page."), OpenAction::UseLinkedFiles);
         });
     }
 }

@@ -1,9 +1,9 @@
 //! The panels of the window, one a file, and their order on a lab's page. A panel draws and pushes
 //! actions; it never performs them.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 
-use eframe::egui::{self, Context, Frame, Margin, Panel, Stroke, Ui};
+use eframe::egui::{self, Color32, Context, Frame, Margin, Panel, Response, Stroke, Ui};
 
 use super::{
     action::{Action, Actions, OpenAction},
@@ -12,7 +12,7 @@ use super::{
     page::Page,
     picture_order::PictureOrder,
     session::Session,
-    theme::Theme,
+    theme::{CORNER, Theme},
     widgets::notes::note_ui,
 };
 
@@ -54,12 +54,18 @@ pub struct Shell<'a> {
     pub devices: &'a [(String, String, bool)],
     /// Seconds, egui's clock.
     pub now: f64,
-    pub presenter: bool,
 }
 
 impl Shell<'_> {
     pub fn act(&mut self, action: impl Into<Action>) {
         self.actions.push(action);
+    }
+
+    /// Asks for an action if the widget was clicked.
+    pub fn on_click(&mut self, widget: Response, action: impl Into<Action>) {
+        if widget.clicked() {
+            self.act(action);
+        }
     }
 }
 
@@ -68,10 +74,17 @@ pub const TOP_BAR: f32 = 40.0;
 pub const TRANSPORT: f32 = 44.0;
 pub const CONTROLS: f32 = 264.0;
 pub const INSPECTOR: f32 = 288.0;
+/// The interval in seconds between reads of runs while they are being made.
+const REREAD_SECONDS: f64 = 2.0;
 
 /// A panel's ground, with this margin.
 pub fn ground(theme: &Theme, margin: Margin) -> Frame {
     Frame::NONE.fill(theme.panel).inner_margin(margin)
+}
+
+/// A ground with round corners and a thin border.
+fn bordered(ground: Color32, border: Color32, margin: Margin) -> Frame {
+    Frame::NONE.fill(ground).stroke(Stroke::new(1.0, border)).corner_radius(CORNER).inner_margin(margin)
 }
 
 /// The filter of a list, with an example and what its terms mean; true if it was changed.
@@ -85,14 +98,15 @@ fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip
 /// speak of it.
 pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>) {
     let bar = Margin::symmetric(12, 0);
-    top_bar::top_bar_ui(ui, shell, top_bar::Place::Lab(page));
+    let title = page.lab.title;
+    top_bar::top_bar_ui(ui, shell, Some(&mut *page), Some(title));
     Panel::bottom("transport")
         .exact_size(TRANSPORT)
         .show_separator_line(false)
         .frame(ground(shell.theme, bar))
         .show(ui, |ui| transport::transport_ui(ui, shell, page));
     let (has_controls, has_inspector) = shell.session.side_panels(ui.ctx().content_rect().width());
-    if has_controls && !shell.presenter {
+    if has_controls && !shell.session.is_presenting {
         Panel::left("controls")
             .default_size(CONTROLS)
             .size_range(224.0..=420.0)
@@ -100,7 +114,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
             .frame(ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| controls::controls_ui(ui, shell, page));
     }
-    if has_inspector && !shell.presenter {
+    if has_inspector && !shell.session.is_presenting {
         Panel::right("right panel")
             .default_size(INSPECTOR)
             .size_range(240.0..=520.0)
@@ -136,18 +150,6 @@ pub enum Overlay {
 }
 
 impl Overlay {
-    pub fn palette() -> Self {
-        Self::Palette(palette::Palette::default())
-    }
-
-    pub fn open_sheet() -> Self {
-        Self::Open(open_sheet::OpenSheet::default())
-    }
-
-    pub fn choose_lab(path: &Path) -> Self {
-        Self::ChooseLab(path.display().to_string())
-    }
-
     pub fn ui(&mut self, ctx: &Context, shell: &mut Shell<'_>, page: Option<&Page>) {
         let width: f32 = match self {
             Overlay::Help => 800.0,
@@ -155,30 +157,58 @@ impl Overlay {
             _ => 560.0,
         };
         let theme = shell.theme.clone();
-        let frame = Frame::NONE
-            .fill(theme.panel)
-            .stroke(Stroke::new(1.0, theme.line))
-            .corner_radius(super::theme::CORNER)
-            .inner_margin(Margin::same(16))
-            .shadow(ctx.global_style().visuals.window_shadow);
-        let backdrop = egui::Color32::from_black_alpha(if theme.dark { 120 } else { 60 });
+        let shadow = ctx.global_style().visuals.window_shadow;
+        let frame = bordered(theme.panel, theme.line, Margin::same(16)).shadow(shadow);
+        let backdrop = Color32::from_black_alpha(if theme.dark { 120 } else { 60 });
         let response =
             egui::Modal::new(egui::Id::unique("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
                 ui.set_width(width.min(ctx.content_rect().width() - 64.0));
                 match self {
                     Overlay::Help => help::help_ui(ui, shell),
                     Overlay::Palette(palette) => palette.ui(ui, shell, page),
-                    Overlay::Open(sheet) => sheet.ui(ui, shell, page),
+                    Overlay::Open(sheet) => sheet.ui(ui, shell),
                     Overlay::StopFirst(sheet) => sheet.ui(ui, shell),
                     Overlay::LinkedFiles(sheet) => sheet.ui(ui, shell),
                     Overlay::Picture(order) => picture_sheet::picture_sheet_ui(ui, shell, order),
                     Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
                 }
             });
-        if response.backdrop_response.clicked() {
-            shell.act(OpenAction::Back);
-        }
+        shell.on_click(response.backdrop_response, OpenAction::Back);
     }
+}
+
+/// Moves what is shown to a step up to the `last` one, which `None` stands for. `width`: of the slider, from the room that
+/// there is.
+fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width: fn(f32) -> f32, about: &str) {
+    let label = note_ui(ui, theme, "step");
+    ui.spacing_mut().slider_width = width(ui.available_width()).max(80.0);
+    let mut step = shown.unwrap_or(last).min(last);
+    let slider = egui::Slider::new(&mut step, 0..=last.max(1)).integer();
+    if ui.add(slider).labelled_by(label.id).on_hover_text(about).changed() {
+        *shown = (step < last).then_some(step);
+    }
+}
+
+/// True if what another process adds to is to be read again now; until then a frame is asked for. `asked`: when it was read
+/// last, egui's clock.
+fn is_read_again(ui: &Ui, now: f64, asked: f64, is_reading: bool) -> bool {
+    let waits = asked + REREAD_SECONDS - now;
+    if waits > 0.0 {
+        ui.ctx().request_repaint_after_secs(waits as f32);
+    }
+    waits <= 0.0 && !is_reading
+}
+
+/// Takes an item out of a set, or puts it in.
+fn toggle<T: Ord>(set: &mut BTreeSet<T>, item: T) {
+    if !set.remove(&item) {
+        set.insert(item);
+    }
+}
+
+/// A line in the quiet colour, of the usual size.
+fn quiet_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
+    ui.label(egui::RichText::new(words).color(theme.secondary))
 }
 
 /// A section title: 12 points, secondary, letters as they are.

@@ -13,26 +13,23 @@ pub struct OpenSheet {
 }
 
 impl OpenSheet {
-    pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>, _page: Option<&Page>) {
+    pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.label(RichText::new("Open").text_style(theme::title_style()));
-        ui.label(
-            RichText::new(
-                "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.",
-            )
-            .color(shell.theme.secondary),
+        quiet_ui(
+            ui,
+            shell.theme,
+            "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.",
         );
         ui.horizontal(|ui| {
             for (words, dialog) in [
-                ("Text…", DialogKind::OpenText),
+                ("Text…", DialogKind::Open(FileKind::Text)),
                 ("Config…", DialogKind::OpenConfig),
                 ("Run folder…", DialogKind::OpenRun),
                 ("Graph…", DialogKind::OpenGraph),
-                ("Tokenizer…", DialogKind::OpenTokenizer),
-                ("Checkpoint…", DialogKind::OpenCheckpoint),
+                ("Tokenizer…", DialogKind::Open(FileKind::Tokenizer)),
+                ("Checkpoint…", DialogKind::Open(FileKind::Checkpoint)),
             ] {
-                if ui.button(words).clicked() {
-                    shell.act(FileAction::Pick(dialog));
-                }
+                shell.on_click(ui.button(words), FileAction::Pick(dialog));
             }
         });
         ui.add_space(8.0);
@@ -52,9 +49,7 @@ impl OpenSheet {
                 shell.act(OpenAction::Back);
                 shell.act(OpenAction::Path(path));
             }
-            if ui.button("Cancel").clicked() {
-                shell.act(OpenAction::Back);
-            }
+            shell.on_click(ui.button("Cancel"), OpenAction::Back);
         });
     }
 }
@@ -62,16 +57,12 @@ impl OpenSheet {
 /// A text file was dropped on the gallery: which lab shall train on it?
 pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
     ui.label(RichText::new("In which lab?").text_style(theme::title_style()));
-    ui.label(RichText::new(path).color(shell.theme.secondary));
+    quiet_ui(ui, shell.theme, path);
     let labs = shell.lists.labs;
     for lab in labs.iter().filter(|l| takes_files(l)) {
-        if ui.button(lab.title).on_hover_text(lab.question).clicked() {
-            shell.act(OpenAction::Lab(lab.id));
-        }
+        shell.on_click(ui.button(lab.title).on_hover_text(lab.question), OpenAction::Lab(lab.id));
     }
-    if ui.button("Cancel").clicked() {
-        shell.act(OpenAction::Back);
-    }
+    shell.on_click(ui.button("Cancel"), OpenAction::Back);
 }
 
 /// True if a lab has a control that takes a file.

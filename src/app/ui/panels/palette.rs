@@ -71,7 +71,7 @@ impl Palette {
                 }
             }
             if found.is_empty() {
-                ui.label(RichText::new("Nothing matches.").color(shell.theme.secondary));
+                quiet_ui(ui, shell.theme, "Nothing matches.");
             }
         });
         if let Some(entry) = done.and_then(|i| found.into_iter().nth(i)) {
@@ -124,20 +124,17 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
 
 fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<PaletteEntry> {
     let mut all = vec![];
+    let [undo, redo] = page.map(|page| page.history.labels()).unwrap_or_default();
     for k in KEYS
         .iter()
         .filter(|k| !matches!(k.action, Action::Open(OpenAction::Palette | OpenAction::Back)) && k.shown != "End")
     {
         let step = match k.action {
-            Action::Page(PageAction::Undo) => {
-                page.and_then(|p| p.history.next_undo()).map(|step| format!("Undo: {step}"))
-            }
-            Action::Page(PageAction::Redo) => {
-                page.and_then(|p| p.history.next_redo()).map(|step| format!("Redo: {step}"))
-            }
+            Action::Page(PageAction::Undo) => undo.as_deref(),
+            Action::Page(PageAction::Redo) => redo.as_deref(),
             _ => None,
         };
-        let words = step.unwrap_or_else(|| k.words.to_owned());
+        let words = step.unwrap_or(k.words);
         all.push(PaletteEntry { key: k.shown, ..PaletteEntry::new("do", words, k.action.clone()) });
     }
     let more: [(&str, &'static str, Action); 13] = [
@@ -196,13 +193,10 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
 
 /// The entries that hold the typed letters in order, best first.
 fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
-    let mut scored: Vec<(i32, usize, PaletteEntry)> = all
-        .into_iter()
-        .enumerate()
-        .filter_map(|(i, e)| score(&format!("{} {}", e.words, e.kind), typed).map(|s| (s, i, e)))
-        .collect();
-    scored.sort_by_key(|(score, i, _)| (-score, *i));
-    scored.into_iter().map(|(_, _, e)| e).collect()
+    let scored = all.into_iter().filter_map(|e| Some((score(&format!("{} {}", e.words, e.kind), typed)?, e)));
+    let mut scored: Vec<(i32, PaletteEntry)> = scored.collect();
+    scored.sort_by_key(|(score, _)| -score);
+    scored.into_iter().map(|(_, e)| e).collect()
 }
 
 /// How well `text` matches the typed letters (all must come, in order); `None` if it does not.

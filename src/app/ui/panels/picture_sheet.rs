@@ -16,9 +16,7 @@ pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureO
     ui.horizontal_wrapped(|ui| {
         for size in SIZES {
             let words = format!("{} \u{d7} {}", size[0], size[1]);
-            if ui.selectable_label(order.size == size, words).clicked() {
-                order.size = size;
-            }
+            ui.selectable_value(&mut order.size, size, words);
         }
     });
     ui.horizontal(|ui| {
@@ -39,11 +37,7 @@ pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureO
     });
     ui.add_space(8.0);
     ui.horizontal(|ui| {
-        if ui.button(format!("Save {}\u{2026}", order.file())).clicked() {
-            shell.act(FileAction::SavePicture(order.clone()));
-        }
-        if ui.button("Cancel").clicked() {
-            shell.act(OpenAction::Back);
-        }
+        shell.on_click(ui.button(format!("Save {}\u{2026}", order.file())), FileAction::SavePicture(order.clone()));
+        shell.on_click(ui.button("Cancel"), OpenAction::Back);
     });
 }

@@ -9,7 +9,7 @@ pub(super) use eframe::egui::{
     UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
 
-pub(super) use super::Shell;
+pub(super) use super::{Shell, quiet_ui};
 pub(super) use crate::{
     config::{Applies, FileKind, Knob, Value, counted},
     experiments::{

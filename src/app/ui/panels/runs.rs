@@ -9,7 +9,7 @@ mod tag_chips;
 use std::{collections::BTreeSet, path::Path};
 
 use self::tag_chips::TagChips;
-use super::{filter_ui, ground, top_bar};
+use super::{filter_ui, ground, top_bar::top_bar_ui};
 use crate::{
     analysis::distinct::distinct,
     experiments::run_table::{filter::Filter, order::Order},
@@ -52,7 +52,7 @@ impl Draft {
 }
 
 /// The page: rows as the host found them, and what is asked of them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct RunsPage {
     /// The page is shown, in place of a lab.
     pub is_open: bool,
@@ -199,12 +199,10 @@ fn key_label(key: &str) -> String {
 
 pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     page.refresh();
-    top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Runs"));
+    top_bar_ui(ui, shell, None, Some("Runs"));
+    let rest = egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16)));
     if let Some(comparison) = &mut page.comparison {
-        let ground = Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16));
-        let is_left =
-            egui::CentralPanel::default().frame(ground).show(ui, |ui| compare::compare_ui(ui, shell, comparison));
-        if is_left.inner {
+        if rest.show(ui, |ui| compare::compare_ui(ui, shell, comparison)).inner {
             page.comparison = None;
         }
         return;
@@ -216,18 +214,14 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
             .frame(ground(shell.theme, Margin::same(16)))
             .show(ui, |ui| details::details_ui(ui, shell, page));
     }
-    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16))).show(
-        ui,
-        |ui| {
-            head_ui(ui, shell, page);
-            ui.add_space(8.0);
-            if let Some(words) = empty_message(page) {
-                ui.label(RichText::new(words).color(shell.theme.secondary));
-                return;
-            }
-            table::table_ui(ui, shell, page);
-        },
-    );
+    rest.show(ui, |ui| {
+        head_ui(ui, shell, page);
+        ui.add_space(8.0);
+        match empty_message(page) {
+            Some(words) => _ = quiet_ui(ui, shell.theme, words),
+            None => table::table_ui(ui, shell, page),
+        }
+    });
 }
 
 /// Width from which the filter and what stands beside it share a line, points.
@@ -274,9 +268,7 @@ fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.is_stale = true;
     }
     compare_button_ui(ui, shell, page);
-    if ui.button("Refresh").on_hover_text("Reads what has changed on the disk.").clicked() {
-        shell.act(OpenAction::Runs);
-    }
+    shell.on_click(ui.button("Refresh").on_hover_text("Reads what has changed on the disk."), OpenAction::Runs);
 }
 
 /// The sweeps beside the runs; a click opens one's page.

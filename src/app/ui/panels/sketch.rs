@@ -1,4 +1,4 @@
-//! Paints a lab's drawing on its card in the gallery. The geometry is the lab's ([`crate::labs::Lab::drawing`]).
+//! Paints a lab's drawing on its card in the gallery. The geometry is the lab's ([`Lab::draw`]).
 
 use crate::{
     labs::drawing::{self, Canvas, Drawing, Edge, Ink, Paint},
@@ -9,9 +9,9 @@ use crate::{
 const CAPTION: f32 = 18.0;
 
 /// Draws into `rect`. `pointer`: where the pointer is across it (0 to 1).
-pub fn sketch_ui(ui: &Ui, theme: &Theme, draw: fn(&Canvas) -> Drawing, rect: Rect, pointer: Option<f32>) {
+pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &Lab, rect: Rect, pointer: Option<f32>) {
     let plot = Rect::from_min_max(rect.min, pos2(rect.right(), rect.bottom() - CAPTION));
-    let Drawing { shapes, caption } = draw(&Canvas { size: plot.size().into(), pointer });
+    let Drawing { shapes, caption } = lab.draw(&Canvas { size: plot.size().into(), pointer });
     ui.painter().extend(shapes.iter().map(|shape| painted(shape, theme, plot)));
     let font = FontId::proportional(theme::SMALL);
     ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, caption, font, theme.secondary);

@@ -5,7 +5,7 @@ use crate::ui::panels::prelude::*;
 /// Asks before an action ends a training; names both.
 #[derive(Debug)]
 pub struct StopSheet {
-    pub lab: String,
+    pub lab: &'static str,
     pub step: u64,
     pub total: u64,
     /// Goes on from "to": "open the replay".
@@ -20,16 +20,12 @@ impl StopSheet {
             "{} is at step {step} of {total}. To {}, that training has to stop. Its record stays in its folder; opened from there, the run can be viewed and continued.",
             self.lab, self.doing
         );
-        ui.label(RichText::new(words).color(shell.theme.secondary));
+        quiet_ui(ui, shell.theme, words);
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             let keep = Button::new(RichText::new("Keep training").color(shell.theme.page)).fill(shell.theme.accent);
-            if ui.add(keep).on_hover_text("Nothing changes (Esc).").clicked() {
-                shell.act(OpenAction::Back);
-            }
-            if ui.button("Stop it and go on").clicked() {
-                shell.act(OpenAction::StopAndGoOn);
-            }
+            shell.on_click(ui.add(keep).on_hover_text("Nothing changes (Esc)."), OpenAction::Back);
+            shell.on_click(ui.button("Stop it and go on"), OpenAction::StopAndGoOn);
         });
     }
 }

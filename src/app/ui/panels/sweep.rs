@@ -5,17 +5,14 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
-use super::top_bar;
+use super::{is_read_again, top_bar::top_bar_ui};
 use crate::{
     experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
         panels::prelude::*,
-        sweep_pictures::{PictureChoices, PointedAt, Prepared},
+        sweep_pictures::{PictureChoices, Prepared},
     },
 };
-
-/// The interval in seconds between reads of the runs while they are being made.
-const REREAD_SECONDS: f64 = 2.0;
 
 /// A point that was clicked, and where its seeds are offered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +28,7 @@ struct SeedMenu {
 pub struct SweepPage {
     /// The page is shown, in place of a lab.
     pub is_open: bool,
-    folder: PathBuf,
+    pub folder: PathBuf,
     results: Option<Arc<SweepResults>>,
     /// Why it could not be read.
     complaint: Option<String>,
@@ -60,10 +57,6 @@ impl SweepPage {
         (self.is_open, self.is_reading, self.complaint) = (true, true, None);
     }
 
-    pub fn folder(&self) -> &PathBuf {
-        &self.folder
-    }
-
     /// Takes what the host read of a sweep, or why it could not.
     pub fn set(&mut self, folder: &PathBuf, read: Result<Arc<SweepResults>, String>) {
         if *folder != self.folder {
@@ -90,7 +83,7 @@ impl SweepPage {
         }
         self.others.retain(|id| results.number(id).is_some() && self.number.as_ref() != Some(id));
         let axes = results.axes.len();
-        self.brush.retain(|dimension| match dimension {
+        self.brush.ranges.retain(|dimension, _| match dimension {
             Dimension::Axis(axis) => *axis < axes,
             Dimension::Number(id) => results.number(id).is_some(),
         });
@@ -108,7 +101,7 @@ impl SweepPage {
         self.others.retain(|other| *other != id);
         self.number = Some(id);
         self.chart = ChartState::default();
-        self.brush.retain(|dimension| matches!(dimension, Dimension::Axis(_)));
+        self.brush.ranges.retain(|dimension, _| matches!(dimension, Dimension::Axis(_)));
     }
 
     /// The pictures' data, worked out again where something has changed; nothing while no number is recorded.
@@ -118,27 +111,20 @@ impl SweepPage {
         let others = self.others.iter().filter_map(|id| results.number(id)).collect();
         let step = self.step.unwrap_or_else(|| results.last_step());
         let choices = PictureChoices { number, others, step, brush: self.brush.clone(), is_dark };
-        Some(match self.prepared.take() {
-            Some(prepared) => prepared.renewed(&results, &choices),
-            None => Prepared::new(&results, choices),
-        })
+        Some(Prepared::renewed(self.prepared.take(), &results, choices))
     }
 
     /// A click takes a point: the run of one seed opens, of several a menu.
-    fn clicked(&mut self, shell: &mut Shell<'_>, at: Option<Pos2>, point: usize) {
-        let Some(results) = &self.results else { return };
+    fn take_clicked(&mut self, ui: &Ui, shell: &mut Shell<'_>, clicked: Option<usize>) {
+        let (Some(point), Some(results)) = (clicked, &self.results) else { return };
         self.selected = Some(point);
         let made = results.runs_of(point).next().and_then(|(_, run)| run.made.as_ref());
         match (results.seeds.len(), made) {
             (1, Some(made)) => shell.act(OpenAction::Run(made.path.clone())),
-            _ => self.menu = Some(SeedMenu { point, at: at.unwrap_or(Pos2::new(400.0, 300.0)), is_new: true }),
-        }
-    }
-
-    fn take_pointed(&mut self, ui: &Ui, shell: &mut Shell<'_>, pointed: PointedAt) {
-        if let Some(point) = pointed.clicked {
-            let at = ui.input(|i| i.pointer.interact_pos());
-            self.clicked(shell, at, point);
+            _ => {
+                let at = ui.input(|i| i.pointer.interact_pos()).unwrap_or(Pos2::new(400.0, 300.0));
+                self.menu = Some(SeedMenu { point, at, is_new: true });
+            }
         }
     }
 }
@@ -153,7 +139,7 @@ fn default_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<Numbe
 }
 
 pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
-    top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Sweep"));
+    top_bar_ui(ui, shell, None, Some("Sweep"));
     read_again(ui, shell, page);
     let margin = Margin { left: 16, right: 16, top: 12, bottom: 12 };
     egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
@@ -165,7 +151,7 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
                 page.prepared = Some(prepared);
             }
             None => {
-                ui.label(RichText::new(empty_message(page)).color(shell.theme.secondary));
+                quiet_ui(ui, shell.theme, empty_message(page));
             }
         }
     });
@@ -178,10 +164,7 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     if !results.is_being_made && results.progress().running == 0 {
         return;
     }
-    let waits = page.asked + REREAD_SECONDS - shell.now;
-    if waits > 0.0 {
-        ui.ctx().request_repaint_after_secs(waits as f32);
-    } else if !page.is_reading {
+    if is_read_again(ui, shell.now, page.asked, page.is_reading) {
         (page.is_reading, page.asked) = (true, shell.now);
         shell.act(RunsAction::ReadSweep(page.folder.clone()));
     }

@@ -14,6 +14,7 @@ use crate::ui::{
     lists::Lists,
     page::lesson,
     panels::prelude::*,
+    picture_order::SMALLEST,
     plot,
     questions::Key,
     step_events,
@@ -98,21 +99,9 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.4);
-        ui.label(RichText::new("Every view is closed.").color(shell.theme.secondary));
-        if ui.button("Open the lab's views").clicked() {
-            shell.act(PageAction::ResetLayout);
-        }
+        quiet_ui(ui, shell.theme, "Every view is closed.");
+        shell.on_click(ui.button("Open the lab's views"), PageAction::ResetLayout);
     });
-}
-
-/// The title bar of a tile.
-struct TileHeader<'a> {
-    id: TileId,
-    pane: &'a Pane,
-    entry: Option<&'static ViewEntry>,
-    rect: Rect,
-    /// Width at its right that *More views* and a note about an open question take, points.
-    taken: f32,
 }
 
 /// The context of the tiles while they are drawn.
@@ -159,7 +148,7 @@ impl Stage<'_> {
         let more = self.more_views.width_on(id);
         let noted = header.with_max_x(header.right() - more);
         let taken = more + overdue.map_or(0.0, |_| width(noted));
-        let dragged = self.header_ui(ui, &TileHeader { id, pane, entry, rect: header, taken });
+        let dragged = self.header_ui(ui, id, pane, entry, header, taken);
         if more > 0.0 {
             self.more_views.show(ui, theme, header, self.cx.actions);
         }
@@ -189,7 +178,7 @@ impl Stage<'_> {
                 }
                 None => {
                     let words = format!("This build has no view `{}`.", pane.view);
-                    inner.label(RichText::new(words).color(theme.secondary));
+                    quiet_ui(&mut inner, theme, words);
                 }
             }
         }
@@ -204,8 +193,16 @@ impl Stage<'_> {
         dragged
     }
 
-    fn header_ui(&mut self, ui: &mut Ui, header: &TileHeader<'_>) -> bool {
-        let TileHeader { id, pane, entry, rect, taken } = *header;
+    /// The title bar of a tile. `taken`: the width at its right that *More views* and a note about an open question take.
+    fn header_ui(
+        &mut self,
+        ui: &mut Ui,
+        id: TileId,
+        pane: &Pane,
+        entry: Option<&'static ViewEntry>,
+        rect: Rect,
+        taken: f32,
+    ) -> bool {
         let theme = self.cx.theme;
         let title = entry.map_or(pane.view.as_str(), |e| e.title);
         let response = ui.interact(rect, ui.scope_id().with(("title", id.0)), Sense::click_and_drag());
@@ -281,10 +278,11 @@ impl Stage<'_> {
             return self.cx.act(action);
         }
         let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
-        let order = PictureOrder::new(id, entry.id, title, name, self.cx.theme.dark);
+        let (view, dark) = (entry.id, self.cx.theme.dark);
+        let order = PictureOrder { tile: id, view, title, name, has_svg, size: SMALLEST, dark, is_svg };
         self.cx.act::<Action>(match is_svg && !has_svg {
             true => MessageAction::Toast(format!("{title} is not made of curves; save its picture.")).into(),
-            false => FileAction::PictureSheet(PictureOrder { has_svg, is_svg, ..order }).into(),
+            false => FileAction::PictureSheet(order).into(),
         });
     }
 }

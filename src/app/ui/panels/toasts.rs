@@ -4,7 +4,7 @@
 use eframe::egui::Area;
 
 use super::{
-    TRANSPORT,
+    TRANSPORT, bordered,
     icon::{Icon, icon_button},
 };
 use crate::{telemetry::Level, ui::panels::prelude::*};
@@ -40,14 +40,17 @@ impl Toasts {
             same.until = None;
             return;
         }
-        self.next += 1;
-        self.queue.push(Toast { id: self.next, level, text, offer: None, until: None, times: 1 });
+        self.add(level, text, None);
     }
 
     /// Adds a toast with a button that acts on it; it stays long enough to be pressed.
     pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
+        self.add(level, text, Some(offer));
+    }
+
+    fn add(&mut self, level: Level, text: String, offer: Option<(String, Action)>) {
         self.next += 1;
-        self.queue.push(Toast { id: self.next, level, text, offer: Some(offer), until: None, times: 1 });
+        self.queue.push(Toast { id: self.next, level, text, offer, until: None, times: 1 });
     }
 
     pub fn dismiss(&mut self, id: u64) {
@@ -111,12 +114,8 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
         Level::Warning => (shell.theme.accent, "Note: "),
         Level::Error => (shell.theme.error, "! "),
     };
-    let frame = Frame::NONE
-        .fill(shell.theme.raised)
-        .stroke(Stroke::new(1.0, edge))
-        .corner_radius(theme::CORNER)
-        .inner_margin(Margin { left: 12, right: 4, top: 4, bottom: 8 });
-    frame.show(ui, |ui| {
+    let margin = Margin { left: 12, right: 4, top: 4, bottom: 8 };
+    bordered(shell.theme.raised, edge, margin).show(ui, |ui| {
         ui.set_width(WIDTH - 18.0);
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
@@ -132,9 +131,7 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
                     shell.act(MessageAction::Dismiss(toast.id));
                 }
             });
-            if icon_button(ui, shell.theme, Icon::Close, "Dismiss").clicked() {
-                shell.act(MessageAction::Dismiss(toast.id));
-            }
+            shell.on_click(icon_button(ui, shell.theme, Icon::Close, "Dismiss"), MessageAction::Dismiss(toast.id));
         });
     });
 }

@@ -9,30 +9,17 @@ use crate::{
     ui::{NAME, panels::prelude::*},
 };
 
-/// Where the bar stands.
-pub enum Place<'a> {
-    Home,
-    /// A page of its own that is no lab's.
-    Titled(&'static str),
-    Lab(&'a mut Page),
-}
-
-/// The bar in a panel of its own.
-pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
+/// The bar in a panel of its own. `title`: where one is; `None`: home.
+pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>) {
     Panel::top("top bar")
         .exact_size(TOP_BAR)
         .show_separator_line(false)
         .frame(ground(shell.theme, Margin::symmetric(12, 0)))
-        .show(ui, |ui| bar_ui(ui, shell, place));
+        .show(ui, |ui| bar_ui(ui, shell, page, title));
 }
 
 /// The right side is laid out first; the rest shares the room that is left, and what does not fit is in the menu.
-fn bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
-    let (page, title) = match place {
-        Place::Home => (None, None),
-        Place::Titled(title) => (None, Some(title)),
-        Place::Lab(page) => (Some(page), None),
-    };
+fn bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>) {
     ui.horizontal_centered(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let wide = ui.available_width() > WITH_DEVICE;
@@ -47,14 +34,12 @@ fn bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
 const WITH_DEVICE: f32 = 1080.0;
 
 fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
-    if page.is_some() && !shell.presenter {
+    if page.is_some() && !shell.session.is_presenting {
         let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
-        if fold.on_hover_text("Fold or open the controls ([)").clicked() {
-            shell.act(LookAction::FoldControls);
-        }
+        shell.on_click(fold.on_hover_text("Fold or open the controls ([)"), LookAction::FoldControls);
     }
-    crumbs_ui(ui, shell, title.or(page.as_ref().map(|page| page.lab.title)));
+    crumbs_ui(ui, shell, title);
     if let Some(page) = page {
         ui.add_space(8.0);
         match page.lab.trains() {
@@ -82,10 +67,8 @@ fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
         Some(title) => {
             let home = ui.add(Button::new(name).frame(false)).on_hover_text("Home: every lab (Esc)");
             home.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Link, true, "Home"));
-            if home.clicked() {
-                shell.act(OpenAction::Home);
-            }
-            ui.label(RichText::new("›").color(shell.theme.secondary));
+            shell.on_click(home, OpenAction::Home);
+            quiet_ui(ui, shell.theme, "›");
             ui.add(egui::Label::new(RichText::new(title).text_style(theme::title_style())).truncate());
         }
     }
@@ -140,9 +123,8 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         ui.set_min_width(240.0);
         for preset in page.lab.presets {
             let on = preset.id == page.config.preset;
-            if ui.selectable_label(on, preset.title).on_hover_text(preset.about).clicked() {
-                shell.act(SettingAction::Preset(preset.id.to_owned()));
-            }
+            let choice = ui.selectable_label(on, preset.title).on_hover_text(preset.about);
+            shell.on_click(choice, SettingAction::Preset(preset.id.to_owned()));
         }
     });
     let about = match running(page) {
@@ -170,9 +152,8 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         ui.set_min_width(280.0);
         for (name, words, available) in devices {
             ui.add_enabled_ui(*available, |ui| {
-                if ui.selectable_label(*name == chosen, words.as_str()).clicked() {
-                    shell.act(SettingAction::Change(DEVICE.to_owned(), Value::Text(name.clone())));
-                }
+                let choice = ui.selectable_label(*name == chosen, words.as_str());
+                shell.on_click(choice, SettingAction::Change(DEVICE.to_owned(), Value::Text(name.clone())));
             });
         }
     });
@@ -205,45 +186,24 @@ fn threads_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 
-/// The names of the next steps of undo and redo.
-#[derive(Default)]
-struct UndoLabels {
-    undo: Option<String>,
-    redo: Option<String>,
-}
-
-impl UndoLabels {
-    fn new(page: &Page) -> Self {
-        let words = |verb: &str, step: Option<&str>| step.map(|step| format!("{verb}: {step}"));
-        Self { undo: words("Undo", page.history.next_undo()), redo: words("Redo", page.history.next_redo()) }
-    }
-}
-
 fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
-    if page.is_some() && !shell.presenter {
+    if page.is_some() && !shell.session.is_presenting {
         let (_, is_open) = shell.session.side_panels(ui.ctx().content_rect().width());
         let icon = if is_open { Icon::Right } else { Icon::Left };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the right panel");
-        if fold.on_hover_text("Fold or open the right panel (])").clicked() {
-            shell.act(LookAction::FoldInspector);
-        }
+        shell.on_click(fold.on_hover_text("Fold or open the right panel (])"), LookAction::FoldInspector);
     }
     let help = ui.add(Button::new(RichText::new("?").color(shell.theme.secondary)).frame(false));
     help.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Help"));
-    if help.on_hover_text("Every key and gesture (?)").clicked() {
-        shell.act(OpenAction::Help);
-    }
+    shell.on_click(help.on_hover_text("Every key and gesture (?)"), OpenAction::Help);
     menu_ui(ui, shell, page, wide);
-    if icon_button(ui, shell.theme, Icon::Search, "Find a command")
-        .on_hover_text("Find a command, lab, preset, view or control (Ctrl P)")
-        .clicked()
-    {
-        shell.act(OpenAction::Palette);
-    }
+    let find = icon_button(ui, shell.theme, Icon::Search, "Find a command");
+    let find = find.on_hover_text("Find a command, lab, preset, view or control (Ctrl P)");
+    shell.on_click(find, OpenAction::Palette);
 }
 
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
-    let steps = page.map(UndoLabels::new).unwrap_or_default();
+    let [undo, redo] = page.map(|page| page.history.labels()).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     if button.clicked() && page.is_some() {
         shell.act(RunsAction::ListClaims);
@@ -256,11 +216,9 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
                 ui.close();
             }
         };
-        for (step, key, action) in
-            [(&steps.undo, "Ctrl Z", PageAction::Undo), (&steps.redo, "Ctrl Shift Z", PageAction::Redo)]
-        {
+        for (step, key, action) in [(undo, "Ctrl Z", PageAction::Undo), (redo, "Ctrl Shift Z", PageAction::Redo)] {
             if let Some(step) = step {
-                entry(ui, step, key, action.into());
+                entry(ui, &step, key, action.into());
             }
         }
         entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
@@ -284,12 +242,8 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
         ui.separator();
         entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", LookAction::ToggleTheme.into());
         entry(ui, "Presenter mode", "P", LookAction::Presenter.into());
-        entry(
-            ui,
-            if shell.session.still { "Animations on" } else { "Reduced motion" },
-            "",
-            LookAction::ToggleStill.into(),
-        );
+        let motion = if shell.session.still { "Animations on" } else { "Reduced motion" };
+        entry(ui, motion, "", LookAction::ToggleStill.into());
         entry(ui, "Larger", "Ctrl +", LookAction::Zoom(shell.session.zoom + 0.1).into());
         entry(ui, "Smaller", "Ctrl -", LookAction::Zoom(shell.session.zoom - 0.1).into());
         entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());

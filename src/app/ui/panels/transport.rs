@@ -46,24 +46,19 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if training::is_only_looked_at(page) {
         let words = "Starts training this model: the view Loss shows its loss before and after. The settings under \
                      Training on say how long and how fast.";
-        if ui.button("Train on").on_hover_text(words).clicked() {
-            shell.act(RunAction::TrainOn);
-        }
+        shell.on_click(ui.button("Train on").on_hover_text(words), RunAction::TrainOn);
         return;
     }
     if page.mirror().is_some_and(Mirror::is_followed) {
         let words = "Another process trains this run. The view Questions asks it what it allows: to pause, to save, or to \
                      scale its learning rate.";
-        if ui.button("Ask the run").on_hover_text(words).clicked() {
-            shell.act(PageAction::ShowView(foreign::QUESTIONS));
-        }
+        shell.on_click(ui.button("Ask the run").on_hover_text(words), PageAction::ShowView(foreign::QUESTIONS));
     } else {
         training_buttons_ui(ui, shell, page);
     }
     let reset = icon_button(ui, shell.theme, Icon::Reset, "Reset");
-    if reset.on_hover_text("Begin again with the settings shown (R). The old run stays in its folder.").clicked() {
-        shell.act(RunAction::Reset);
-    }
+    let about = "Begin again with the settings shown (R). The old run stays in its folder.";
+    shell.on_click(reset.on_hover_text(about), RunAction::Reset);
 }
 
 /// Run or Pause, and Step.
@@ -75,12 +70,9 @@ fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         (false, true) => "Train on. Space plays what was recorded".to_owned(),
         _ => format!("{name} (Space)"),
     };
-    if run.on_hover_text(tip).clicked() {
-        shell.act(RunAction::RunPause);
-    }
-    if icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)").clicked() {
-        shell.act(RunAction::StepOnce);
-    }
+    shell.on_click(run.on_hover_text(tip), RunAction::RunPause);
+    let step = icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)");
+    shell.on_click(step, RunAction::StepOnce);
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
@@ -97,9 +89,7 @@ fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             let r = button.rect;
             ui.painter().hline(r.x_range(), r.bottom(), Stroke::new(1.5, shell.theme.accent));
         }
-        if button.on_hover_text(words).clicked() {
-            shell.act(RunAction::Pace(pace));
-        }
+        shell.on_click(button.on_hover_text(words), RunAction::Pace(pace));
     }
     ui.spacing_mut().item_spacing.x = 8.0;
 }
@@ -134,9 +124,8 @@ fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let style = if following { IconStyle::On } else { IconStyle::Plain };
     let button = icon_button_in(ui, shell.theme, Icon::Follow, "Follow", style);
     let words = if following { "Every view follows the run" } else { "Back to the newest step (F or End)" };
-    if button.on_hover_text(words).clicked() {
-        shell.act(if following { TimeAction::Scrub(page.newest()) } else { TimeAction::Follow });
-    }
+    let action = if following { TimeAction::Scrub(page.newest()) } else { TimeAction::Follow };
+    shell.on_click(button.on_hover_text(words), action);
 }
 
 /// Playing what was recorded, from right to left: again at the end, how fast, play.
@@ -146,9 +135,8 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.add_enabled_ui(can_play, |ui| {
         let style = if page.play.loops { IconStyle::On } else { IconStyle::Plain };
         let loops = icon_button_in(ui, shell.theme, Icon::Loop, "Play again at the end", style);
-        if loops.on_hover_text("Starts over when it reaches the end.").clicked() {
-            shell.act(TimeAction::PlayLoops(!page.play.loops));
-        }
+        let loops = loops.on_hover_text("Starts over when it reaches the end.");
+        shell.on_click(loops, TimeAction::PlayLoops(!page.play.loops));
         let speed = format!("{:.0} s", page.play.seconds);
         let words = RichText::new(speed).font(theme::numbers()).color(shell.theme.secondary);
         let menu = ui.add(egui::Button::new(words).frame(false));
@@ -167,9 +155,8 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let (icon, name) = if on { (Icon::Pause, "Pause playing") } else { (Icon::Play, "Play what was recorded") };
         let play = icon_button_in(ui, shell.theme, icon, name, if on { IconStyle::On } else { IconStyle::Plain });
         let key = if play::space_plays(page) { " (Space)" } else { "" };
-        if play.on_hover_text(format!("{name}{key}: every view goes through its steps.")).clicked() {
-            shell.act(TimeAction::Play);
-        }
+        let play = play.on_hover_text(format!("{name}{key}: every view goes through its steps."));
+        shell.on_click(play, TimeAction::Play);
     });
     ui.spacing_mut().item_spacing.x = 8.0;
 }

@@ -1,6 +1,6 @@
 //! Colours for values, and the bar that shows which colour is which value.
 
-use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, pos2};
+use eframe::egui::{Align2, FontId, Mesh, Painter, Rangef, Rect, pos2};
 
 use super::scale::Scale;
 use crate::{gpu::colour::ColourMap, ui::theme::Theme};
@@ -19,19 +19,15 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     let lying = rect.width() > rect.height();
     // Both edges of the bar at a share of its length.
     let edges = |t: f32| match lying {
-        true => (pos2(rect.left() + t * rect.width(), rect.top()), pos2(rect.left() + t * rect.width(), rect.bottom())),
-        false => {
-            let y = rect.bottom() - t * rect.height();
-            (pos2(rect.left(), y), pos2(rect.right(), y))
-        }
+        true => [rect.top(), rect.bottom()].map(|y| pos2(rect.left() + t * rect.width(), y)),
+        false => [rect.left(), rect.right()].map(|x| pos2(x, rect.bottom() - t * rect.height())),
     };
     let mut mesh = Mesh::default();
     let n = 64;
     for i in 0..=n {
         let t = i as f32 / n as f32;
-        let [r, g, b] = colours.map.at(t);
-        let colour = Color32::from_rgb(r, g, b);
-        let (near, far) = edges(t);
+        let colour = colours.map.colour(t);
+        let [near, far] = edges(t);
         mesh.colored_vertex(near, colour);
         mesh.colored_vertex(far, colour);
         if i > 0 {
@@ -48,21 +44,22 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     let (room, each) = if lying { (rect.width(), 60.0) } else { (rect.height(), 44.0) };
     let wanted = (room / each).floor().clamp(2.0, max) as usize;
     let mut free_from = f32::NEG_INFINITY;
+    let font = FontId::monospace(12.0);
     for (place, words) in scale.ticks(from, to, wanted) {
-        let (_, far) = edges(((place - from) / (to - from)) as f32);
-        if lying {
+        let [_, far] = edges(((place - from) / (to - from)) as f32);
+        let (at, anchor) = if lying {
             // A label that would touch the one before it is left out.
-            let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
+            let wide = painter.layout_no_wrap(words.clone(), font.clone(), theme.secondary).size().x;
             let x = centre_within(far.x, wide, painter.clip_rect().x_range());
             if x - wide / 2.0 < free_from {
                 continue;
             }
             free_from = x + wide / 2.0 + 6.0;
-            painter.text(pos2(x, far.y + 3.0), Align2::CENTER_TOP, words, FontId::monospace(12.0), theme.secondary);
-            continue;
-        }
-        let at = pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0));
-        painter.text(at, Align2::LEFT_CENTER, words, FontId::monospace(12.0), theme.secondary);
+            (pos2(x, far.y + 3.0), Align2::CENTER_TOP)
+        } else {
+            (pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0)), Align2::LEFT_CENTER)
+        };
+        painter.text(at, anchor, words, font.clone(), theme.secondary);
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Label {
 }
 
 /// A thinned line, cut to what is in sight.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PlottedLine {
     /// The line that it is of; `None` for what is drawn behind one, and for signs and stems.
     pub line: Option<usize>,
@@ -183,17 +183,7 @@ mod tests {
 
     #[test]
     fn a_line_without_rest_is_drawn_without_dashes() {
-        let trace = |points: Vec<[f64; 2]>| PlottedLine {
-            line: None,
-            points,
-            colour: Color32::WHITE,
-            strength: 1.0,
-            width: 1.5,
-            dashed: true,
-            dots: false,
-            stems: false,
-            mark: None,
-        };
+        let trace = |points: Vec<[f64; 2]>| PlottedLine { points, dashed: true, ..PlottedLine::default() };
         assert!(trace(vec![[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]]).is_in_dashes());
         let noise = (0..1000).map(|i| [f64::from(i) / 1000.0, f64::from(i % 2) * 0.2]).collect();
         assert!(!trace(noise).is_in_dashes());

@@ -155,7 +155,7 @@ impl Layout {
         let mut at: Vec<(usize, f32)> = named
             .iter()
             .map(|i| {
-                let last = last_value(&chart.lines[*i].data, shown[1]).unwrap_or(f64::NAN);
+                let last = value_before(&chart.lines[*i].data, shown[1]).map_or(f64::NAN, |p| p[1]);
                 let y = self.y_at(self.y_scale.place(last));
                 (*i, if y.is_finite() { y.clamp(self.plot.top() + 6.0, self.plot.bottom() - 6.0) } else { f32::MAX })
             })
@@ -184,14 +184,13 @@ impl Layout {
     /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
     fn drop_covered_x_ticks(&mut self, size: [f32; 2], measure: Measure<'_>) {
         let label_left = size[0] - measure(&self.x_words, false) - 16.0;
-        let ticks = std::mem::take(&mut self.x_ticks);
-        self.x_ticks = ticks
-            .into_iter()
-            .map(|(place, words)| {
-                let right = self.x_at(place) + measure(&words, true) / 2.0;
-                if right > label_left { (place, String::new()) } else { (place, words) }
-            })
-            .collect();
+        let mut ticks = std::mem::take(&mut self.x_ticks);
+        for (place, words) in &mut ticks {
+            if self.x_at(*place) + measure(words, true) / 2.0 > label_left {
+                words.clear();
+            }
+        }
+        self.x_ticks = ticks;
     }
 
     fn thin_lines(&mut self, chart: &Chart<'_>, state: &ChartState, columns: usize) {
@@ -236,8 +235,7 @@ impl Layout {
         let marker = chart.marker.map(|m| self.x_scale.place(m)).filter(|m| m.is_finite());
         for run in points.split(|p| !(p[0].is_finite() && p[1].is_finite())) {
             let cut = marker.map_or(run.len(), |m| run.partition_point(|p| p[0] <= m));
-            let later = if cut > 0 { cut - 1 } else { 0 };
-            for (part, share) in [(&run[..cut], 1.0), (&run[later..], 0.25)] {
+            for (part, share) in [(&run[..cut], 1.0), (&run[cut.saturating_sub(1)..], 0.25)] {
                 if part.is_empty() || (share < 1.0 && cut == run.len()) {
                     continue;
                 }
@@ -362,11 +360,6 @@ fn is_named(chart: &Chart<'_>, i: usize) -> bool {
     let line = &chart.lines[i];
     let drawn = !line.data.is_empty() || line.raw.is_some_and(|r| !r.is_empty());
     line.is_listed() && !line.label.is_empty() && drawn
-}
-
-/// The last finite y at or before x.
-fn last_value(data: &Data<'_>, x: f64) -> Option<f64> {
-    value_before(data, x).map(|p| p[1])
 }
 
 /// The last point at or before x, which a readout shows.

@@ -47,11 +47,11 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
     };
     let cells = held.cells();
     // The same cells may be drawn in several places at once.
-    let key = ui.scope_id().with((held.part(), rect.min.x as i32, rect.min.y as i32)).value();
+    let key = ui.scope_id().with((&held.part, rect.min.x as i32, rect.min.y as i32)).value();
     let heatmap = Heatmap {
         key,
         revision: held.revision(),
-        cells: held.shared(),
+        cells: held.cells.clone(),
         map: colours.map,
         range: colours.range,
         log: colours.log,
@@ -308,13 +308,7 @@ impl<'a> MapUi<'a> {
                 let at = (pointer - rect.min) * scale + vec2(window[0], window[1]);
                 let min = 2.0 / (window[2] - window[0]).max(2.0);
                 let shrink = (1.0 / factor).max(min);
-                let around = |edge: f32, at: f32| at + (edge - at) * shrink;
-                window = [
-                    around(window[0], at.x),
-                    around(window[1], at.y),
-                    around(window[2], at.x),
-                    around(window[3], at.y),
-                ];
+                window = std::array::from_fn(|edge| at[edge % 2] + (window[edge] - at[edge % 2]) * shrink);
             }
         }
         state.window = kept_inside(window, all);

@@ -12,8 +12,8 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct MapCells {
     payload: Option<Arc<Payload>>,
-    part: String,
-    cells: Arc<Cells>,
+    pub(super) part: String,
+    pub(super) cells: Arc<Cells>,
     /// No other cells have it: what the card holds outlives the view.
     revision: u64,
 }
@@ -69,14 +69,6 @@ impl MapCells {
     /// A number that other cells do not have.
     pub fn revision(&self) -> u64 {
         self.revision
-    }
-
-    pub(super) fn part(&self) -> &str {
-        &self.part
-    }
-
-    pub(super) fn shared(&self) -> Arc<Cells> {
-        self.cells.clone()
     }
 }
 

@@ -44,9 +44,8 @@ pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
-    ChartsOrWords, Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, LEAST_TILE, begin_picture, begin_tile, columns,
-    drawn, end_tile, fits, fits_two, is_lower, lacking_height, least_height, note_canvas, note_table, reading_order,
-    watch,
+    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, LEAST_TILE, are_words_last, begin_picture, begin_tile,
+    columns, drawn, end_tile, fits, fits_two, is_lower, lacking_height, least_height, note_canvas, note_table, watch,
 };
 
 /// Smallest size at which a chart is legible, points.

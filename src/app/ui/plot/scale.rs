@@ -1,6 +1,6 @@
 //! Linear and logarithmic axes: mapping, ticks and the words on them. Pure arithmetic.
 
-use crate::labs::headline::rounded;
+use crate::{experiments::short_number::scientific, labs::headline::rounded};
 
 /// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,12 +137,9 @@ fn plain(value: f64, decimals: usize) -> String {
     rounded(value, decimals).replace('-', "\u{2212}")
 }
 
-/// A number with a power of ten, and at most `digits` digits after the point.
+/// A number with a power of ten, and a true minus sign instead of a hyphen.
 fn trim_exponent(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
-    format!("{mantissa}e{exponent}").replace('-', "\u{2212}")
+    scientific(value, digits).replace('-', "\u{2212}")
 }
 
 /// A value for a readout: four significant digits, never more than nine characters.

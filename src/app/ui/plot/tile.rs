@@ -14,10 +14,6 @@ pub const LEAST_TILE: Vec2 = Vec2::new(350.0, 300.0);
 /// Height of some lines of words, points.
 const WORDS: f32 = 60.0;
 
-/// The tile whose view is being drawn; `None` outside of tiles, as in a picture.
-#[derive(Clone, Copy, Default)]
-struct CurrentTile(Option<u64>);
-
 /// A chart, or another picture, as it was drawn in a tile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnPlot {
@@ -67,20 +63,18 @@ fn drawn_id() -> Id {
 
 /// Says that what is drawn next belongs to this tile.
 pub fn begin_tile(ctx: &Context, tile: u64) {
-    ctx.data_mut(|d| d.insert_temp(current_id(), CurrentTile(Some(tile))));
+    ctx.data_mut(|d| d.insert_temp(current_id(), Some(tile)));
 }
 
 /// Ends what [`begin_tile`] began, and notes the room that the view had and the size of what it drew.
 pub fn end_tile(ctx: &Context, room: Vec2, content: Vec2) {
-    if let Some(tile) = current_tile(ctx) {
-        note(ctx, |drawn| drawn.tiles.push(DrawnTile { tile, room, content }));
-    }
-    ctx.data_mut(|d| d.insert_temp(current_id(), CurrentTile(None)));
+    note(ctx, |drawn, tile| drawn.tiles.push(DrawnTile { tile, room, content }));
+    ctx.data_mut(|d| d.insert_temp(current_id(), None::<u64>));
 }
 
-/// The tile that is being drawn.
+/// The tile whose view is being drawn; `None` outside of tiles, as in a picture.
 pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
-    ctx.data(|d| d.get_temp::<CurrentTile>(current_id())).unwrap_or_default().0
+    ctx.data(|d| d.get_temp::<Option<u64>>(current_id())).flatten()
 }
 
 /// A picture, in which charts name all their lines: it has no list of the rest to open.
@@ -110,9 +104,8 @@ pub(super) fn is_picture(ctx: &Context) -> bool {
 
 /// Notes the height by which a chart of a picture is too low for the names of its lines.
 pub(super) fn note_lacking(ctx: &Context, height: f32) {
-    let pass = ctx.cumulative_pass_nr();
-    let before = picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.lacking);
-    ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking: height.max(before) }));
+    let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(lacking_height(ctx)));
+    ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking }));
 }
 
 /// The height by which a picture is too low in this pass, points.
@@ -132,17 +125,13 @@ pub fn note_canvas(ui: &Ui, name: &str, area: Rect) {
 }
 
 fn note_picture(ui: &Ui, name: &str, area: Rect, list: fn(&mut Drawn) -> &mut Vec<DrawnPlot>) {
-    if let Some(tile) = current_tile(ui.ctx()) {
-        let in_sight = area.intersect(ui.clip_rect());
-        note(ui.ctx(), |drawn| list(drawn).push(DrawnPlot { tile, chart: name.to_owned(), area, in_sight }));
-    }
+    let in_sight = area.intersect(ui.clip_rect());
+    note(ui.ctx(), |drawn, tile| list(drawn).push(DrawnPlot { tile, chart: name.to_owned(), area, in_sight }));
 }
 
 /// Notes how wide a table that scrolls by itself is, and how much of that is in sight.
 pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
-    if let Some(tile) = current_tile(ctx) {
-        note(ctx, |drawn| drawn.tables.push(DrawnTable { tile, table, room, content }));
-    }
+    note(ctx, |drawn, tile| drawn.tables.push(DrawnTable { tile, table, room, content }));
 }
 
 /// Notes from now on what is drawn in tiles, so that it can be measured with [`drawn`]. A window that nobody measures
@@ -151,14 +140,16 @@ pub fn watch(ctx: &Context) {
     ctx.data_mut(|d| d.insert_temp(drawn_id(), Drawn::default()));
 }
 
-fn note(ctx: &Context, add: impl FnOnce(&mut Drawn)) {
+/// Adds something to what is noted of the tile that is being drawn.
+fn note(ctx: &Context, add: impl FnOnce(&mut Drawn, u64)) {
+    let Some(tile) = current_tile(ctx) else { return };
     let pass = ctx.cumulative_pass_nr();
     ctx.data_mut(|d| {
         let Some(mut drawn) = d.remove_temp::<Drawn>(drawn_id()) else { return };
         if drawn.pass != pass {
             drawn = Drawn { pass, ..Drawn::default() };
         }
-        add(&mut drawn);
+        add(&mut drawn, tile);
         d.insert_temp(drawn_id(), drawn);
     });
 }
@@ -180,20 +171,10 @@ pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
     width > wide.max(least)
 }
 
-/// The charts of a view, and the words that explain them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChartsOrWords {
-    Charts,
-    Words,
-}
-
-/// The order in which a view draws both: the words first, but last in a tile that is too low for them above a chart, so that
-/// the chart is in sight as a whole.
-pub fn reading_order(ui: &Ui) -> [ChartsOrWords; 2] {
-    match is_lower(ui, LEAST_PLOT.y + CHART_MARGIN.y + WORDS) {
-        true => [ChartsOrWords::Charts, ChartsOrWords::Words],
-        false => [ChartsOrWords::Words, ChartsOrWords::Charts],
-    }
+/// True where a view draws the words that explain its charts last: in a tile that is too low for them above a chart, so that the
+/// chart is in sight as a whole.
+pub fn are_words_last(ui: &Ui) -> bool {
+    is_lower(ui, LEAST_PLOT.y + CHART_MARGIN.y + WORDS)
 }
 
 /// True in a tile that has less height left than this, points; never outside of tiles.

@@ -148,17 +148,8 @@ mod tests {
     /// Where stairs lie on another line their treads may be hidden; their risers are what tells that they are stairs.
     #[test]
     fn risers_of_stairs_stay() {
-        let stairs = PlottedLine {
-            line: Some(0),
-            points: vec![[0.0, 0.2], [0.5, 0.2], [0.5, 0.8], [1.0, 0.8]],
-            colour: Color32::RED,
-            strength: 1.0,
-            width: 1.5,
-            dashed: false,
-            dots: false,
-            stems: false,
-            mark: None,
-        };
+        let points = vec![[0.0, 0.2], [0.5, 0.2], [0.5, 0.8], [1.0, 0.8]];
+        let stairs = PlottedLine { line: Some(0), points, ..PlottedLine::default() };
         let mut woven = vec![];
         cut(stairs, &[false; 10], &mut woven);
         assert_eq!(woven.len(), 1);

@@ -62,22 +62,16 @@ pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>
     (chart, points)
 }
 
-/// The lines of a chart, and the step that it marks.
-#[derive(Clone, Copy)]
-pub struct Curves<'a> {
-    pub lines: &'a [CurveLine],
-    pub step: Option<u64>,
-}
-
-/// Draws the curves; a click on a line takes its point.
+/// Draws the curves and marks the step; a click on a line takes its point.
 pub fn curves_ui(
     ui: &mut Ui,
     size: Vec2,
     view: &SweepView<'_>,
-    curves: Curves<'_>,
+    lines: &[CurveLine],
+    step: Option<u64>,
     state: &mut ChartState,
 ) -> PointedAt {
-    let (chart, points) = chart(view, curves.lines, curves.step);
+    let (chart, points) = chart(view, lines, step);
     let shown = chart.show(ui, size, view.theme, state);
     let hovered = shown.hovered_line.and_then(|line| points.get(line).copied());
     PointedAt { hovered, clicked: hovered.filter(|_| shown.response.clicked()) }

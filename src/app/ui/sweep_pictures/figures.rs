@@ -37,11 +37,10 @@ pub struct SweepFigure {
 }
 
 /// The pictures that a sweep has.
-pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
-    let view = prepared.view(None, Scale::Linear, theme);
+pub fn figures(prepared: &Prepared) -> Vec<SweepFigure> {
     let figure = |stem: &str, kind| SweepFigure { stem: file_stem(stem), kind };
     let mut all = vec![figure("curves", FigureKind::Curves)];
-    let axes = view.results.axes.iter().enumerate();
+    let axes = prepared.results.axes.iter().enumerate();
     all.extend(axes.map(|(i, axis)| figure(&format!("slice-{}", axis.key), FigureKind::Slice(i))));
     all.push(figure("parallel", FigureKind::Parallel));
     if prepared.cells.is_some() {
@@ -51,8 +50,8 @@ pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
 }
 
 /// The figures that show the effect of each setting: the heat map, if there is one, and a slice for each axis.
-pub fn axis_figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
-    let mut found = figures(prepared, theme);
+pub fn axis_figures(prepared: &Prepared) -> Vec<SweepFigure> {
+    let mut found = figures(prepared);
     found.retain(|figure| matches!(figure.kind, FigureKind::Slice(_) | FigureKind::Heat));
     found.sort_by_key(|figure| figure.kind != FigureKind::Heat);
     found
@@ -90,9 +89,7 @@ impl SweepFigure {
         let mut inner = figure::sheet_ui(ui, theme, view.heading(), &self.subtitle(&view));
         let size = inner.max_rect().size();
         let _: PointedAt = match (self.kind, &prepared.cells) {
-            (FigureKind::Curves, _) => {
-                curves_ui(&mut inner, size, &view, curves::Curves { lines: &prepared.lines, step: None }, state)
-            }
+            (FigureKind::Curves, _) => curves_ui(&mut inner, size, &view, &prepared.lines, None, state),
             (FigureKind::Slice(axis), _) => slice_ui(&mut inner, size, &view, axis),
             (FigureKind::Parallel, _) => parallel_ui(&mut inner, size, &view, &mut Brush::default()),
             (FigureKind::Heat, Some(cells)) => heat_ui(&mut inner, size, &view, cells),

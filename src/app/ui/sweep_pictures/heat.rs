@@ -16,20 +16,14 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     let (results, theme) = (view.results, view.theme);
     let title = format!("{}, mean over seeds", view.heading());
     let (sheet, response) = sheet_ui(ui, size, view, &title);
-    let means = |as_of: &'_ crate::experiments::sweep::results::AsOf| {
-        (0..results.points.len()).filter_map(|p| as_of.mean(p)).collect::<Vec<f64>>()
-    };
-    let found = view.values().and_then(|as_of| Some((as_of, Ends::around(means(as_of).into_iter(), view.scale)?)));
-    let Some((as_of, ends)) = found else {
-        empty(ui, sheet, theme, "No run has recorded this number at this step.");
-        return PointedAt::default();
-    };
+    let found = view.values().and_then(|as_of| {
+        let means = (0..results.points.len()).filter_map(|p| as_of.mean(p));
+        Some((as_of, Ends::around(means, view.scale)?))
+    });
+    let Some((as_of, ends)) = found else { return empty(ui, sheet, theme) };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(BAR + 12.0, BOTTOM_MARGIN));
     let grid = CellGrid { plot, cells };
-    let colour = |value: f64| {
-        let [r, g, b] = ColourMap::Viridis.at(ends.share(value));
-        Color32::from_rgb(r, g, b)
-    };
+    let colour = |value: f64| ColourMap::Viridis.colour(ends.share(value));
     for ((column, row), point) in &cells.points {
         let (rect, mean) = (grid.cell(*column, *row), as_of.mean(*point));
         paint_cell(ui, view, rect, *point, mean.filter(|m| ends.share(*m).is_finite()).map(colour));
@@ -122,10 +116,10 @@ impl CellGrid<'_> {
 fn colour_bar(ui: &Ui, view: &SweepView<'_>, bar: Rect, ends: &Ends) {
     for i in 0..STRIPS {
         let [low, high] = [i, i + 1].map(|k| k as f32 / STRIPS as f32);
-        let [r, g, b] = ColourMap::Viridis.at((low + high) / 2.0);
+        let colour = ColourMap::Viridis.colour((low + high) / 2.0);
         let [top, bottom] = [high, low].map(|share| bar.bottom() - share * bar.height());
         let strip = Rect::from_x_y_ranges(bar.x_range(), top..=bottom + 0.5);
-        ui.painter().rect_filled(strip, 0.0, Color32::from_rgb(r, g, b));
+        ui.painter().rect_filled(strip, 0.0, colour);
     }
     for (share, words) in ends.ticks(((bar.height() / 40.0) as usize).clamp(2, 6)) {
         let at = pos2(bar.right() + 4.0, bar.bottom() - share * bar.height());

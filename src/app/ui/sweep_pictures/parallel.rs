@@ -34,8 +34,8 @@ impl Upright {
     }
 
     /// Paints the axis with its name and figures, which stand on a patch of the ground so that lines do not cross them.
-    fn paint(&self, ui: &Ui, theme: &Theme, area: &AxisArea) {
-        let AxisArea { sheet, plot, room } = area;
+    /// `room`: the most width of the name, points.
+    fn paint(&self, ui: &Ui, theme: &Theme, sheet: Rect, plot: Rect, room: f32) {
         ui.painter().vline(self.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
         let name = small_text(ui, &self.name, theme.text, room.min(240.0));
         let wide = name.size().x;
@@ -73,9 +73,9 @@ impl Upright {
         {
             brush.set(self.dimension.clone(), [value(from.y), value(to.y)]);
         } else if response.clicked() {
-            brush.clear(&self.dimension);
+            brush.ranges.remove(&self.dimension);
         }
-        if let Some(range) = brush.range(&self.dimension) {
+        if let Some(range) = brush.ranges.get(&self.dimension).copied() {
             let [top, bottom] =
                 [range[1], range[0]].map(|v| self.y(v, plot).clamp(plot.top() - 4.0, plot.bottom() + 4.0));
             let held = Rect::from_x_y_ranges(self.x - 6.0..=self.x + 6.0, top..=bottom.max(top + 2.0));
@@ -92,14 +92,6 @@ impl Upright {
     }
 }
 
-/// The area that the axes stand in.
-struct AxisArea {
-    sheet: Rect,
-    plot: Rect,
-    /// The room for the name of an axis, points.
-    room: f32,
-}
-
 /// Settings first, then numbers. `brush` is what was brushed so far.
 pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Brush) -> PointedAt {
     let theme = view.theme;
@@ -109,8 +101,7 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
         Rect::from_min_max(sheet.min + vec2(SIDE_MARGIN, NAMES_HEIGHT + 6.0), sheet.max - vec2(SIDE_MARGIN, 8.0));
     let axes = uprights(view, plot);
     if axes.len() < 2 {
-        empty(ui, sheet, theme, "No run has recorded this number at this step.");
-        return PointedAt::default();
+        return empty(ui, sheet, theme);
     }
     let paths: Vec<Vec<Vec<Pos2>>> = (0..view.results.points.len()).map(|point| path(&axes, point, plot)).collect();
     let mut order: Vec<usize> = (0..paths.len()).collect();
@@ -123,9 +114,9 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
         }
     }
     let mut is_on_axis = false;
-    let area = AxisArea { sheet, plot, room: plot.width() / (axes.len() - 1) as f32 - 16.0 };
+    let room = plot.width() / (axes.len() - 1) as f32 - 16.0;
     for axis in &axes {
-        axis.paint(ui, theme, &area);
+        axis.paint(ui, theme, sheet, plot, room);
         is_on_axis |= axis.brush_ui(ui, theme, plot, brush);
     }
     let pointer = response.hover_pos().filter(|_| !is_on_axis);

@@ -24,7 +24,7 @@ pub struct PictureChoices {
 /// The pictures' data.
 #[derive(Debug)]
 pub struct Prepared {
-    results: Arc<SweepResults>,
+    pub(super) results: Arc<SweepResults>,
     choices: PictureChoices,
     pub as_of: BTreeMap<NumberId, AsOf>,
     pub kept: Vec<bool>,
@@ -54,14 +54,13 @@ impl Prepared {
         }
     }
 
-    /// Recomputes the parts whose inputs have changed and keeps the others.
-    pub fn renewed(self, results: &Arc<SweepResults>, choices: &PictureChoices) -> Self {
-        let is_same_run = Arc::ptr_eq(&self.results, results);
-        match is_same_run && self.choices.number == choices.number {
-            true if self.choices == *choices => self,
+    /// Keeps the parts whose inputs have not changed and computes the others.
+    pub fn renewed(kept: Option<Self>, results: &Arc<SweepResults>, choices: PictureChoices) -> Self {
+        match kept.filter(|kept| Arc::ptr_eq(&kept.results, results) && kept.choices.number == choices.number) {
+            Some(kept) if kept.choices == choices => kept,
             // the curves are the same at every step
-            true => Self::with_lines(results, choices.clone(), self.lines),
-            false => Self::new(results, choices.clone()),
+            Some(kept) => Self::with_lines(results, choices, kept.lines),
+            None => Self::new(results, choices),
         }
     }
 

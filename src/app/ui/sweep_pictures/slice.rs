@@ -18,10 +18,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         let all = as_of.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
         Some((as_of, Ends::from_axis(results, axis)?, Ends::around(all, view.scale)?))
     });
-    let Some((as_of, x, y)) = ends else {
-        empty(ui, sheet, theme, "No run has recorded this number at this step.");
-        return PointedAt::default();
-    };
+    let Some((as_of, x, y)) = ends else { return empty(ui, sheet, theme) };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(10.0, BOTTOM_MARGIN));
     let axes = Axes { sheet, plot, x, y };
     axes.paint(ui, theme, &setting.key);

@@ -175,7 +175,7 @@ impl<'a> ViewCx<'a> {
         let (key, args) = ((M::PROBE, variant), args.to_args());
         self.questions.touch(key);
         if self.can_ask() && self.questions.is_due(key, &args, freshness, self.mirror, &self.moment::<M>(variant)) {
-            self.put_question::<M>(variant, args.clone());
+            self.ask_with::<M>(variant, args.clone());
         }
         self.compare_args::<M>(key, args);
     }
@@ -198,7 +198,7 @@ impl<'a> ViewCx<'a> {
 
     /// Asks for an `M` now, of the weights of the shown step; returns the question's number.
     pub fn ask_now<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args) -> u64 {
-        self.put_question::<M>(variant, args.to_args())
+        self.ask_with::<M>(variant, args.to_args())
     }
 
     /// A button that asks the variant in focus for an `M` now; it rests where `can` is false, and while the answer is on its
@@ -221,10 +221,6 @@ impl<'a> ViewCx<'a> {
 
     /// Asks like [`ViewCx::ask_now`], with arguments beside those of the probe.
     pub fn ask_with<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
-        self.put_question::<M>(variant, args)
-    }
-
-    fn put_question<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
         let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
         self.questions.touch(key);
         let request = self.questions.put(key, args.clone(), self.mirror, &moment);
@@ -374,7 +370,7 @@ impl<'a> ViewCx<'a> {
     }
 
     /// The label of a variant and a dot, or nothing if there is only one variant.
-    fn whose(&self, variant: usize) -> String {
+    pub fn whose(&self, variant: usize) -> String {
         let label = self.mirror.variants().get(variant).filter(|_| self.mirror.variants().len() > 1);
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::ui::{
     mirror::Mirror,
-    plot::{ChartResponse, ChartState, ChartsOrWords, empty_ui, fits_two, reading_order},
+    plot::{ChartResponse, ChartState, are_words_last, empty_ui, fits_two},
     table::Table,
     widgets::choice_menu::choice_box,
 };
@@ -206,11 +206,12 @@ impl<V: PanelView> View for Panels<V> {
         cx.controls_ui(ui, |ui, cx| self.view.controls_ui(ui, cx));
         self.choice_ui(ui, cx);
         self.view.above_ui(ui, cx);
-        for part in reading_order(ui) {
-            match part {
-                ChartsOrWords::Charts => self.charts_ui(ui, cx),
-                ChartsOrWords::Words => self.view.words_ui(ui, cx),
-            }
+        if are_words_last(ui) {
+            self.charts_ui(ui, cx);
+            self.view.words_ui(ui, cx);
+        } else {
+            self.view.words_ui(ui, cx);
+            self.charts_ui(ui, cx);
         }
     }
 

@@ -20,8 +20,21 @@ fn asking_preset(lab: &str) -> Option<&'static str> {
     lab.presets.iter().find(|preset| asks(preset.id)).map(|preset| preset.title)
 }
 
-impl Accuracy {
-    fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+/// The accuracy of guessing, where the run reported it.
+pub(super) fn chance(cx: &ViewCx<'_>) -> Option<f64> {
+    let guess = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
+    (0..cx.mirror.variants().len()).find_map(guess)
+}
+
+impl PanelView for Accuracy {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.tracked.follow(cx.mirror, channels::ACCURACY, 0.0);
+        if self.asking.as_ref().is_none_or(|(lab, _)| *lab != cx.config.lab) {
+            self.asking = Some((cx.config.lab.clone(), asking_preset(&cx.config.lab)));
+        }
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
         let set = questions(cx.config);
         let run = cx.mirror.info.as_ref().map(|info| questions(&info.config));
@@ -57,26 +70,7 @@ impl Accuracy {
             }
         }
         chart.marker = cx.marker();
-        chart
-    }
-}
-
-/// The accuracy of guessing, where the run reported it.
-fn chance(cx: &ViewCx<'_>) -> Option<f64> {
-    let guess = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
-    (0..cx.mirror.variants().len()).find_map(guess)
-}
-
-impl PanelView for Accuracy {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.tracked.follow(cx.mirror, channels::ACCURACY, 0.0);
-        if self.asking.as_ref().is_none_or(|(lab, _)| *lab != cx.config.lab) {
-            self.asking = Some((cx.config.lab.clone(), asking_preset(&cx.config.lab)));
-        }
-    }
-
-    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        Panel::whole(chart)
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

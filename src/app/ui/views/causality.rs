@@ -49,40 +49,6 @@ impl Causality {
         }
     }
 
-    fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let x = Axis::new("position (tokens)").whole();
-        let y = Axis::new("max |\u{394} logits|").log();
-        let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
-            "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
-        ));
-        let Some(causality) = cx.answered::<measurements::Causality>() else { return chart };
-        let at = causality.position as f64;
-        let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
-        chart.x = chart.x.include(&ends);
-        if let Some(leaky) = &causality.leaky_upsample {
-            let mut label = "wrong upsample, floor(t/P)".to_owned();
-            if leaky.gate != causality.effective_gate {
-                label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
-            }
-            let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
-            chart.add(line.short("wrong upsample"));
-            if let Some(leak) = leak(causality.value) {
-                chart.span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
-            }
-        }
-        let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
-        chart.add(Line::new("this model", colour, by_place(&causality.delta)).stroke(Stroke::Stems));
-        if at > 0.0 {
-            let label = match causality.before_max {
-                0.0 => "0 exactly".to_owned(),
-                max => format!("at most {}", value_label(max)),
-            };
-            chart.span(label, cx.theme.secondary, [ends[0], at - 0.5]);
-        }
-        chart.upright("changed", at);
-        chart
-    }
-
     fn sentence_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) -> bool {
         let hint = "a held-out passage; type a sentence of your own";
         let response = text_line(ui, &mut self.text, "sentence to read", hint).on_hover_text(
@@ -128,11 +94,6 @@ impl Causality {
         });
         changed
     }
-}
-
-/// Why the question as it stands has no answer; the chart then still shows the answer before.
-fn refusal<'a>(cx: &ViewCx<'a>) -> Option<&'a str> {
-    cx.refusal_of::<measurements::Causality>(Some(cx.selection.variant))
 }
 
 /// The positions before the change that move with the wrong upsampling.
@@ -196,11 +157,43 @@ impl PanelView for Causality {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(Self::chart(cx))
+        let x = Axis::new("position (tokens)").whole();
+        let y = Axis::new("max |\u{394} logits|").log();
+        let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
+            "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
+        ));
+        let Some(causality) = cx.answered::<measurements::Causality>() else { return Panel::whole(chart) };
+        let at = causality.position as f64;
+        let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
+        chart.x = chart.x.include(&ends);
+        if let Some(leaky) = &causality.leaky_upsample {
+            let mut label = "wrong upsample, floor(t/P)".to_owned();
+            if leaky.gate != causality.effective_gate {
+                label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
+            }
+            let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
+            chart.add(line.short("wrong upsample"));
+            if let Some(leak) = leak(causality.value) {
+                chart.span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
+            }
+        }
+        let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
+        chart.add(Line::new("this model", colour, by_place(&causality.delta)).stroke(Stroke::Stems));
+        if at > 0.0 {
+            let label = match causality.before_max {
+                0.0 => "0 exactly".to_owned(),
+                max => format!("at most {}", value_label(max)),
+            };
+            chart.span(label, cx.theme.secondary, [ends[0], at - 0.5]);
+        }
+        chart.upright("changed", at);
+        Panel::whole(chart)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let (answered, refusal) = (cx.answered::<measurements::Causality>(), refusal(cx));
+        let answered = cx.answered::<measurements::Causality>();
+        // the chart still shows the answer before a question that was refused
+        let refusal = cx.refusal_of::<measurements::Causality>(Some(cx.selection.variant));
         if answered.is_none() && refusal.is_none() {
             return;
         }

@@ -153,6 +153,12 @@ struct Bar {
     claim: Option<&'static str>,
 }
 
+impl Bar {
+    fn new(name: impl Into<String>, parts: Vec<(f64, Color32)>, words: String) -> Self {
+        Self { name: name.into(), parts, words, claim: None }
+    }
+}
+
 const BAR_HEIGHT: f32 = 18.0;
 const PITCH: f32 = 28.0;
 
@@ -215,26 +221,11 @@ impl View for Cost {
                     ui.label(RichText::new(formula).font(FontId::monospace(14.0)));
                 }
                 ui.add_space(4.0);
-                let bars = [
-                    Bar {
-                        name: "fast-slow".to_owned(),
-                        parts: vec![(p.fast(), theme.fast), (p.slow(), theme.slow)],
-                        words: short(p.total()),
-                        claim: None,
-                    },
-                    Bar {
-                        name: "by the paper, c = 1/P\u{b2}".to_owned(),
-                        parts: vec![(p.total_of_paper(), theme.secondary)],
-                        words: short(p.total_of_paper()),
-                        claim: Some("A6"),
-                    },
-                    Bar {
-                        name: "dense".to_owned(),
-                        parts: vec![(DENSE_LAYERS, theme.secondary)],
-                        words: short(DENSE_LAYERS),
-                        claim: None,
-                    },
-                ];
+                let own = vec![(p.fast(), theme.fast), (p.slow(), theme.slow)];
+                let grey = |name: &str, layers: f64| Bar::new(name, vec![(layers, theme.secondary)], short(layers));
+                let mut by_paper = grey("by the paper, c = 1/P\u{b2}", p.total_of_paper());
+                by_paper.claim = Some("A6");
+                let bars = [Bar::new("fast-slow", own, short(p.total())), by_paper, grey("dense", DENSE_LAYERS)];
                 let head = format!("layers of full length: fast {}, slow {}", short(p.fast()), short(p.slow()));
                 asked = bars_ui(ui, theme, &head, &bars);
             }
@@ -243,15 +234,10 @@ impl View for Cost {
                 let words = "Milliseconds a training step appear here when a run trains.";
                 ui.label(RichText::new(words).color(theme.secondary));
             } else {
-                let bars: Vec<Bar> = measured
-                    .iter()
-                    .map(|(group, place, ms)| Bar {
-                        name: group.label.clone(),
-                        parts: vec![(*ms, group.colour(*place, theme))],
-                        words: format!("{ms:.1} ms"),
-                        claim: None,
-                    })
-                    .collect();
+                let bar = |(group, place, ms): &(SeedGroup, usize, f64)| {
+                    Bar::new(&group.label, vec![(*ms, group.colour(*place, theme))], format!("{ms:.1} ms"))
+                };
+                let bars: Vec<Bar> = measured.iter().map(bar).collect();
                 bars_ui(ui, theme, &format!("measured, median of the last {RECENT} training steps"), &bars);
             }
         });

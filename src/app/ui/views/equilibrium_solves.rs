@@ -10,29 +10,6 @@ pub struct EquilibriumSolves {
     missed_backward: SeedSeries,
 }
 
-impl EquilibriumSolves {
-    fn residual_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("residual of the last solve").log();
-        let mut chart = cx.over_training("equilibrium solves", y).empty(cx.why_no_curve(
-            "No solve yet. Turn a variant on that solves for its fast state, such as `With DEQ`, and press Space.",
-            "No variant of this run solves for its fast state.",
-        ));
-        self.residual.draw(&mut chart, cx.mirror, channels::DEQ_RESIDUAL, cx.theme, SeriesStyle::default());
-        chart
-    }
-
-    fn missed_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("solves that stopped short").include(&[0.0, 1.0]);
-        let mut chart = cx.over_training("solves that stopped short", y);
-        self.missed.draw(&mut chart, cx.mirror, channels::DEQ_MISSED, cx.theme, SeriesStyle::default());
-        let backward =
-            SeriesStyle { stroke: Stroke::Dashed, suffix: ", backward", unnamed: true, seeds: Seeds::Spread };
-        self.missed_backward.draw(&mut chart, cx.mirror, channels::DEQ_BACKWARD_MISSED, cx.theme, backward);
-        chart.legend = false;
-        chart
-    }
-}
-
 impl PanelView for EquilibriumSolves {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.residual.follow(cx.mirror, channels::DEQ_RESIDUAL, 0.0);
@@ -41,8 +18,20 @@ impl PanelView for EquilibriumSolves {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let missed = Panel::new(self.missed_chart(cx), 0.4).in_table("stopped short ");
-        vec![Panel::new(self.residual_chart(cx), 0.6), missed]
+        let y = Axis::new("residual of the last solve").log();
+        let mut residual = cx.over_training("equilibrium solves", y).empty(cx.why_no_curve(
+            "No solve yet. Turn a variant on that solves for its fast state, such as `With DEQ`, and press Space.",
+            "No variant of this run solves for its fast state.",
+        ));
+        self.residual.draw(&mut residual, cx.mirror, channels::DEQ_RESIDUAL, cx.theme, SeriesStyle::default());
+        let y = Axis::new("solves that stopped short").include(&[0.0, 1.0]);
+        let mut missed = cx.over_training("solves that stopped short", y);
+        self.missed.draw(&mut missed, cx.mirror, channels::DEQ_MISSED, cx.theme, SeriesStyle::default());
+        let backward =
+            SeriesStyle { stroke: Stroke::Dashed, suffix: ", backward", unnamed: true, seeds: Seeds::Spread };
+        self.missed_backward.draw(&mut missed, cx.mirror, channels::DEQ_BACKWARD_MISSED, cx.theme, backward);
+        missed.legend = false;
+        vec![Panel::new(residual, 0.6), Panel::new(missed, 0.4).in_table("stopped short ")]
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -18,49 +18,19 @@ pub struct Gate {
     gradient: SeedSeries,
 }
 
-impl Gate {
-    fn gate_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut chart = cx.over_training("gate", y).empty(cx.why_no_curve(
-            "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
-             the first step.",
-            "No variant of this run has a gate.",
-        ));
-        self.gate.draw(
-            &mut chart,
-            cx.mirror,
-            channels::GATE,
-            cx.theme,
-            SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
-        );
-        let band = [-PAPER_BAND, PAPER_BAND];
-        chart.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band).claim = Some("A1");
-        chart
+/// Nothing where no entropy was measured.
+fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
+    let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
+    let mut chart = cx.over_training("entropy behind the gate", y);
+    for (info, colour, history) in cx.histories::<GateEntropy>() {
+        chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
     }
-
-    fn gradient_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("dLoss/d\u{3b3}, smoothed");
-        let mut chart = cx.over_training("gate gradient", y);
-        let look = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
-        self.gradient.draw(&mut chart, cx.mirror, channels::GATE_GRAD, cx.theme, look);
-        chart.legend = false;
-        chart
+    if chart.lines.is_empty() {
+        return None;
     }
-
-    /// Nothing where no entropy was measured.
-    fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
-        let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
-        let mut chart = cx.over_training("entropy behind the gate", y);
-        for (info, colour, history) in cx.histories::<GateEntropy>() {
-            chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
-        }
-        if chart.lines.is_empty() {
-            return None;
-        }
-        chart.level("shut", 0.0);
-        chart.legend = false;
-        Some(chart)
-    }
+    chart.level("shut", 0.0);
+    chart.legend = false;
+    Some(chart)
 }
 
 /// "+0.31 (rotated -0.01 ± 0.05, p = 0.002)".
@@ -88,10 +58,23 @@ impl PanelView for Gate {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let entropy = Self::entropy_chart(cx);
-        let [gate, gradient] = if entropy.is_some() { [0.46, 0.27] } else { [0.6, 0.4] };
-        let gradient = Panel::new(self.gradient_chart(cx), gradient).in_table("dLoss/d\u{3b3} ");
-        let mut panels = vec![Panel::new(self.gate_chart(cx), gate), gradient];
+        let each = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
+        let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
+        let mut gate = cx.over_training("gate", y).empty(cx.why_no_curve(
+            "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
+             the first step.",
+            "No variant of this run has a gate.",
+        ));
+        self.gate.draw(&mut gate, cx.mirror, channels::GATE, cx.theme, each);
+        let band = [-PAPER_BAND, PAPER_BAND];
+        gate.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band).claim = Some("A1");
+        let mut gradient = cx.over_training("gate gradient", Axis::new("dLoss/d\u{3b3}, smoothed"));
+        self.gradient.draw(&mut gradient, cx.mirror, channels::GATE_GRAD, cx.theme, each);
+        gradient.legend = false;
+        let entropy = entropy_chart(cx);
+        let shares = if entropy.is_some() { [0.46, 0.27] } else { [0.6, 0.4] };
+        let gradient = Panel::new(gradient, shares[1]).in_table("dLoss/d\u{3b3} ");
+        let mut panels = vec![Panel::new(gate, shares[0]), gradient];
         panels.extend(entropy.map(|chart| Panel::new(chart, 0.27).in_table("entropy, open less shut ")));
         panels
     }

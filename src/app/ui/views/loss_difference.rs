@@ -20,7 +20,7 @@ struct Difference {
 }
 
 impl Difference {
-    fn follow(&mut self, a: &Curve, b: &Curve) -> &Curve {
+    fn follow(&mut self, a: &Curve, b: &Curve) {
         let seen = (a.lineage(), b.lineage());
         if seen != self.seen {
             *self = Self { seen, ..Self::default() };
@@ -36,7 +36,6 @@ impl Difference {
                 self.curve.push(step, value - other);
             }
         }
-        &self.curve
     }
 }
 
@@ -86,22 +85,12 @@ struct Contrast {
     spread: Spread,
 }
 
-/// The contrasts by run and by split: training or held out.
-#[derive(Default)]
-struct Contrasts(KeyedCache<(RunNumber, bool), Vec<Contrast>>);
-
-impl Contrasts {
-    /// The contrasts of the run, as far as they were followed.
-    fn get(&self, mirror: &Mirror, held_out: bool) -> &[Contrast] {
-        self.0.get(&(mirror.run, held_out)).map_or(&[], Vec::as_slice)
-    }
-}
-
 /// View `loss_difference`.
 #[derive(Default)]
 pub struct LossDifference {
     held_out: bool,
-    contrasts: Contrasts,
+    /// The contrasts by run and by split: training or held out.
+    contrasts: KeyedCache<(RunNumber, bool), Vec<Contrast>>,
 }
 
 impl LossDifference {
@@ -109,46 +98,20 @@ impl LossDifference {
         if self.held_out { channels::LOSS_HELD_OUT } else { channels::LOSS_TRAIN }
     }
 
+    /// The contrasts of the run, as far as they were followed.
+    fn contrasts(&self, mirror: &Mirror) -> &[Contrast] {
+        self.contrasts.get(&(mirror.run, self.held_out)).map_or(&[], Vec::as_slice)
+    }
+
     fn follow(&mut self, mirror: &Mirror) {
         let channel = self.channel();
         let all = groups(mirror);
         let Some((first, others)) = all.split_first() else { return };
-        let contrasts = self.contrasts.0.at((mirror.run, self.held_out));
+        let contrasts = self.contrasts.at((mirror.run, self.held_out));
         contrasts.resize_with(others.len(), Contrast::default);
         for (i, (contrast, other)) in contrasts.iter_mut().zip(others).enumerate() {
             contrast.follow(mirror, channel, first, (other, i + 1));
         }
-    }
-
-    fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new(with_loss_unit("loss difference", cx)).include(&[0.0]);
-        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(cx.why_no_curve(
-            "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
-             and press Space.",
-            "No difference to show: it needs two variants that are trained on the same batches.",
-        ));
-        for c in self.contrasts.get(cx.mirror, self.held_out) {
-            let colour = c.colour(cx);
-            let (mean, low, high) = match &c.running[..] {
-                [] => continue,
-                [only] => (&only.mean, &only.low, &only.high),
-                _ => (&c.spread.mean, &c.spread.low, &c.spread.high),
-            };
-            let band_words = if c.pairs.len() > 1 { "\u{b1}1 sd over seeds" } else { "\u{b1}1 running sd" };
-            let label = format!("{}, {band_words}", c.label);
-            chart.band(label, colour, low, high);
-            let mut line = Line::new(c.label.clone(), colour, mean);
-            if let [only] = &c.pairs[..] {
-                line = line.raw(&only.curve);
-            }
-            chart.add(line);
-        }
-        if !chart.is_empty() {
-            let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
-            chart.level(format!("equal; below, better than {first}"), 0.0);
-        }
-        chart.marker = cx.marker();
-        chart
     }
 }
 
@@ -187,7 +150,34 @@ impl PanelView for LossDifference {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        let y = Axis::new(with_loss_unit("loss difference", cx)).include(&[0.0]);
+        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(cx.why_no_curve(
+            "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
+             and press Space.",
+            "No difference to show: it needs two variants that are trained on the same batches.",
+        ));
+        for c in self.contrasts(cx.mirror) {
+            let colour = c.colour(cx);
+            let (mean, low, high) = match &c.running[..] {
+                [] => continue,
+                [only] => (&only.mean, &only.low, &only.high),
+                _ => (&c.spread.mean, &c.spread.low, &c.spread.high),
+            };
+            let band_words = if c.pairs.len() > 1 { "\u{b1}1 sd over seeds" } else { "\u{b1}1 running sd" };
+            let label = format!("{}, {band_words}", c.label);
+            chart.band(label, colour, low, high);
+            let mut line = Line::new(c.label.clone(), colour, mean);
+            if let [only] = &c.pairs[..] {
+                line = line.raw(&only.curve);
+            }
+            chart.add(line);
+        }
+        if !chart.is_empty() {
+            let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
+            chart.level(format!("equal; below, better than {first}"), 0.0);
+        }
+        chart.marker = cx.marker();
+        Panel::whole(chart)
     }
 
     fn has_foot(&self, is_empty: bool) -> bool {
@@ -203,7 +193,7 @@ impl PanelView for LossDifference {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let what = if self.held_out { "held-out windows" } else { "the same training batches" };
-        let seeds = self.contrasts.get(cx.mirror, self.held_out).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
+        let seeds = self.contrasts(cx.mirror).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
         let band = match seeds {
             0 => String::new(),
             1 => format!(", one seed: running mean and \u{b1}1 running sd of {RUNNING} points"),

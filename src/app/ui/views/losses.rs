@@ -31,8 +31,15 @@ pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
     if cx.is_trained_elsewhere() { words.to_owned() } else { format!("{words} (nats a token)") }
 }
 
-impl Losses {
-    fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+impl PanelView for Losses {
+    const FOOT_HEIGHT: f32 = 32.0;
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
+        self.held_out.follow(cx.mirror, channels::LOSS_HELD_OUT, 0.0);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let shown = self.shown;
         let y = Axis::new(with_loss_unit("loss", cx));
         let mut chart = Chart::new("losses", Axis::steps(), y).empty(cx.why_no_curve(
@@ -56,20 +63,7 @@ impl Losses {
             chart.lines.iter_mut().filter(|l| is_own(l)).for_each(|l| l.named = true);
         }
         chart.marker = cx.marker();
-        chart
-    }
-}
-
-impl PanelView for Losses {
-    const FOOT_HEIGHT: f32 = 32.0;
-
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
-        self.held_out.follow(cx.mirror, channels::LOSS_HELD_OUT, 0.0);
-    }
-
-    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        Panel::whole(chart)
     }
 
     fn has_foot(&self, is_empty: bool) -> bool {

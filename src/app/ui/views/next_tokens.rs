@@ -28,12 +28,6 @@ impl NextTokens {
         let is_shown = |m: &Likely| m.is_typed == is_typed || cx.is_trained_elsewhere();
         (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, is_shown)).collect()
     }
-
-    fn sentence_ui(&mut self, ui: &mut Ui) {
-        let hint = "a held-out passage; type a text of your own";
-        text_line(ui, &mut self.text, "text to go on from", hint)
-            .on_hover_text("The text that is read. Every variant reads the same.");
-    }
 }
 
 /// One variant: its name, the likely tokens as bars, and its continuation.
@@ -61,7 +55,11 @@ impl View for NextTokens {
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
         if !cx.is_trained_elsewhere() {
-            cx.controls_ui(ui, |ui, _| self.sentence_ui(ui));
+            cx.controls_ui(ui, |ui, _| {
+                let hint = "a held-out passage; type a text of your own";
+                text_line(ui, &mut self.text, "text to go on from", hint)
+                    .on_hover_text("The text that is read. Every variant reads the same.");
+            });
         }
         let Some(first) = measured.first() else {
             cx.shows_nothing();

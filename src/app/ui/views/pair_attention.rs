@@ -90,30 +90,6 @@ impl PairAttention {
         }
         lines
     }
-
-    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let to = match self.target {
-            Target::Value => "attention to the value",
-            Target::Key => "attention to the key",
-        };
-        let mut chart = cx.over_training("pair attention", Axis::new(to).include(&[0.0]));
-        let config = cx.run_config();
-        chart = chart.empty(match questions(config) {
-            Some(_) => cx.why_nothing::<Measured>(
-                "Not measured yet. It is asked of held-out examples while it trains: press Space.",
-            ),
-            None => "No pairs here: this text asks for none. Associative recall does, such as the corpus mqar_easy."
-                .to_owned(),
-        });
-        chart.lines = match self.lines {
-            Lines::Layers => self.layer_lines(cx),
-            Lines::Variants => self.variant_lines(cx),
-        };
-        if !chart.is_empty() {
-            chart.references.extend(uniform(cx));
-        }
-        chart
-    }
 }
 
 fn choice_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &str)]) {
@@ -127,21 +103,41 @@ fn layer_name(path: &str) -> String {
     path.strip_prefix("layers.").map_or_else(|| path.to_owned(), |place| format!("layer {place}"))
 }
 
-/// References of uniform attention, one for each kind of layer of the variant in focus, because a window sees fewer
+/// The weights of uniform attention, one for each kind of layer of the variant in focus, because a window sees fewer
 /// tokens.
-fn uniform(cx: &ViewCx<'_>) -> Vec<Reference> {
+fn uniform(cx: &ViewCx<'_>) -> Vec<f64> {
     let history = cx.history_in_focus::<Measured>().map_or(vec![], |(_, history)| history);
     let layers = history.last().map_or(&[][..], |(_, newest)| &newest.layers);
     let mut levels: Vec<f64> = layers.iter().map(|l| l.uniform).filter(|u| u.is_finite()).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
-    let reference = |at| Reference { label: format!("even attention: {at:.3}"), at, vertical: false, claim: None };
-    levels.into_iter().map(reference).collect()
+    levels
 }
 
 impl PanelView for PairAttention {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        let to = match self.target {
+            Target::Value => "attention to the value",
+            Target::Key => "attention to the key",
+        };
+        let chart = cx.over_training("pair attention", Axis::new(to).include(&[0.0]));
+        let mut chart = chart.empty(match questions(cx.run_config()) {
+            Some(_) => cx.why_nothing::<Measured>(
+                "Not measured yet. It is asked of held-out examples while it trains: press Space.",
+            ),
+            None => "No pairs here: this text asks for none. Associative recall does, such as the corpus mqar_easy."
+                .to_owned(),
+        });
+        chart.lines = match self.lines {
+            Lines::Layers => self.layer_lines(cx),
+            Lines::Variants => self.variant_lines(cx),
+        };
+        if !chart.is_empty() {
+            for at in uniform(cx) {
+                chart.level(format!("even attention: {at:.3}"), at);
+            }
+        }
+        Panel::whole(chart)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -15,8 +15,14 @@ pub struct PositionLosses {
     is_perplexity: bool,
 }
 
-impl PositionLosses {
-    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
+impl PanelView for PositionLosses {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let mut args = PositionLossesArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
+        cx.ask::<Measured>(None, &args, Freshness::IfMissing);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats a token)" };
         let mut chart =
             Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
@@ -56,19 +62,7 @@ impl PositionLosses {
             let label = format!("trained on {window}");
             chart.upright(label, window as f64);
         }
-        chart
-    }
-}
-
-impl PanelView for PositionLosses {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let mut args = PositionLossesArgs::default();
-        args.window = cx.training_window().unwrap_or(args.window);
-        cx.ask::<Measured>(None, &args, Freshness::IfMissing);
-    }
-
-    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        Panel::whole(chart)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {

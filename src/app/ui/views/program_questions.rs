@@ -311,7 +311,7 @@ impl View for ProgramQuestions {
         if self.run != cx.mirror.run {
             self.run = cx.mirror.run;
             self.rows.values_mut().for_each(|row| row.put = None);
-            self.weights.forget();
+            self.weights.put = None;
         }
         for ask in allowed(&info) {
             let row = self.rows.entry(ask.to_owned()).or_default();

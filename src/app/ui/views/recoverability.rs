@@ -13,6 +13,10 @@ const LABEL: f64 = 0.12;
 #[derive(Default)]
 pub struct Recoverability;
 
+fn points(x: &[usize], y: &[f64]) -> Vec<[f64; 2]> {
+    x.iter().zip(y).map(|(x, y)| [*x as f64, *y]).collect()
+}
+
 impl Recoverability {
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let mut chart = Chart::new(
@@ -26,9 +30,7 @@ impl Recoverability {
         ));
         let mut levels = None;
         for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::Recoverability>(v)) {
-            let points = |y: &[f64]| -> Vec<[f64; 2]> {
-                measured.distances.iter().zip(y).map(|(k, y)| [*k as f64, *y]).collect()
-            };
+            let points = |y: &[f64]| points(&measured.distances, y);
             chart.band(
                 format!("{}, 95%", variant.label),
                 cx.theme.faint(colour),
@@ -63,9 +65,7 @@ impl Recoverability {
             Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]),
         );
         for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::LayerReadout>(v)) {
-            let points = |y: &[f64]| -> Vec<[f64; 2]> {
-                measured.readers.iter().zip(y).map(|(layer, y)| [*layer as f64, *y]).collect()
-            };
+            let points = |y: &[f64]| points(&measured.readers, y);
             chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());
             let permuted =
                 Line::new(format!("{}, tokens exchanged", variant.label), colour, points(&measured.permuted));
@@ -78,23 +78,18 @@ impl Recoverability {
         Some(chart)
     }
 
-    /// True unless the lab trains layers and no readers of traces.
-    fn has_readers(cx: &ViewCx<'_>) -> bool {
-        cx.setting("depth.layers").is_none()
-    }
-
     /// The button that begins, where nothing is being trained.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let (words, may_begin) = match &cx.mirror.state {
-            None | Some(RunState::Paused) if cx.mirror.step == 0 => ("small networks, less than a minute", true),
-            Some(RunState::Paused) => ("paused", true),
+        let words = match &cx.mirror.state {
+            None | Some(RunState::Paused) if cx.mirror.step == 0 => "small networks, less than a minute",
+            Some(RunState::Paused) => "paused",
             _ => return,
         };
         ui.horizontal(|ui| {
             let label = if cx.mirror.step == 0 { "Train the readers" } else { "Go on training" };
             let tip =
                 "Trains a small reader for each trace, for all three, and for the raw tokens. Space does the same.";
-            if may_begin && ui.button(label).on_hover_text(tip).clicked() {
+            if ui.button(label).on_hover_text(tip).clicked() {
                 cx.act(RunAction::RunPause);
             }
             note_ui(ui, cx.theme, words);
@@ -108,7 +103,9 @@ impl PanelView for Recoverability {
     }
 
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && Self::has_readers(cx);
+        // a lab that trains layers has no readers of traces
+        let has_readers = cx.setting("depth.layers").is_none();
+        let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && has_readers;
         if may_begin { 32.0 } else { 0.0 }
     }
 

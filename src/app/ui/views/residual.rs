@@ -6,22 +6,6 @@ use crate::{telemetry::measurements::ResidualMethod, ui::views::prelude::*};
 #[derive(Default)]
 pub struct Residual;
 
-fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-    let x = Axis::new("passes of Post").whole();
-    let y = Axis::new("relative residual").log();
-    let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
-        "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
-    ));
-    let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
-    let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
-    for curve in &residual.curves {
-        let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
-        let label = format!("{}, round {}", curve.method, curve.round);
-        chart.add(Line::new(&label, colour(curve.method, cx.theme), by_place(&curve.residual)).stroke(stroke).dots());
-    }
-    chart
-}
-
 /// Each method has a fixed colour, different from those of the variants.
 fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
     match method {
@@ -39,7 +23,21 @@ impl PanelView for Residual {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(chart(cx))
+        let x = Axis::new("passes of Post").whole();
+        let y = Axis::new("relative residual").log();
+        let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
+            "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+        ));
+        let Some(residual) = cx.latest::<measurements::Residual>() else { return Panel::whole(chart) };
+        let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
+        for curve in &residual.curves {
+            let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
+            let label = format!("{}, round {}", curve.method, curve.round);
+            chart.add(
+                Line::new(&label, colour(curve.method, cx.theme), by_place(&curve.residual)).stroke(stroke).dots(),
+            );
+        }
+        Panel::whole(chart)
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

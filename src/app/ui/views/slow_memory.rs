@@ -1,12 +1,6 @@
 //! The effective memory of a slow path that decays, over training: its median, and beneath it its first and last decile.
 
-use crate::{
-    labs::fast_slow::settings::ModelSettings,
-    ui::{
-        seed_series::{SeedSeries, Seeds, SeriesStyle},
-        views::prelude::*,
-    },
-};
+use crate::{labs::fast_slow::settings::ModelSettings, ui::views::prelude::*};
 
 /// Memory in slow tokens below which a slow path holds no more than the paper's collapsed one.
 const COLLAPSED: f64 = 2.0;
@@ -19,32 +13,6 @@ pub struct SlowMemory {
     high: SeedSeries,
 }
 
-impl SlowMemory {
-    fn median_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
-        let mut chart = cx.over_training("slow memory", y).empty(cx.why_no_curve(
-            "No memory yet. Turn a slow path that decays on, such as `Gated linear slow path`, and press Space.",
-            "No variant of this run has a slow path that decays. Turn on `Gated linear slow path` and begin again with R.",
-        ));
-        let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
-        self.median.draw(&mut chart, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
-        chart.zone("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
-        chart.zone("paper: collapses to about 2 tokens", cx.theme.secondary, [1.0, COLLAPSED]).claim = Some("A10");
-        chart
-    }
-
-    fn deciles_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("first and last decile").include(&[0.0]);
-        let mut chart = cx.over_training("deciles of slow memory", y);
-        let high = SeriesStyle { suffix: ", last decile", ..SeriesStyle::default() };
-        self.high.draw(&mut chart, cx.mirror, channels::MEMORY_HIGH, cx.theme, high);
-        let low = SeriesStyle { suffix: ", first decile", stroke: Stroke::Dashed, unnamed: true, seeds: Seeds::Spread };
-        self.low.draw(&mut chart, cx.mirror, channels::MEMORY_LOW, cx.theme, low);
-        chart.legend = false;
-        chart
-    }
-}
-
 impl PanelView for SlowMemory {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.median.follow(cx.mirror, channels::MEMORY_MEDIAN, 0.0);
@@ -53,8 +21,23 @@ impl PanelView for SlowMemory {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let deciles = Panel::new(self.deciles_chart(cx), 0.4);
-        vec![Panel::new(self.median_chart(cx), 0.6), deciles.in_table("decile of slow memory ")]
+        let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
+        let mut median = cx.over_training("slow memory", y).empty(cx.why_no_curve(
+            "No memory yet. Turn a slow path that decays on, such as `Gated linear slow path`, and press Space.",
+            "No variant of this run has a slow path that decays. Turn on `Gated linear slow path` and begin again with R.",
+        ));
+        let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
+        self.median.draw(&mut median, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
+        median.zone("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
+        median.zone("paper: collapses to about 2 tokens", cx.theme.secondary, [1.0, COLLAPSED]).claim = Some("A10");
+        let y = Axis::new("first and last decile").include(&[0.0]);
+        let mut deciles = cx.over_training("deciles of slow memory", y);
+        let high = SeriesStyle { suffix: ", last decile", ..SeriesStyle::default() };
+        self.high.draw(&mut deciles, cx.mirror, channels::MEMORY_HIGH, cx.theme, high);
+        let low = SeriesStyle { suffix: ", first decile", stroke: Stroke::Dashed, unnamed: true, seeds: Seeds::Spread };
+        self.low.draw(&mut deciles, cx.mirror, channels::MEMORY_LOW, cx.theme, low);
+        deciles.legend = false;
+        vec![Panel::new(median, 0.6), Panel::new(deciles, 0.4).in_table("decile of slow memory ")]
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -20,15 +20,21 @@ impl Staircase {
         let tokens = cx.latest::<measurements::Staircase>().map_or(0, |m| m.sample.tokens.len());
         self.hovered.or(cx.selection.token).filter(|t| *t < tokens)
     }
+}
 
-    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
+impl PanelView for Staircase {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        cx.ask_if_missing::<measurements::Staircase>();
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let measured = cx.latest::<measurements::Staircase>();
         let x = Axis::new("position (tokens)").whole();
         let y = Axis::new(measured.map_or("component", |m| m.value.coordinate.as_str()));
         let mut chart = Chart::new("staircase", x, y).empty(cx.why_nothing::<measurements::Staircase>(
             "No sentence yet. A fast-slow run measures one at its start: press Space.",
         ));
-        let Some(staircase) = measured else { return chart };
+        let Some(staircase) = measured else { return Panel::whole(chart) };
         chart.add(Line::new("fast, x", cx.theme.fast, by_place(&staircase.fast)));
         chart.add(Line::new("slow, y", cx.theme.slow, by_place(&staircase.slow)).stroke(Stroke::Stairs));
         if let Some(token) = self.focus(cx) {
@@ -44,17 +50,7 @@ impl Staircase {
             };
             chart.span(words, cx.theme.fast, ends(block));
         }
-        chart
-    }
-}
-
-impl PanelView for Staircase {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        cx.ask_if_missing::<measurements::Staircase>();
-    }
-
-    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        Panel::whole(chart)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -6,32 +6,29 @@ use crate::{telemetry::measurements::StepLengths as Measured, ui::views::prelude
 #[derive(Default)]
 pub struct StepLengths;
 
-fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-    let y = Axis::new("step length Δt");
-    let mut chart = cx.over_training("step lengths", y).empty(cx.why_nothing::<Measured>(
-        "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
-    ));
-    let Some((_, history)) = cx.history_in_focus::<Measured>() else { return chart };
-    let Some((_, newest)) = history.last() else { return chart };
-    for (place, of_layer) in newest.layers.iter().enumerate() {
-        for head in 0..of_layer.dt.len() {
-            let dt = |m: &Measured| m.layers.get(place).and_then(|l| l.dt.get(head).copied());
-            let points: Vec<[f64; 2]> = history.iter().filter_map(|(step, m)| Some([*step as f64, dt(m)?])).collect();
-            let label = format!("layer {}, head {head}", of_layer.layer);
-            let line = Line::new(label, cx.theme.series(place), points).short(format!("layer {}", of_layer.layer));
-            chart.add(if head > 0 { line.unnamed() } else { line });
-        }
-    }
-    let first = history.first().and_then(|(_, m)| m.layers.first()?.dt.first().copied());
-    if let Some(at) = first.filter(|at| at.is_finite()) {
-        chart.level(format!("at the start: {at:.3}"), at);
-    }
-    chart
-}
-
 impl PanelView for StepLengths {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(chart(cx))
+        let y = Axis::new("step length Δt");
+        let mut chart = cx.over_training("step lengths", y).empty(cx.why_nothing::<Measured>(
+            "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
+        ));
+        let Some((_, history)) = cx.history_in_focus::<Measured>() else { return Panel::whole(chart) };
+        let Some((_, newest)) = history.last() else { return Panel::whole(chart) };
+        for (place, of_layer) in newest.layers.iter().enumerate() {
+            for head in 0..of_layer.dt.len() {
+                let dt = |m: &Measured| m.layers.get(place).and_then(|l| l.dt.get(head).copied());
+                let points: Vec<[f64; 2]> =
+                    history.iter().filter_map(|(step, m)| Some([*step as f64, dt(m)?])).collect();
+                let label = format!("layer {}, head {head}", of_layer.layer);
+                let line = Line::new(label, cx.theme.series(place), points).short(format!("layer {}", of_layer.layer));
+                chart.add(if head > 0 { line.unnamed() } else { line });
+            }
+        }
+        let first = history.first().and_then(|(_, m)| m.layers.first()?.dt.first().copied());
+        if let Some(at) = first.filter(|at| at.is_finite()) {
+            chart.level(format!("at the start: {at:.3}"), at);
+        }
+        Panel::whole(chart)
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -59,6 +59,11 @@ struct Words {
 }
 
 impl LargeFigure {
+    /// A number with its name, and everything about it.
+    pub fn new(label: &str, value: String, tip: &str) -> Self {
+        Self { label: label.into(), value, tip: tip.into(), ..Self::default() }
+    }
+
     /// Its name for a screen reader: "gate: 0.2000, open, coupled, at step 150".
     pub fn spoken(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };

@@ -20,13 +20,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 save_dialog_ended(app, &suggested, path)
             }
             Delivery::Picked { dialog, path: Some(path) } => match dialog {
-                DialogKind::OpenText => set_picked(app, FileKind::Text, &path, ctx),
-                DialogKind::OpenTextFolder => set_picked(app, FileKind::TextFolder, &path, ctx),
-                DialogKind::OpenTokenizer => set_picked(app, FileKind::Tokenizer, &path, ctx),
-                DialogKind::OpenVocabulary => set_picked(app, FileKind::Vocabulary, &path, ctx),
-                DialogKind::OpenSentences => set_picked(app, FileKind::Sentences, &path, ctx),
-                DialogKind::OpenCheckpoint => set_picked(app, FileKind::Checkpoint, &path, ctx),
-                DialogKind::OpenMatrix => set_picked(app, FileKind::Matrix, &path, ctx),
+                DialogKind::Open(kind) => set_picked(app, kind, &path, ctx),
                 DialogKind::OpenConfig => app.host.read_text(path),
                 DialogKind::OpenRun | DialogKind::OpenGraph => open_run(app, path, ctx),
                 DialogKind::SaveAs { .. } => {}
@@ -51,7 +45,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                     open_transitions(app, &matrix, ctx);
                 }
             }
-            Delivery::Runs(runs) => app.past_runs.set(runs),
+            Delivery::Runs(runs) => app.past_runs.runs = runs,
             Delivery::RunTable { rows, whole } => app.runs.set(rows, whole),
             Delivery::Discarded { run, place } => {
                 app.runs.discarded(&run, place.clone());

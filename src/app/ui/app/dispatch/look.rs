@@ -24,11 +24,9 @@ pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
         }
         LookAction::FoldControls => app.session.controls_open = !app.session.controls_open,
         LookAction::FoldInspector => app.session.fold_inspector(ctx.content_rect().width()),
-        LookAction::FrameTimes => toggle_frames(app),
+        LookAction::FrameTimes => {
+            app.frames_shown = !app.frames_shown;
+            app.frames = FrameTimes::default();
+        }
     }
-}
-
-pub(in crate::ui) fn toggle_frames(app: &mut App) {
-    app.frames_shown = !app.frames_shown;
-    app.frames = FrameTimes::default();
 }

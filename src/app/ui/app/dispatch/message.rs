@@ -24,8 +24,8 @@ pub(super) fn dispatch(app: &mut App, action: MessageAction, ctx: &Context) {
 
 fn copy_session(app: &mut App, ctx: &Context) {
     let Some(page) = app.page() else {
-        app.toasts.push(Level::Info, "Open a lab first: a session is the settings, seed and layout of one.".into());
-        return;
+        let words = "Open a lab first: a session is the settings, seed and layout of one.";
+        return app.toasts.push(Level::Info, words.into());
     };
     match page.shared().to_text() {
         Ok(text) => {
@@ -53,8 +53,7 @@ pub(in crate::ui) fn paste_session(app: &mut App, text: &str, ctx: &Context) {
     for words in complaints {
         app.toasts.push(Level::Warning, words);
     }
-    if !is_open {
-        return;
+    if is_open {
+        app.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());
     }
-    app.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());
 }

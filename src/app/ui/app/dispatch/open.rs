@@ -9,7 +9,10 @@ use super::{
     open_run::{open_run, show_replay},
     stop_first::Waiting,
 };
-use crate::ui::app::prelude::*;
+use crate::ui::{
+    app::prelude::*,
+    panels::{open_sheet::OpenSheet, palette::Palette},
+};
 
 pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
     match action {
@@ -34,8 +37,8 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
                 open_link(app, link, ctx);
             }
         }
-        OpenAction::Sheet => app.overlay = Some(Overlay::open_sheet()),
-        OpenAction::Palette => app.overlay = Some(Overlay::palette()),
+        OpenAction::Sheet => app.overlay = Some(Overlay::Open(OpenSheet::default())),
+        OpenAction::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         OpenAction::Help => app.overlay = Some(Overlay::Help),
         OpenAction::Back => back(app),
         OpenAction::StopAndGoOn => stop_and_go_on(app, ctx),
@@ -85,26 +88,20 @@ fn back(app: &mut App) {
         (app.waiting, app.going_on) = (None, None);
         return;
     }
-    if app.open.is_none() && app.sweep.is_open {
-        match app.sweep.back() {
-            true => {}
-            false if app.claims.is_open => return_to_claims(app),
-            false => open_runs(app),
-        }
-        return;
-    }
-    if app.open.is_none() && app.claims.is_open {
-        go_home(app);
-        return;
-    }
-    if app.open.is_none() && app.runs.is_open {
-        if !app.runs.back() {
+    if app.open.is_none() {
+        if app.sweep.is_open {
+            match app.sweep.back() {
+                true => {}
+                false if app.claims.is_open => return_to_claims(app),
+                false => open_runs(app),
+            }
+        } else if app.claims.is_open || app.runs.is_open && !app.runs.back() {
             go_home(app);
         }
         return;
     }
     let presenting = app.session.is_presenting;
-    let from_sweep = app.sweep.is_open.then(|| app.sweep.folder().clone());
+    let from_sweep = app.sweep.is_open.then(|| app.sweep.folder.clone());
     match app.page_mut() {
         Some(page) if page.tiling.maximised.is_some() => page.tiling.maximised = None,
         Some(page) if page.tiling.selected.is_some() && !presenting => page.tiling.selected = None,

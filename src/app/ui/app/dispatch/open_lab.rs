@@ -61,21 +61,16 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
         return false;
     }
     let now = ctx.input(|i| i.time);
-    if !app.pages.contains_key(lab.id) {
-        app.pages.insert(lab.id, Page::new(lab, config.clone()));
-    }
     app.open = Some(lab.id);
     app.overlay = None;
-    let host = app.host.as_mut();
-    if let Some(page) = app.pages.get_mut(lab.id) {
-        // the restrictions of a link end with the page that it opened
-        page.restrictions = Restrictions::default();
-        match layout {
-            Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
-            None => page.take_config(config, now),
-        }
-        page.launch(host, ctx);
+    let page = app.pages.entry(lab.id).or_insert_with(|| Page::new(lab, config.clone()));
+    // the restrictions of a link end with the page that it opened
+    page.restrictions = Restrictions::default();
+    match layout {
+        Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
+        None => page.take_config(config, now),
     }
+    page.launch(app.host.as_mut(), ctx);
     true
 }
 
@@ -83,7 +78,7 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
 pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
     let Some(page) = app.page() else {
         app.homeless_file = Some(path.to_owned());
-        app.overlay = Some(Overlay::choose_lab(path));
+        app.overlay = Some(Overlay::ChooseLab(path.display().to_string()));
         return;
     };
     let what = match kind {

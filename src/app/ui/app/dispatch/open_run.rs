@@ -10,7 +10,7 @@ pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     (app.overlay, app.going_on) = (None, None);
 }
 
-pub(in crate::ui) fn pump_opening(app: &mut App, _ctx: &Context) {
+pub(in crate::ui) fn pump_opening(app: &mut App) {
     let mut waiting = vec![];
     for mut run in std::mem::take(&mut app.opening) {
         run.pump();

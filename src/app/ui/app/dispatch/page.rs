@@ -33,11 +33,7 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
         }
         PageAction::CloseTile(id) => page.tiling.close(id),
         PageAction::ShowView(id) => page.tiling.show(id),
-        PageAction::ResetLayout => {
-            page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
-            page.tiling.fit_again(page.lab.id);
-            page.tiling.forget_numbers();
-        }
+        PageAction::ResetLayout => page.tiling.reset(page.lab.id, page.lab.panes),
         PageAction::PinRun => {
             let pinned =
                 page.run.as_mut().and_then(|run| if run.mirror.pin() { run.mirror.info.clone() } else { None });

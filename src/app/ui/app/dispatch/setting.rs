@@ -17,7 +17,7 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
         SettingAction::Seed(seed) => page.set_seed(seed, now),
         SettingAction::Preset(id) => take_preset(app, id, ctx),
         SettingAction::Restore(key) => {
-            if let Some(value) = page.preset_value(&key).cloned() {
+            if let Some(value) = page.preset.get(&key).cloned() {
                 page.drafts.remove(&key);
                 page.change(&key, value, now);
             }

@@ -19,17 +19,9 @@ pub(in crate::ui) enum Waiting {
 /// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the
 /// caller leaves the action in [`App::waiting`]. `doing` goes on from "to": "begin the preset Needed".
 pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
-    if !is_training(app, lab) {
-        return false;
-    }
-    let page = app.pages.get(lab);
-    let (title, step) = page.map_or((lab, 0), |p| (p.lab.title, p.newest()));
-    let total = page.map_or(0, |p| p.total());
-    app.overlay = Some(Overlay::StopFirst(StopSheet { lab: title.to_owned(), step, total, doing: doing.to_owned() }));
+    let is_training = |page: &&Page| page.run.as_ref().is_some_and(Run::is_running);
+    let Some(page) = app.pages.get(lab).filter(is_training).filter(|_| !app.has_agreed) else { return false };
+    let (step, total, doing) = (page.newest(), page.total(), doing.to_owned());
+    app.overlay = Some(Overlay::StopFirst(StopSheet { lab: page.lab.title, step, total, doing }));
     true
-}
-
-/// True if the lab's run trains, and the user has not agreed that it ends.
-fn is_training(app: &App, lab: &str) -> bool {
-    !app.has_agreed && app.pages.get(lab).and_then(|p| p.run.as_ref()).is_some_and(Run::is_running)
 }

@@ -57,12 +57,6 @@ pub struct DifferenceSides<'a> {
     pub colours: [Color32; 2],
 }
 
-/// The part of a difference picture's state that the user can change.
-#[derive(Debug, Clone, Default)]
-pub struct DifferenceState {
-    map: MapState,
-}
-
 impl Difference {
     /// The difference of two runs at a step, for the present selection.
     ///
@@ -110,9 +104,9 @@ impl Difference {
         }
     }
 
-    fn ui(&self, ui: &mut Ui, sides: DifferenceSides<'_>, theme: &Theme, state: &mut DifferenceState) {
+    fn ui(&self, ui: &mut Ui, sides: DifferenceSides<'_>, theme: &Theme, state: &mut MapState) {
         match self {
-            Self::Attention(d) => d.ui(ui, sides.names, theme, &mut state.map),
+            Self::Attention(d) => d.ui(ui, sides.names, theme, state),
             Self::Graph(d) => d.ui(ui, sides, theme),
             Self::Words(d) => d.ui(ui, sides, theme),
         }
@@ -190,7 +184,7 @@ pub fn cell_ui(
     made: Result<&Difference, &String>,
     sides: DifferenceSides<'_>,
     theme: &Theme,
-    state: &mut DifferenceState,
+    state: &mut MapState,
 ) {
     let subtitle = made.map_or(String::new(), Difference::subtitle);
     let title = format!("Difference: ({}) \u{2212} ({})", sides.names[1], sides.names[0]);

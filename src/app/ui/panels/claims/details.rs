@@ -1,7 +1,7 @@
 //! The unfolded part of a claim's row: the quoted sentence, the picture, the rule in words, what speaks against it, and what runs
 //! it here.
 
-use eframe::egui::{Button, Frame, Label, Margin, Response, RichText, Role, Ui, WidgetInfo, vec2};
+use eframe::egui::{Frame, Label, Margin, Response, RichText, Role, Ui, WidgetInfo, vec2};
 
 use super::{RunsHere, curve, picture};
 use crate::{
@@ -40,7 +40,12 @@ pub fn details_ui(
         let theme = shell.theme;
         quote_ui(ui, theme, entry);
         if let (Some(rule), Some(judged)) = (&entry.claim.rule, entry.standing.judgement()) {
-            stored_ui(ui, theme, rule, judged);
+            if judged.is_rule_changed {
+                let words = "Outdated: the numbers below were made by another rule than the one shown, so they give no verdict \
+                             on it.";
+                ui.add(Label::new(RichText::new(words).color(theme.error)).wrap());
+            }
+            judgement_ui(ui, theme, rule, judged);
         }
         for (name, text) in entry.facts() {
             fact_ui(ui, theme, name, &text);
@@ -60,16 +65,6 @@ fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     ui.add(Label::new(RichText::new(quote).size(theme::TITLE).color(theme.text)).wrap());
     let number = claim.paper_number().map_or(String::new(), |number| format!(" · the paper's number: {number}"));
     wrapped_ui(ui, format!("{}{number}", claim.place), theme.secondary);
-}
-
-/// The stored result as a picture, which says so where it is one of another rule.
-fn stored_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
-    if judged.is_rule_changed {
-        let words =
-            "Outdated: the numbers below were made by another rule than the one shown, so they give no verdict on it.";
-        ui.add(Label::new(RichText::new(words).color(theme.error)).wrap());
-    }
-    judgement_ui(ui, theme, rule, judged);
 }
 
 fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
@@ -105,23 +100,17 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
     let mut asked = None;
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
-        if let Some(link) = &entry.link
-            && named_ui(
-                ui,
-                "Open in the lab",
-                id,
-                "Opens the lab with the settings of the rule's first run; Space runs it.",
-            )
-        {
-            shell.act(OpenAction::Link(link.clone()));
+        if let Some(link) = &entry.link {
+            let about = "Opens the lab with the settings of the rule's first run; Space runs it.";
+            shell.on_click(named_ui(ui, "Open in the lab", id, about), OpenAction::Link(link.clone()));
         }
         asked = run_all_ui(ui, shell, entry, rule, runs);
-        if let Some(here) = here
-            && named_ui(ui, "Open the sweep", id, "The page of these runs, with every number over steps.")
-        {
-            shell.act(OpenAction::Sweep(here.folder.clone()));
+        if let Some(here) = here {
+            let about = "The page of these runs, with every number over steps.";
+            shell.on_click(named_ui(ui, "Open the sweep", id, about), OpenAction::Sweep(here.folder.clone()));
         }
-        if named_ui(ui, "Copy the command", id, "Copies the command that makes the runs and writes the result.") {
+        let about = "Copies the command that makes the runs and writes the result.";
+        if named_ui(ui, "Copy the command", id, about).clicked() {
             shell.act(MessageAction::CopyText(command.clone()));
             shell.act(MessageAction::Toast(format!("Copied: {command}")));
         }
@@ -142,9 +131,7 @@ fn run_all_ui(
     let here = runs.and_then(|runs| runs.read.as_ref());
     if let Some(here) = here.filter(|here| here.is_being_made) {
         let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
-        if named_ui(ui, "Stop", id, about) {
-            shell.act(RunsAction::StopSweep(here.folder.clone()));
-        }
+        shell.on_click(named_ui(ui, "Stop", id, about), RunsAction::StopSweep(here.folder.clone()));
         return None;
     }
     if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
@@ -162,19 +149,18 @@ fn run_all_ui(
         rule.seeds
     );
     let is_reading = runs.is_some_and(|runs| runs.is_reading);
-    let is_clicked = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
+    let run_all = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
     if let (None, Some(expected)) = (&entry.made, expected) {
         ui.label(RichText::new(format!("takes {expected}")).color(shell.theme.text));
     }
-    is_clicked.then(|| RunsAction::RunClaim(id.clone()))
+    run_all.clicked().then(|| RunsAction::RunClaim(id.clone()))
 }
 
-/// A button that is named with the claim's id, as several rows have one; true if it was clicked.
-fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> bool {
-    let button: Response = ui.add(Button::new(words));
-    let is_enabled = button.enabled();
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, is_enabled, format!("{words}: {id}")));
-    button.on_hover_text(about).clicked()
+/// A button that is named with the claim's id, as several rows have one.
+fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
+    let button = ui.button(words);
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, button.enabled(), format!("{words}: {id}")));
+    button.on_hover_text(about)
 }
 
 /// The runs of the rule in this folder, and what they say so far.

@@ -44,18 +44,15 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             let keys = page.controls.changed.iter().map(|key| (*key).to_owned()).collect();
             shell.act(SettingAction::RestoreAll(keys));
         }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| title_ui(ui, shell.theme));
+        let title = small_text("Changed from preset", shell.theme.secondary);
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(Label::new(title).truncate()));
     });
-}
-
-fn title_ui(ui: &mut Ui, theme: &Theme) {
-    ui.add(Label::new(small_text("Changed from preset", theme.secondary)).truncate());
 }
 
 /// A setting with its value, and the way back to the preset's.
 fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
     let value = page.config.get(knob.key).map(value_text).unwrap_or_default();
-    let preset = page.preset_value(knob.key).map(Value::to_string).unwrap_or_default();
+    let preset = page.preset.get(knob.key).map(Value::to_string).unwrap_or_default();
     ui.push_id(knob.key, |ui| {
         ui.allocate_ui_with_layout(egui::vec2(ui.available_width(), ROW), Layout::right_to_left(Align::Center), |ui| {
             ui.set_min_height(ROW);
@@ -64,9 +61,7 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
             let name = format!("{} back to the preset", knob.label);
             back.widget_info(|| WidgetInfo::labeled(egui::Role::Button, !is_locked, &name));
             let back = back.on_hover_text(format!("The preset has {preset}.")).on_disabled_hover_text(LOCKED);
-            if back.clicked() {
-                shell.act(SettingAction::Restore(knob.key.to_owned()));
-            }
+            shell.on_click(back, SettingAction::Restore(knob.key.to_owned()));
             let shown = small_text(&value, shell.theme.text);
             ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {

@@ -13,7 +13,7 @@ use crate::{
         action::Actions,
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{Multiples, ReplayedRuns},
-        panels::prelude::*,
+        panels::{prelude::*, step_ui},
         sweep_pictures::number_label,
         views,
     },
@@ -25,13 +25,13 @@ const TABLE: f32 = 216.0;
 const SCRUBBER: f32 = 40.0;
 
 /// The state of the page that compares runs.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ComparePage {
     runs: ComparedRuns,
     /// The places of the runs, to borrow one from as a row of its own.
     indices: Vec<usize>,
     /// The figure that is shown: number and variant.
-    shown: Option<(String, String)>,
+    shown: Option<NumberId>,
     folded: bool,
     /// All runs as of this step; `None`: the last.
     step: Option<u64>,
@@ -58,19 +58,14 @@ enum ComparePart {
 impl ComparePart {
     const ALL: [Self; 3] = [Self::Curves, Self::Numbers, Self::Scatter];
 
-    fn title(self) -> &'static str {
+    /// Its title, and what it shows.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::Curves => "Curves",
-            Self::Numbers => "Numbers",
-            Self::Scatter => "Scatter",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Curves => "One number over steps or over time, a curve a run.",
-            Self::Numbers => "Every number of every run in a table, and one along each setting that differs.",
-            Self::Scatter => "Any two numbers or settings against each other, a dot a run.",
+            Self::Curves => ["Curves", "One number over steps or over time, a curve a run."],
+            Self::Numbers => {
+                ["Numbers", "Every number of every run in a table, and one along each setting that differs."]
+            }
+            Self::Scatter => ["Scatter", "Any two numbers or settings against each other, a dot a run."],
         }
     }
 }
@@ -79,7 +74,7 @@ impl ComparePage {
     pub fn new(runs: ComparedRuns) -> Self {
         // The first number is a lab's first: its loss, of the first variant.
         let first = runs.figures.iter().find(|f| f.key == "held_out_loss").or(runs.figures.first());
-        let shown = first.map(|f| (f.key.clone(), f.variant.clone()));
+        let shown = first.map(Comparison::id);
         Self { indices: (0..runs.names.len()).collect(), runs, shown, ..Self::default() }
     }
 
@@ -105,16 +100,14 @@ impl ComparePage {
     }
 
     fn figure(&self) -> Option<&Comparison> {
-        let (key, variant) = self.shown.as_ref()?;
-        self.figures().iter().find(|f| f.key == *key && f.variant == *variant)
+        let shown = self.shown.as_ref()?;
+        self.figures().iter().find(|f| f.key == shown.key && f.variant == shown.group)
     }
 
     /// The shown number as the runs' results have it, which says how it is written.
     fn number(&self) -> Option<&Number> {
-        let (key, variant) = self.shown.as_ref()?;
         let results = self.results();
-        let place = results.number(&NumberId { key: key.clone(), group: variant.clone() })?;
-        results.numbers.get(place)
+        results.numbers.get(results.number(self.shown.as_ref()?)?)
     }
 
     /// The runs as points of numbers.
@@ -130,7 +123,7 @@ impl ComparePage {
     }
 
     fn last_step(&self) -> u64 {
-        let of_curves = self.runs.figures.iter().flat_map(|f| &f.lines).filter_map(|l| l.last_step()).max();
+        let of_curves = self.runs.figures.iter().flat_map(|f| &f.lines).filter_map(|l| l.mean.last_step()).max();
         let of_runs = self.replayed.iter().flat_map(|r| &r.runs).map(|run| run.mirror.step).max();
         of_curves.max(of_runs).unwrap_or(0)
     }
@@ -170,7 +163,7 @@ fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u6
         Some(runs) => page.multiples.show(ui, &runs.runs, step, shell.theme),
         None => {
             ui.set_min_size(room);
-            ui.label(RichText::new("Reading the runs…").color(shell.theme.secondary)).on_hover_text(about);
+            quiet_ui(ui, shell.theme, "Reading the runs…").on_hover_text(about);
         }
     });
     ui.add_space(8.0);
@@ -180,13 +173,14 @@ fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u6
 /// Curves, or a view of each run.
 fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
     let label = note_ui(ui, shell.theme, "show");
-    let selected = page.multiples.view().map_or(page.part.title(), |v| v.title);
+    let selected = page.multiples.view().map_or(page.part.words()[0], |v| v.title);
     let mut chosen = None;
     let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).height(480.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
         for part in ComparePart::ALL {
             let is_shown = page.multiples.view().is_none() && page.part == part;
-            if ui.selectable_label(is_shown, part.title()).on_hover_text(part.about()).clicked() {
+            let [title, about] = part.words();
+            if ui.selectable_label(is_shown, title).on_hover_text(about).clicked() {
                 page.part = part;
                 chosen = Some(None);
             }
@@ -198,10 +192,8 @@ fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
             }
         }
     });
-    combo
-        .response
-        .labelled_by(label.id)
-        .on_hover_text("Curves, a table of numbers, a scatter, or a picture of each run.");
+    let about = "Curves, a table of numbers, a scatter, or a picture of each run.";
+    combo.response.labelled_by(label.id).on_hover_text(about);
     match chosen {
         None => {}
         Some(None) => page.multiples = Multiples::default(),
@@ -246,12 +238,12 @@ fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let selected = page.figure().map_or_else(String::new, words);
     let label = note_ui(ui, shell.theme, "number");
     let choices = page.figures().iter().map(|figure| {
-        let key = (figure.key.clone(), figure.variant.clone());
-        let is_shown = page.shown.as_ref() == Some(&key);
-        (key, words(figure), is_shown)
+        let id = figure.id();
+        let is_shown = page.shown.as_ref() == Some(&id);
+        (id, words(figure), is_shown)
     });
-    if let (Some(key), _) = list_box(ui, ("number", label.id), 280.0, &selected, choices) {
-        page.shown = Some(key);
+    if let (Some(id), _) = list_box(ui, ("number", label.id), 280.0, &selected, choices) {
+        page.shown = Some(id);
         page.curves = curves::CurvesState::default();
     }
     fold_ui(ui, page);
@@ -284,13 +276,8 @@ fn save_ui(ui: &mut Ui, actions: &mut Actions, name: &str, saved: &dyn Fn(Export
 fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let last = page.last_step();
     ui.horizontal(|ui| {
-        let label = note_ui(ui, shell.theme, "step");
-        ui.spacing_mut().slider_width = (ui.available_width() - 160.0).max(80.0);
-        let mut step = page.step.unwrap_or(last).min(last);
-        let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
-        if ui.add(slider).labelled_by(label.id).on_hover_text("Everything is shown as of this step.").changed() {
-            page.step = (step < last).then_some(step);
-        }
+        let about = "Everything is shown as of this step.";
+        step_ui(ui, shell.theme, &mut page.step, last, |room| room - 160.0, about);
     });
 }
 
@@ -331,9 +318,9 @@ const NOTHING: &str = "–";
 /// The newest value of a line at or before a step, with its standard deviation over seeds where it is of several, and with
 /// its own step where that is another.
 fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> String {
-    let Some((at, mean)) = line.curve().point_at(step) else { return NOTHING.to_owned() };
+    let Some((at, mean)) = line.mean.point_at(step) else { return NOTHING.to_owned() };
     let label = |value: f64| number.map_or_else(|| number::short(value), |number| number_label(number, value));
-    let sd = line.points().iter().find(|point| point[0] as u64 == at).filter(|_| line.runs.len() > 1);
+    let sd = line.points.iter().find(|point| point[0] as u64 == at).filter(|_| line.runs.len() > 1);
     let spread = sd.map_or_else(String::new, |[_, _, sd]| format!(" ± {}", label(*sd)));
     let other = if at == step { String::new() } else { format!(" ({})", steps_label([at; 2])) };
     format!("{}{spread}{other}", label(mean))
@@ -388,7 +375,7 @@ mod tests {
         let runs = ComparedRuns { names, figures: vec![figure], folded: vec![folded], ..ComparedRuns::default() };
         let mut page = ComparePage::new(runs);
         let shown = |page: &ComparePage| -> Vec<(String, Option<f64>)> {
-            rows(page).map(|row| (row.name.to_owned(), row.line.and_then(|l| l.curve().value_at(2)))).collect()
+            rows(page).map(|row| (row.name.to_owned(), row.line.and_then(|l| l.mean.value_at(2)))).collect()
         };
         assert_eq!(shown(&page).len(), 3);
         page.folded = true;

@@ -46,10 +46,9 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
     let note = &mut page.draft.note;
     ui.horizontal_wrapped(|ui| {
         let replay = egui::Button::new("Replay");
-        let readable = row.state != RowState::Unreadable;
-        if ui.add_enabled(readable, replay).on_hover_text("Opens it in its lab (double click on its row).").clicked() {
-            shell.act(OpenAction::Run(row.path.clone()));
-        }
+        let replay = ui.add_enabled(row.state != RowState::Unreadable, replay);
+        let replay = replay.on_hover_text("Opens it in its lab (double click on its row).");
+        shell.on_click(replay, OpenAction::Run(row.path.clone()));
         let mut keep = |note: &RunNote| shell.act(RunsAction::Note(row.path.clone(), note.clone()));
         if ui.toggle_value(&mut note.pinned, "Pin").on_hover_text("Keeps it above all others.").changed() {
             keep(note);
@@ -59,10 +58,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
             keep(note);
         }
         let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
-        let idle = !row.state.is_held();
-        if ui.add_enabled(idle, egui::Button::new("Delete")).on_hover_text(words).clicked() {
-            shell.act(RunsAction::Discard(row.path.clone()));
-        }
+        let delete = ui.add_enabled(!row.state.is_held(), egui::Button::new("Delete")).on_hover_text(words);
+        shell.on_click(delete, RunsAction::Discard(row.path.clone()));
     });
 }
 
@@ -129,7 +126,7 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     }
     caption(ui, theme, "Differs from the preset");
     if row.changed.is_empty() {
-        ui.label(RichText::new("nothing").color(theme.secondary));
+        quiet_ui(ui, theme, "nothing");
     }
     for (key, value) in &row.changed {
         pair_ui(ui, shell, key, &value.to_string());

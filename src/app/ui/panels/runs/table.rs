@@ -5,7 +5,7 @@ use crate::{
     experiments::run_table::order::Order,
     labs::headline::{Headline, common, split},
     ui::{
-        panels::prelude::*,
+        panels::{prelude::*, toggle},
         widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
     },
 };
@@ -63,10 +63,8 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.order.click(COLUMNS[column].1);
         page.is_stale = true;
     }
-    if let Some(folder) = ticked
-        && !page.ticked.remove(&folder)
-    {
-        page.ticked.insert(folder);
+    if let Some(folder) = ticked {
+        toggle(&mut page.ticked, folder);
     }
     if let Some(folder) = selected {
         page.selected = if page.selected.as_ref() == Some(&folder) { None } else { Some(folder) };

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
+use crate::ui::{
+    panels::{prelude::*, toggle},
+    widgets::choice_menu::controls_menu,
+};
 
 /// Chips that stand above the table; those of other tags are in a menu.
 const SHOWN: usize = 12;
@@ -75,9 +78,7 @@ impl TagChips {
             });
         });
         let Some(tag) = clicked else { return false };
-        if !self.chosen.remove(&tag) {
-            self.chosen.insert(tag);
-        }
+        toggle(&mut self.chosen, tag);
         true
     }
 

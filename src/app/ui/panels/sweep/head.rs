@@ -6,18 +6,17 @@ use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();
     ui.horizontal(|ui| {
-        if ui.button("‹ Runs").on_hover_text("The table of runs, with every sweep (Esc)").clicked() {
-            shell.act(OpenAction::Runs);
-        }
+        let runs = ui.button("‹ Runs").on_hover_text("The table of runs, with every sweep (Esc)");
+        shell.on_click(runs, OpenAction::Runs);
         if let Some(results) = &results {
             ui.label(RichText::new(&results.name).strong().color(shell.theme.text))
                 .on_hover_text(results.folder.display().to_string());
             number_ui(ui, shell, page, results);
             others_ui(ui, shell, page, results);
-            if !page.brush.is_empty()
+            if !page.brush.ranges.is_empty()
                 && ui.button("Clear the brush").on_hover_text("All points are shown again.").clicked()
             {
-                page.brush.clear_all();
+                page.brush.ranges.clear();
             }
         }
         let words = if page.is_reading { "Reading…" } else { "Refresh" };
@@ -115,16 +114,13 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
         }
         if results.is_being_made {
             let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
-            if ui.button("Stop").on_hover_text(about).clicked() {
-                shell.act(RunsAction::StopSweep(page.folder.clone()));
-            }
+            shell.on_click(ui.button("Stop").on_hover_text(about), RunsAction::StopSweep(page.folder.clone()));
         } else {
             let n = progress.to_make();
             let words = format!("Make {} here", counted(n, "run"));
             let about = "Begins this command in the background, as many runs at once as there are cores.";
-            if ui.add(Button::new(words)).on_hover_text(about).clicked() {
-                shell.act(RunsAction::CompleteSweep(page.folder.clone()));
-            }
+            let make = ui.add(Button::new(words)).on_hover_text(about);
+            shell.on_click(make, RunsAction::CompleteSweep(page.folder.clone()));
         }
         let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);
         ui.add(egui::Label::new(command).truncate());

@@ -2,10 +2,10 @@
 
 use super::{SweepPage, table};
 use crate::ui::{
-    panels::prelude::*,
+    panels::{prelude::*, step_ui},
     sweep_pictures::{
-        Curves, PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label,
-        parallel_ui, slice_ui, step_label,
+        PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label, parallel_ui,
+        slice_ui, step_label,
     },
 };
 
@@ -55,11 +55,10 @@ fn all_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &P
             pointed = pointed.or(heat_ui(ui, vec2(width - share - GAP, low), &view, cells));
         }
     });
-    page.take_pointed(ui, shell, pointed);
+    page.take_clicked(ui, shell, pointed.clicked);
     ui.add_space(8.0);
-    if let Some(point) = table::table_ui(ui, &mut page.order, &view) {
-        page.take_pointed(ui, shell, PointedAt { hovered: None, clicked: Some(point) });
-    }
+    let clicked = table::table_ui(ui, &mut page.order, &view);
+    page.take_clicked(ui, shell, clicked);
 }
 
 fn curves_with_title(
@@ -77,8 +76,7 @@ fn curves_with_title(
         let words = small_text(words, view.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate());
     });
-    let curves = Curves { lines: &prepared.lines, step: page.step };
-    curves_ui(ui, vec2(size.x, size.y - 20.0), view, curves, &mut page.chart)
+    curves_ui(ui, vec2(size.x, size.y - 20.0), view, &prepared.lines, page.step, &mut page.chart)
 }
 
 /// A slice for each axis; more than there is room for are scrolled to.
@@ -104,14 +102,8 @@ pub fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
 fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepView<'_>) {
     let last = view.results.last_step();
     ui.horizontal(|ui| {
-        let label = note_ui(ui, shell.theme, "step");
-        ui.spacing_mut().slider_width = (ui.available_width() * 0.44 - 120.0).max(80.0);
-        let mut step = page.step.unwrap_or(last).min(last);
-        let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
         let about = "All pictures and the table show the newest recorded value at or before this step.";
-        if ui.add(slider).labelled_by(label.id).on_hover_text(about).changed() {
-            page.step = (step < last).then_some(step);
-        }
+        step_ui(ui, shell.theme, &mut page.step, last, |room| room * 0.44 - 120.0, about);
         let words = format!("{} as recorded {}{}", view.heading(), step_label(view), left_out_message(view));
         let words = small_text(words, shell.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate()).on_hover_ui(|ui| {

@@ -33,27 +33,14 @@ pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Op
     let best = best_points(view);
     let mut clicked = None;
     let sorted = frame.table.show(ui, points.len(), |ui, i| {
-        let row = TableRow { point: points[i], best: &best };
-        if row_ui(ui, view, &frame, &row).clicked() {
-            clicked = Some(row.point);
+        if row_ui(ui, view, &frame, points[i], &best).clicked() {
+            clicked = Some(points[i]);
         }
     });
     if let Some(column) = sorted {
         order.click(frame.columns[column].clone());
     }
     clicked
-}
-
-/// A row, and the best point of each number.
-struct TableRow<'a> {
-    point: usize,
-    best: &'a BTreeMap<NumberId, usize>,
-}
-
-impl TableRow<'_> {
-    fn is_best(&self, id: &NumberId) -> bool {
-        self.best.get(id) == Some(&self.point)
-    }
 }
 
 /// The best point of each number, where one way is better and there is more than one to choose from.
@@ -75,17 +62,12 @@ fn rows(order: &PointOrder, view: &SweepView<'_>) -> Vec<usize> {
         _ => None,
     };
     let order = order.sorted(view.results, as_of);
-    order.into_iter().filter(|point| view.kept.get(*point).copied().unwrap_or(true)).collect()
+    order.into_iter().filter(|point| view.is_kept(*point)).collect()
 }
 
 fn numbers<'a>(view: &SweepView<'a>) -> impl Iterator<Item = &'a Number> {
     let places = std::iter::once(view.number).chain(view.others.iter().copied());
     places.filter_map(|place| view.results.numbers.get(place))
-}
-
-/// Named points need more room than numbered ones.
-fn point_width(view: &SweepView<'_>) -> f32 {
-    if view.results.names.is_empty() { POINT } else { NAMED_POINT }
 }
 
 /// The frame of the table, and what its columns are.
@@ -101,7 +83,8 @@ impl<'a> TableFrame<'a> {
         let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
         let numbers: Vec<(Column, String)> =
             numbers(view).map(|n| (Column::Number(n.id.clone()), heading(view, n))).collect();
-        let (axes, count, point) = (view.results.axes.len() as f32, numbers.len() as f32, point_width(view));
+        let (axes, count) = (view.results.axes.len() as f32, numbers.len() as f32);
+        let (points, point) = if view.results.names.is_empty() { ("point", POINT) } else { ("run", NAMED_POINT) };
         let shared = ui.available_width() - point - RUNS;
         // a number with its spread is wider than a setting
         let number = (1.5 * shared / (axes + 1.5 * count).max(1.0)).max(NUMBER);
@@ -113,7 +96,6 @@ impl<'a> TableFrame<'a> {
             galley.size().x <= number - 3.0 * PAD
         };
         let head = if numbers.iter().all(has_room) { HEAD_HEIGHT } else { 2.0 * HEAD_LINE };
-        let points = if view.results.names.is_empty() { "point" } else { "run" };
         let all = std::iter::once((Column::Point, points.to_owned(), point))
             .chain(settings.map(|(column, words)| (column, words, part)))
             .chain([(Column::Runs, "finished".to_owned(), RUNS)])
@@ -130,16 +112,22 @@ impl<'a> TableFrame<'a> {
     }
 }
 
-fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, row: &TableRow<'_>) -> Response {
-    let (theme, point) = (view.theme, row.point);
+fn row_ui(
+    ui: &mut Ui,
+    view: &SweepView<'_>,
+    frame: &TableFrame<'_>,
+    point: usize,
+    best: &BTreeMap<NumberId, usize>,
+) -> Response {
+    let theme = view.theme;
+    let is_best = |id: &NumberId| best.get(id) == Some(&point);
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
     let response = frame.table.row_ui(ui, &name, view.selected == Some(point));
     for (column, place) in frame.columns.iter().zip(frame.table.places(response.rect)) {
         if *column == Column::Point {
             let swatch = Rect::from_center_size(place.left_center() + vec2(PAD + 5.0, 0.0), vec2(10.0, 10.0));
-            ui.painter().rect_filled(swatch, 2.0, view.colours.get(point).copied().unwrap_or(theme.text));
-            let is_best = view.shown().is_some_and(|number| row.is_best(&number.id));
-            let mark = if is_best { " ★" } else { "" };
+            ui.painter().rect_filled(swatch, 2.0, view.colour(point));
+            let mark = if view.shown().is_some_and(|number| is_best(&number.id)) { " ★" } else { "" };
             let (text, font) = match view.results.names.get(point) {
                 Some(name) => (format!("{name}{mark}"), FontId::proportional(theme::BODY)),
                 None => (format!("{}{mark}", point + 1), theme::numbers()),
@@ -150,7 +138,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, row: &Table
         }
         let mut text = cell(view, column, point);
         if let Column::Number(id) = column
-            && row.is_best(id)
+            && is_best(id)
         {
             text = format!("★ {text}");
         }
@@ -158,7 +146,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, row: &Table
         cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, at_right: true });
     }
     let best = |number: &Number| {
-        let step = view.as_of.get(&number.id).filter(|_| row.is_best(&number.id))?.newest_step()?;
+        let step = view.as_of.get(&number.id).filter(|_| is_best(&number.id))?.newest_step()?;
         Some(format!("{} at {}", number.heading, steps_label([step; 2])))
     };
     let best: Vec<String> = numbers(view).filter_map(best).collect();

@@ -15,12 +15,16 @@ fn chart<'a>(lines: Vec<Line<'a>>) -> Chart<'a> {
     Chart { lines, ..Chart::new("test", Axis::new("step"), Axis::new("loss")) }
 }
 
+/// The layout of lines in a tile of usual size.
+fn laid_out(lines: Vec<Line<'_>>) -> Layout {
+    Layout::new(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure)
+}
+
 #[test]
 fn a_million_points_become_two_a_column() {
     let mut c = Curve::default();
     (0..1_000_000u64).for_each(|i| c.push(i, (i as f64 * 0.01).sin()));
-    let layout =
-        Layout::new(&chart(vec![Line::new("a", Color32::RED, &c)]), &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = laid_out(vec![Line::new("a", Color32::RED, &c)]);
     let points: usize = layout.traces.iter().map(|t| t.points.len()).sum();
     assert!(points <= 1000, "{points}");
     let highest = layout.traces.iter().flat_map(|t| &t.points).map(|p| p[1]).fold(f64::MIN, f64::max);
@@ -53,16 +57,14 @@ fn whole_numbers_have_no_digits_after_the_point() {
 #[test]
 fn values_that_are_not_finite_leave_gaps() {
     let data = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, f64::INFINITY], [5.0, 3.0]];
-    let layout =
-        Layout::new(&chart(vec![Line::new("a", Color32::RED, data)]), &ChartState::default(), [480.0, 300.0], &measure);
-    assert_eq!(layout.traces.len(), 3);
+    assert_eq!(laid_out(vec![Line::new("a", Color32::RED, data)]).traces.len(), 3);
 }
 
 #[test]
 fn names_at_ends_do_not_overlap_and_stay_inside() {
     let lines =
         (0..8).map(|i| Line::new(format!("line {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0 + i as f64 * 1e-3]]));
-    let layout = Layout::new(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = laid_out(lines.collect());
     assert_eq!(layout.names.len(), 8);
     for pair in layout.names.windows(2) {
         assert!(pair[1].at.y - pair[0].at.y >= ROW - 1.5);
@@ -76,7 +78,7 @@ fn names_at_ends_do_not_overlap_and_stay_inside() {
 fn long_names_go_above() {
     let long = "a name far too long to stand at the end of a line in a small tile";
     let lines = (0..3).map(|i| Line::new(format!("{long} {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, i as f64]]));
-    let layout = Layout::new(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = laid_out(lines.collect());
     assert!(layout.names.iter().all(|n| n.at.y < layout.plot.top()));
 }
 
@@ -97,9 +99,7 @@ fn lines_without_room_for_a_name_are_counted() {
 
 #[test]
 fn a_first_step_has_none_before_it() {
-    let lines = vec![Line::new("a", Color32::RED, vec![[0.0, 0.3]])];
-    let layout = Layout::new(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure);
-    assert_eq!(layout.x_values(), [0.0, 1.0]);
+    assert_eq!(laid_out(vec![Line::new("a", Color32::RED, vec![[0.0, 0.3]])]).x_values(), [0.0, 1.0]);
 }
 
 #[test]
@@ -145,8 +145,7 @@ fn in_a_tile_the_data_have_the_least_room() {
 fn names_are_not_swapped_by_noise() {
     let order = |ends: [f64; 2]| -> Vec<usize> {
         let line = |i: usize| Line::new(format!("{i}"), Color32::RED, vec![[0.0, 10.0 * i as f64], [9.0, ends[i]]]);
-        let layout = Layout::new(&chart(vec![line(0), line(1)]), &ChartState::default(), [480.0, 300.0], &measure);
-        layout.names.iter().map(|name| name.line).collect()
+        laid_out(vec![line(0), line(1)]).names.iter().map(|name| name.line).collect()
     };
     assert_eq!((order([5.0, 5.02]), order([5.02, 5.0])), (vec![0, 1], vec![0, 1]));
     assert_eq!((order([5.0, 9.0]), order([9.0, 5.0])), (vec![1, 0], vec![0, 1]), "the higher one stands above");

@@ -2,6 +2,9 @@
 
 use crate::ui::views::prelude::*;
 
+/// The logarithmic scale and the linear one, with their names and tips.
+pub const SCALES: [(bool, &str, &str); 2] =
+    [(false, "log", "Colours by the logarithm of the weight."), (true, "linear", "Colours by the weight itself.")];
 /// Differential weights of at least this size have the last colour.
 const MAX_DIFFERENCE: f32 = 0.25;
 /// Smallest weight with a colour of its own on the logarithmic scale.

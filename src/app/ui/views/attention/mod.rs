@@ -57,11 +57,6 @@ fn map_of(layer: &AttentionLayer, head: usize) -> Option<Head<'_>> {
     Some(Head { layer, head, name: format!("{}.h{head}", layer.path), matrix })
 }
 
-/// The layers in order, each once.
-fn layers<'a>(heads: &[Head<'a>]) -> Vec<&'a str> {
-    distinct(heads.iter().map(|h| h.layer.path.as_str()))
-}
-
 /// The one that is shown large: the selected one, else the first.
 fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h Head<'a>> {
     let is =
@@ -84,7 +79,7 @@ impl Attention {
 
     /// Small maps, one column per layer and one row per head (or turned, if they are larger so).
     fn grid_ui(&self, ui: &mut Ui, heads: &[Head<'_>], rect: Rect, cx: &mut ViewCx<'_>) {
-        let layers = layers(heads);
+        let layers = distinct(heads.iter().map(|h| h.layer.path.as_str()));
         let max = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
         let grid = Grid::new(rect, layers.len(), max);
         let picked = chosen(heads, cx.selection).map(|h| (h.layer.path.as_str(), h.head));
@@ -139,9 +134,9 @@ impl Attention {
 
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
-            ui.selectable_value(&mut self.linear, false, "log")
-                .on_hover_text("Colours by the logarithm of the weight.");
-            ui.selectable_value(&mut self.linear, true, "linear").on_hover_text("Colours by the weight itself.");
+            for (is_linear, words, tip) in colours::SCALES {
+                ui.selectable_value(&mut self.linear, is_linear, words).on_hover_text(tip);
+            }
             let maps = [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis].map(|map| (map, map.name()));
             choice_menu(ui, self.map.name(), &mut self.map, maps, "Colours of the maps.");
             if let Some(h) = chosen(heads, cx.selection) {
@@ -185,7 +180,8 @@ fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) 
 /// The layout of the small maps.
 pub(super) struct Grid {
     corner: egui::Pos2,
-    side: f32,
+    /// The side of a map, points.
+    pub side: f32,
     /// Layers run to the right (with their names above) or down (names to the left).
     across: bool,
 }
@@ -203,11 +199,6 @@ impl Grid {
             if across >= down && across + GAP > NAME_WIDTH { (across, true) } else { (down, false) };
         let corner = rect.min + if is_across { vec2(0.0, NAME_HEIGHT) } else { vec2(NAME_WIDTH, 0.0) };
         Self { corner, side: side.clamp(8.0, 220.0).floor(), across: is_across }
-    }
-
-    /// The side of a map, points.
-    pub fn side(&self) -> f32 {
-        self.side
     }
 
     pub fn cell(&self, layer: usize, head: usize) -> Rect {

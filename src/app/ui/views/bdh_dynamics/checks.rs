@@ -10,52 +10,54 @@ use crate::{
 struct Check {
     /// The column's name in tables.
     id: &'static str,
-    of: CheckedPart,
+    /// One entry a token.
+    of: fn(&BdhDynamicsChecks) -> CheckByToken,
     name: &'static str,
     /// The two sides of the equation that is checked.
     claim: &'static str,
     about: &'static str,
 }
 
-/// The part of the measurement that a check belongs to.
-enum CheckedPart {
-    ByToken(fn(&BdhDynamicsChecks) -> &CheckByToken),
-    /// Claim 3, for wires and prods.
-    Construction,
+/// Claim 3, with wires and prods in the place of tokens.
+fn construction(checks: &BdhDynamicsChecks) -> CheckByToken {
+    let both = |f: fn(&ConstructionCheck) -> f64| vec![f(&checks.wires), f(&checks.prods)].into();
+    CheckByToken { error: both(|c| c.error), bound: both(|c| c.bound), share: both(|c| c.share) }
 }
 
+/// So many of the checks are by token, and drawn; of the last one there is only a verdict.
+const DRAWN: usize = 4;
 const CHECKED: [Check; 5] = [
     Check {
         id: "rules",
-        of: CheckedPart::ByToken(|c| &c.rules),
+        of: |c| c.rules.clone(),
         name: "rules",
         claim: "table 1 = equation (6)",
         about: "The four rounds of local rules against the state-space equations: X, A and Y in every layer, and every synapse.",
     },
     Check {
         id: "normfree",
-        of: CheckedPart::ByToken(|c| &c.normfree),
+        of: |c| c.normfree.clone(),
         name: "low rank",
         claim: "(7) = (6), G = DE, G\u{209b} = 1",
         about: "BDH-Normfree with its state of n d numbers against BDH on the n by n graphs of equation (9): X, Y, and E\u{3c3} = \u{3c1}.",
     },
     Check {
         id: "attention",
-        of: CheckedPart::ByToken(|c| &c.attention),
+        of: |c| c.attention.clone(),
         name: "attention",
         claim: "(7) = (5), state = attention",
         about: "The state that is updated against linear attention that keeps every past token by itself.",
     },
     Check {
         id: "square",
-        of: CheckedPart::ByToken(|c| &c.two_steps),
+        of: |c| c.two_steps.clone(),
         name: "two steps",
         claim: "two steps of H = one of G",
         about: "Claim 3 at work: a pulse through the sparse circuits H\u{1d49} and H\u{2071}, twice, against one step of DE.",
     },
     Check {
         id: "construction",
-        of: CheckedPart::Construction,
+        of: construction,
         name: "square",
         claim: "H\u{1d49}\u{b2} \u{2212} H\u{2071}\u{b2} = DE",
         about: "Claim 3 itself, entry by entry, for the wires and for the prods.",
@@ -73,28 +75,6 @@ const GAP: f32 = 4.0;
 #[derive(Default)]
 pub struct Checks;
 
-/// Error, bound and error over bound of a check, one entry per token (of Claim 3: wires, prods).
-struct Differences {
-    error: Vec<f64>,
-    bound: Vec<f64>,
-    share: Vec<f64>,
-}
-
-impl Check {
-    fn differences(&self, checks: &BdhDynamicsChecks) -> Differences {
-        match self.of {
-            CheckedPart::ByToken(of) => {
-                let CheckByToken { error, bound, share } = of(checks).clone();
-                Differences { error: error.0, bound: bound.0, share: share.0 }
-            }
-            CheckedPart::Construction => {
-                let both = |f: fn(&ConstructionCheck) -> f64| vec![f(&checks.wires), f(&checks.prods)];
-                Differences { error: both(|c| c.error), bound: both(|c| c.bound), share: both(|c| c.share) }
-            }
-        }
-    }
-}
-
 /// Largest value; NaN if one is not a number.
 fn max_or_nan(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(*v) })
@@ -105,14 +85,13 @@ impl Checks {
         let y = Axis::new("difference / largest value").log().include(&[1e-17]);
         let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y);
         let Some(checks) = checks else { return chart };
-        for (i, check) in CHECKED.iter().enumerate() {
-            let CheckedPart::ByToken(of) = check.of else { continue };
-            let CheckByToken { error, bound, .. } = of(checks);
+        for (i, check) in CHECKED.iter().enumerate().take(DRAWN) {
+            let CheckByToken { error, bound, .. } = (check.of)(checks);
             let points =
                 |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
             let colour = theme.series(i);
-            chart.add(Line::new(check.name, colour, points(error)).dots());
-            chart.add(Line::new(format!("{}, bound", check.name), colour, points(bound)).dashed().unnamed());
+            chart.add(Line::new(check.name, colour, points(&error)).dots());
+            chart.add(Line::new(format!("{}, bound", check.name), colour, points(&bound)).dashed().unnamed());
         }
         chart
     }
@@ -130,12 +109,11 @@ impl Checks {
         }
         let mut verdicts = vec![];
         for (i, check) in CHECKED.iter().enumerate() {
-            let found = check.differences(checks);
+            let found = (check.of)(checks);
             let (error, bound) = (max_or_nan(&found.error), max_or_nan(&found.bound));
             let equal = max_or_nan(&found.share) <= 1.0;
             verdicts.push(format!("{}: {}", check.claim, if equal { "equal" } else { "differs" }));
-            let is_drawn = matches!(check.of, CheckedPart::ByToken(_));
-            let colour = if is_drawn { theme.series(i) } else { theme.secondary };
+            let colour = if i < DRAWN { theme.series(i) } else { theme.secondary };
             painter.circle_filled(pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0), 3.0, colour);
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);
             for (x, v) in right.iter().zip([error, bound]) {
@@ -199,7 +177,7 @@ impl PanelView for Checks {
         let checks = shown::<BdhDynamicsChecks>(cx)?.value;
         let mut table = Table::new(["check", "claim", "token", "error", "bound", "share_of_bound"]);
         for check in &CHECKED {
-            let Differences { error, bound, share } = check.differences(checks);
+            let CheckByToken { error, bound, share } = (check.of)(checks);
             for (t, ((error, bound), share)) in error.iter().zip(&bound).zip(&share).enumerate() {
                 let [error, bound] = [error, bound].map(|v| format!("{v:e}"));
                 table.cells(&[&check.id, &check.claim, &t, &error, &bound, share]);

@@ -20,6 +20,12 @@ pub(super) enum Arrival {
     Poke(usize),
 }
 
+impl Arrival {
+    fn token(&self) -> Option<usize> {
+        if let Self::Token(t) = self { Some(*t) } else { None }
+    }
+}
+
 pub(super) struct Machine {
     /// The payload that the weights were read from; another payload means other weights.
     payload: Arc<Payload>,
@@ -106,14 +112,13 @@ impl Machine {
 
     /// The token that comes next, unless the text is over.
     pub fn next_token(&self) -> Option<usize> {
-        let last = self.read.iter().rev().find_map(|a| if let Arrival::Token(t) = a { Some(*t) } else { None });
-        let next = last.map_or(0, |t| t + 1);
+        let next = self.read.iter().rev().find_map(Arrival::token).map_or(0, |t| t + 1);
         (next < self.pulses.len()).then_some(next)
     }
 
     /// The token that was last read, if the last thing that came was one.
     pub fn token(&self) -> Option<usize> {
-        self.read.last().and_then(|a| if let Arrival::Token(t) = a { Some(*t) } else { None })
+        self.read.last().and_then(Arrival::token)
     }
 
     /// The next round; when a token is through, the next one arrives. False at the end of the text.

@@ -45,10 +45,7 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
 
 /// "step 300, 24 tokens ..." or that the weights are the first ones; of several variants the name of the one.
 fn origin(cx: &ViewCx<'_>, sample: &Sample) -> String {
-    let variant = match cx.mirror.variants() {
-        [_, _, ..] => format!("{} \u{b7} ", cx.mirror.variant_label(sample.variant)),
-        _ => String::new(),
-    };
+    let variant = cx.whose(sample.variant);
     let model =
         if sample.step == 0 { "initial weights, nothing learned".to_owned() } else { format!("step {}", sample.step) };
     format!("{variant}{model} \u{b7} {}", sample.about)

@@ -25,6 +25,7 @@ const REST_ENERGY: f64 = 1e-5;
 const POKE_AGE: f64 = 0.6;
 
 /// View `oscillators`.
+#[derive(Default)]
 pub struct OscillatorsView {
     toy: Option<(OscillatorsSpec, Oscillators)>,
     playing: bool,
@@ -35,20 +36,6 @@ pub struct OscillatorsView {
     past: VecDeque<(f64, Energy)>,
     shown: VisibleEdges,
     chart: ChartState,
-}
-
-impl Default for OscillatorsView {
-    fn default() -> Self {
-        Self {
-            toy: None,
-            playing: false,
-            last: None,
-            owed: 0.0,
-            past: VecDeque::new(),
-            shown: VisibleEdges { wires: true, prods: true },
-            chart: ChartState::default(),
-        }
-    }
 }
 
 impl OscillatorsView {
@@ -136,16 +123,15 @@ impl OscillatorsView {
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
         plot::note_canvas(ui, "particles on a circle", rect);
-        let ring = OscillatorRing::new(rect, toy.n());
-        let under = response.hover_pos().and_then(|p| ring.particle_at(toy, p));
-        if response.clicked()
-            && let Some(i) = response.interact_pointer_pos().and_then(|p| ring.particle_at(toy, p))
-        {
+        let ring = OscillatorRing::new(rect, toy);
+        let under = response.hover_pos().and_then(|p| ring.particle_at(p));
+        let clicked = response.interact_pointer_pos().filter(|_| response.clicked());
+        if let Some(i) = clicked.and_then(|p| ring.particle_at(p)) {
             toy.poke(i);
             self.playing = true;
             ui.ctx().request_repaint();
         }
-        ring.paint(&ui.painter_at(rect), cx.theme, toy, under, self.shown);
+        OscillatorRing::new(rect, toy).paint(&ui.painter_at(rect), cx.theme, under, self.shown);
         if let Some(i) = under {
             let [x, y, pull] = [toy.x[i], toy.y[i], toy.pull()[i]].map(|v| number::rounded(v, 3));
             let words = format!("particle {i}: x {x}, y {y}, its connectors pull with {pull}\nclick to poke it");
@@ -179,14 +165,8 @@ impl View for OscillatorsView {
         cx.controls_ui(ui, |ui, _| self.controls_ui(ui));
         if let Some((_, toy)) = &self.toy {
             let e = toy.energy();
-            let words = format!(
-                "energy {:.3}: pulses {:.3}, tension {:.3}, swing {:.3}",
-                e.total(),
-                e.pulses,
-                e.tension,
-                e.motion
-            );
-            note_ui(ui, cx.theme, words);
+            let parts = format!("pulses {:.3}, tension {:.3}, swing {:.3}", e.pulses, e.tension, e.motion);
+            note_ui(ui, cx.theme, format!("energy {:.3}: {parts}", e.total()));
         }
         let room = ui.available_rect_before_wrap();
         let side = room.height().min(0.58 * room.width());
@@ -205,7 +185,7 @@ impl View for OscillatorsView {
         if chart.width() >= 140.0 && chart.height() >= 80.0 {
             let drawn = self.chart(cx);
             // the chart may take more room than it is given, and the tile then scrolls
-            let place = eframe::egui::UiBuilder::new().max_rect(chart);
+            let place = UiBuilder::new().max_rect(chart);
             ui.scope_builder(place, |ui| drawn.show(ui, chart.size(), cx.theme, &mut self.chart));
         }
     }

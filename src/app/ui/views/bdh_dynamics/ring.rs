@@ -4,31 +4,30 @@
 use eframe::egui::{Stroke, epaint::QuadraticBezierShape};
 
 use super::machine::Machine;
-use crate::ui::{views::prelude::*, widgets::number::share as drawn_share};
+use crate::ui::views::prelude::*;
 
 /// Tracks as shares of the radius of the whole: where chords end, A, X, Y.
 const CHORDS: f32 = 0.62;
 const INNER: f32 = 0.70;
 const MIDDLE: f32 = 0.855;
 
+/// Neurons around a circle, or particles.
 pub(super) struct Ring {
-    centre: Pos2,
-    radius: f32,
-    n: usize,
+    pub centre: Pos2,
+    pub radius: f32,
+    pub n: usize,
 }
 
 impl Ring {
-    pub fn new(rect: Rect, n: usize) -> Self {
-        Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - 8.0).max(20.0), n: n.max(1) }
+    /// `rim`: points that are free around it.
+    pub fn new(rect: Rect, n: usize, rim: f32) -> Self {
+        Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - rim).max(20.0), n: n.max(1) }
     }
 
-    fn direction(&self, neuron: usize) -> Vec2 {
+    /// The place of a neuron so far out, as a share of the radius.
+    pub fn place(&self, neuron: usize, share: f32) -> Pos2 {
         let angle = std::f32::consts::TAU * (neuron as f32 / self.n as f32 - 0.25);
-        vec2(angle.cos(), angle.sin())
-    }
-
-    fn place(&self, neuron: usize, share: f32) -> Pos2 {
-        self.centre + self.direction(neuron) * (self.radius * share)
+        self.centre + vec2(angle.cos(), angle.sin()) * (self.radius * share)
     }
 
     /// The neuron that a pointer on the tracks means.
@@ -59,6 +58,7 @@ impl Ring {
             }
         };
         let kernel = machine.last.as_ref().map(|r| r.kernel);
+        let is_arrival = machine.last.as_ref().is_some_and(|r| r.layer.is_none());
         for i in 0..self.n {
             // Neurons that the last round changed stand out.
             let tone = |acts: bool, colour: Color32| {
@@ -67,11 +67,8 @@ impl Ring {
             let a = if s.a[i] < 0.0 { theme.cool } else { theme.secondary };
             bar(i, s.a[i], machine.max[2], (INNER, CHORDS - INNER), tone(kernel == Some(0), a));
             bar(i, s.x[i], machine.max[0], (INNER, MIDDLE - INNER - 0.012), tone(kernel == Some(3), theme.fast));
-            let y = tone(
-                matches!(kernel, Some(1 | 2)) || machine.last.as_ref().is_some_and(|r| r.layer.is_none()),
-                theme.text,
-            );
-            bar(i, s.y[i], machine.max[1], (MIDDLE, 0.99 - MIDDLE), y);
+            let is_y_changed = matches!(kernel, Some(1 | 2)) || is_arrival;
+            bar(i, s.y[i], machine.max[1], (MIDDLE, 0.99 - MIDDLE), tone(is_y_changed, theme.text));
         }
         if let Some(i) = chosen {
             let ends = [self.place(i, CHORDS - 0.02), self.place(i, 1.0)];
@@ -117,7 +114,7 @@ impl Ring {
         let max = all.first().map_or(1.0, |s| s.2.abs());
         for &(y, x, sigma) in all {
             let near = chosen.is_none_or(|c| c == y || c == x);
-            let share = drawn_share((sigma.abs() / max) as f32) * if near { 1.0 } else { 0.3 };
+            let share = share((sigma.abs() / max) as f32) * if near { 1.0 } else { 0.3 };
             let stroke = Stroke::new(0.5 + 1.5 * share, theme.slow.gamma_multiply(0.08 + 0.35 * share));
             painter.extend(self.chord(x, y, stroke, sigma < 0.0));
         }
@@ -130,7 +127,7 @@ impl Ring {
         // The weakest first, so that the strongest lie on top.
         for flow in machine.flows.iter().rev() {
             let near = chosen.is_none_or(|c| c == flow.from || c == flow.to);
-            let share = drawn_share((flow.amount.abs() / max) as f32) * if near { 1.0 } else { 0.25 };
+            let share = share((flow.amount.abs() / max) as f32) * if near { 1.0 } else { 0.25 };
             let colour = match (parameters, flow.amount > 0.0) {
                 (true, true) => theme.warm,
                 (true, false) => theme.cool,

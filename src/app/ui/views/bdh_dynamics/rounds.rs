@@ -20,10 +20,8 @@ const ROUND_WIDTH: f32 = 46.0;
 /// The least width of the table, from which its longest title has room.
 pub(super) const MIN_WIDTH: f32 = 320.0;
 
-/// The least that the table and its sentence want.
-pub(super) fn min_height() -> f32 {
-    4.0 * SMALL_ROW + 4.0
-}
+/// The least height that the table wants.
+pub(super) const MIN_HEIGHT: f32 = 4.0 * SMALL_ROW + 4.0;
 
 /// Draws the table into `size`.
 pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec2) {

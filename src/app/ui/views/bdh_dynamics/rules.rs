@@ -55,10 +55,8 @@ impl Rules {
             ui.spacing_mut().item_spacing.x = 6.0;
             let over = machine.system.is_done(&machine.state) && machine.next_token().is_none();
             let round = ui.add_enabled(!over, Button::new("step round"));
-            if round
-                .on_hover_text("Executes the next of the four rounds; when a token is through, the next one arrives.")
-                .clicked()
-            {
+            let tip = "Executes the next of the four rounds; when a token is through, the next one arrives.";
+            if round.on_hover_text(tip).clicked() {
                 machine.step();
                 self.playing = None;
             }
@@ -112,20 +110,18 @@ impl Rules {
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "neurons on a circle"));
         plot::note_canvas(ui, "neurons on a circle", rect);
-        let ring = Ring::new(rect, machine.system.n());
+        let ring = Ring::new(rect, machine.system.n(), 8.0);
         let under = response.hover_pos().and_then(|p| ring.neuron_at(p));
-        let mut poked = false;
-        if response.clicked()
-            && let Some(neuron) = response.interact_pointer_pos().and_then(|p| ring.neuron_at(p))
-        {
+        let clicked = response.interact_pointer_pos().filter(|_| response.clicked());
+        let poked = clicked.and_then(|p| ring.neuron_at(p));
+        if let Some(neuron) = poked {
             machine.poke(neuron);
-            poked = true;
         }
         ring.paint(&ui.painter_at(rect), cx.theme, machine, under);
         if let Some(i) = under {
             response.on_hover_text_at_pointer(neuron_text(machine, i));
         }
-        poked
+        poked.is_some()
     }
 }
 
@@ -232,8 +228,8 @@ impl View for Rules {
             let least = least.min(most);
             // a tile can be scrolled to a table below its edge; a picture leaves such a table out
             let free = room.height() - sentences - 8.0;
-            let has_table = cx.has_controls || free - least >= rounds::min_height() - 1.0;
-            let table = if has_table { rounds::min_height() } else { 0.0 };
+            let has_table = cx.has_controls || free - least >= rounds::MIN_HEIGHT - 1.0;
+            let table = if has_table { rounds::MIN_HEIGHT } else { 0.0 };
             let high = (free - table).clamp(least, most);
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let part = |top: f32, high: f32| {

@@ -8,14 +8,9 @@ use crate::{
 const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
 
 /// View `bdh_theory`.
+#[derive(Default)]
 pub struct Theory {
-    claim: TheoryClaim,
-}
-
-impl Default for Theory {
-    fn default() -> Self {
-        Self { claim: TheoryClaim::Markov }
-    }
+    asked: BdhTheoryArgs,
 }
 
 /// The words of a claim.
@@ -127,8 +122,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
 
 impl PanelView for Theory {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let args = BdhTheoryArgs { claim: self.claim, ..BdhTheoryArgs::default() };
-        cx.ask::<BdhTheory>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
+        cx.ask::<BdhTheory>(Some(cx.selection.variant), &self.asked, Freshness::WithSchedule);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
@@ -139,10 +133,10 @@ impl PanelView for Theory {
         ui.horizontal_wrapped(|ui| {
             for claim in TheoryClaim::ALL {
                 let ClaimWords { name, about, .. } = words(claim);
-                ui.selectable_value(&mut self.claim, claim, name).on_hover_text(about);
+                ui.selectable_value(&mut self.asked.claim, claim, name).on_hover_text(about);
             }
         });
-        note_ui(ui, cx.theme, words(self.claim).about);
+        note_ui(ui, cx.theme, words(self.asked.claim).about);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

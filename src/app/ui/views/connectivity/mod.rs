@@ -31,7 +31,7 @@ fn args(config: &Config) -> NeuronGraphArgs {
 fn as_planned(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return true };
     let mut planned = args(&info.config).to_args();
-    let measured_at = newest(cx);
+    let measured_at = cx.mirror.samples(cx.selection.variant, EntryHistogram::CHANNEL).last().map(|s| s.step);
     for (step, key, value) in &cx.mirror.changes {
         let name = key.strip_prefix("graph.").filter(|name| planned.contains_key(*name));
         if let Some(name) = name.filter(|_| measured_at.is_some_and(|at| at > *step)) {
@@ -39,10 +39,6 @@ fn as_planned(cx: &ViewCx<'_>) -> bool {
         }
     }
     planned == args(cx.config).to_args()
-}
-
-fn newest(cx: &ViewCx<'_>) -> Option<u64> {
-    cx.mirror.samples(cx.selection.variant, EntryHistogram::CHANNEL).last().map(|s| s.step)
 }
 
 /// Asks when nothing is known, again when the settings differ from the run's own, and when the run has gone on since.

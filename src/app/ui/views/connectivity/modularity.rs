@@ -41,10 +41,6 @@ const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it
 #[derive(Default)]
 pub struct Modularity;
 
-fn model_colour(cx: &ViewCx<'_>) -> Color32 {
-    cx.theme.accent
-}
-
 impl Modularity {
     /// The question of the button. The number of edges makes no difference to it.
     fn args(cx: &ViewCx<'_>) -> GraphModularityArgs {
@@ -67,7 +63,7 @@ impl Modularity {
         let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y)
             .empty(cx.why_nothing_before_asking::<GraphModularity>(ON_DEMAND, ON_DEMAND));
         let Some(measured) = Self::shown(cx) else { return chart };
-        let model = Line::new("this model", model_colour(cx), against(&measured, &measured.model)).dots();
+        let model = Line::new("this model", cx.theme.accent, against(&measured, &measured.model)).dots();
         chart.add(Line { width: 2.5, ..model });
         for NullModel { label, short, colour, of } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
@@ -92,7 +88,7 @@ impl Modularity {
         let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0]))
             .empty("Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.");
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
-        let model = Line { width: 2.5, ..Line::new("this model", model_colour(cx), line(|m| m.model)) };
+        let model = Line { width: 2.5, ..Line::new("this model", cx.theme.accent, line(|m| m.model)) };
         let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving));
         chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
         // these two do not depend on the model, so that they are constant
@@ -112,11 +108,6 @@ impl Modularity {
         }
         chart.marker = cx.marker();
         chart
-    }
-
-    /// True while there is nothing of either chart: then nothing says what to measure either.
-    fn is_empty(cx: &ViewCx<'_>) -> bool {
-        Self::against_edges(cx).is_empty() && Self::over_training(cx).is_empty()
     }
 
     /// Says from which number of edges on the model's modularity is above that of every random graph.
@@ -170,7 +161,8 @@ impl PanelView for Modularity {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Self::is_empty(cx) {
+        // while there is nothing of either chart, nothing says what to measure either
+        if Self::against_edges(cx).is_empty() && Self::over_training(cx).is_empty() {
             return;
         }
         let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(Some(cx.selection.variant));

@@ -10,7 +10,7 @@ use crate::{
         view::AnswerState,
         views::{
             prelude::*,
-            trained_bdh::{NeuronSet, neuron_field_ui, take_over_ui},
+            trained_bdh::{neuron_field_ui, take_over_ui},
         },
     },
 };
@@ -131,21 +131,14 @@ impl Neuron {
         Some(format!("community {community} \u{b7} {into} edges in, {out} out"))
     }
 
-    /// The neuron, and its community where the graph has one.
-    fn sets(cx: &ViewCx<'_>, shown: &GraphNeuron) -> Vec<NeuronSet> {
-        let name = |neuron: u32| neuron_name(neuron as usize, shown.per_head as usize);
-        let mut sets = vec![NeuronSet { name: "it".to_owned(), neurons: vec![name(shown.neuron)] }];
-        let Some(graph) = super::shown::<NeuronGraph>(cx) else { return sets };
-        let Some(communities) = graph.groups.community.as_ref() else { return sets };
-        let at = graph.neurons.iter().position(|n| *n == shown.neuron);
-        if let Some(community) = at.and_then(|at| communities.get(at).copied().flatten()) {
-            let of = graph.neurons.iter().zip(communities).filter(|(_, c)| **c == Some(community));
-            sets.push(NeuronSet {
-                name: format!("community {community}"),
-                neurons: of.map(|(n, _)| name(*n)).collect(),
-            });
-        }
-        sets
+    /// The community of the neuron, where the graph has one, and the names of its neurons.
+    fn community(cx: &ViewCx<'_>, shown: &GraphNeuron) -> Option<(u32, Vec<String>)> {
+        let graph = super::shown::<NeuronGraph>(cx)?;
+        let communities = graph.groups.community.as_ref()?;
+        let at = graph.neurons.iter().position(|n| *n == shown.neuron)?;
+        let community = (*communities.get(at)?)?;
+        let of = graph.neurons.iter().zip(communities).filter(|(_, c)| **c == Some(community));
+        Some((community, of.map(|(n, _)| neuron_name(*n as usize, shown.per_head as usize)).collect()))
     }
 
     /// A list with one bar per row; gives the neuron that was clicked.
@@ -204,8 +197,9 @@ impl View for Neuron {
         };
         ui.spacing_mut().item_spacing.y = 2.0;
         Self::head_ui(ui, cx, &shown);
-        let sets = Self::sets(cx, &shown);
-        take_over_ui(ui, cx, &sets);
+        let name = neuron_name(shown.neuron as usize, shown.per_head as usize);
+        let community = Self::community(cx, &shown);
+        take_over_ui(ui, cx, name, community);
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {

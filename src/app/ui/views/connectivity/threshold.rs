@@ -10,10 +10,10 @@ use crate::{
     ui::views::prelude::*,
 };
 
-const SIGN_CHOICES: [(&str, &str); 3] = [
-    ("excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
-    ("inhibitory", "Edges are entries below \u{2212}\u{3b2}: neurons that lower one another."),
-    ("both", "Edges are entries further than \u{3b2} from 0."),
+const SIGN_CHOICES: [(&str, &str, &str); 3] = [
+    ("excitatory", "excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
+    ("inhibitory", "inhibitory", "Edges are entries below \u{2212}\u{3b2}: neurons that lower one another."),
+    ("both", "both", "Edges are entries further than \u{3b2} from 0."),
 ];
 
 /// View `graph_threshold`.
@@ -183,8 +183,7 @@ fn settings_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         cx.setting_ui(ui, &[GraphSettings::sign.name], |ui, cx| {
-            let choices = SIGN_CHOICES.map(|(sign, about)| (sign, sign, about));
-            if let Some(sign) = choice_buttons(ui, &Threshold::sign(cx), choices) {
+            if let Some(sign) = choice_buttons(ui, &Threshold::sign(cx), SIGN_CHOICES) {
                 cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
             }
             ui.add_space(8.0);
@@ -226,7 +225,7 @@ fn pair_sentence(pair: &HeadPair) -> String {
 }
 
 /// Two small triangles: this line can be moved.
-fn grip_mark(ui: &Ui, at: eframe::egui::Pos2, colour: Color32) {
+fn grip_mark(ui: &Ui, at: Pos2, colour: Color32) {
     for side in [-1.0, 1.0] {
         let tip = |x: f32, y: f32| at + vec2(side * x, y);
         let corners = vec![tip(3.0, -5.0), tip(3.0, 5.0), tip(8.0, 0.0)];

@@ -1,4 +1,4 @@
-//! A painted picture with two axes: coloured cells, labels at its edges, and the mapping from values to positions.
+//! A painted picture with two axes: coloured cells, and labels at its edges.
 
 use crate::ui::views::painting::*;
 
@@ -8,33 +8,6 @@ pub const BOTTOM_MARGIN: f32 = 20.0;
 pub const TOP_MARGIN: f32 = 20.0;
 /// Width of a colour bar with its words.
 pub const BAR: f32 = 56.0;
-
-/// A rectangle of the plane and where it lies on the screen.
-#[derive(Debug, Clone, Copy)]
-pub struct Plane {
-    pub rect: Rect,
-    /// Least and most x, least and most y, which runs up.
-    pub x: [f64; 2],
-    pub y: [f64; 2],
-}
-
-impl Plane {
-    pub fn at(&self, x: f64, y: f64) -> Pos2 {
-        let share = |v: f64, [from, to]: [f64; 2]| ((v - from) / (to - from)) as f32;
-        pos2(
-            self.rect.left() + share(x, self.x) * self.rect.width(),
-            self.rect.bottom() - share(y, self.y) * self.rect.height(),
-        )
-    }
-
-    pub fn value(&self, at: Pos2) -> [f64; 2] {
-        let along = |share: f32, [from, to]: [f64; 2]| from + f64::from(share) * (to - from);
-        [
-            along((at.x - self.rect.left()) / self.rect.width(), self.x),
-            along((self.rect.bottom() - at.y) / self.rect.height(), self.y),
-        ]
-    }
-}
 
 /// The part of `sheet` that the axes' words leave, in this shape (width over height) if one is given.
 pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {

@@ -119,11 +119,6 @@ fn edges(state: &GeneratorState, circle: Circle) -> Vec<Edge> {
 }
 
 fn nearest(edges: &[Edge], p: Pos2) -> Option<&Edge> {
-    let distance = |edge: &Edge| {
-        let [a, b] = edge.ends;
-        let along = ((p - a).dot(b - a) / (b - a).length_sq().max(1e-6)).clamp(0.0, 1.0);
-        let on = pos2(a.x + along * (b.x - a.x), a.y + along * (b.y - a.y));
-        (p - on).length()
-    };
-    edges.iter().map(|e| (distance(e), e)).filter(|(d, _)| *d < NEAR).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, e)| e)
+    let near = edges.iter().map(|e| (distance_to(&e.ends, p), e)).filter(|(d, _)| *d < NEAR);
+    near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, e)| e)
 }

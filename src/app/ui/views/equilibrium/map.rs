@@ -5,13 +5,14 @@ use eframe::egui::Stroke as Pen;
 
 use super::{
     ARRANGEMENT, GAP, Y,
-    canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
+    canvas::{BAR, colour_of, frame, inner, paint_cells, sequential},
     keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
+    analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::measurements::StationaryMapError,
-    ui::views::prelude::*,
+    ui::views::{prelude::*, slow_manifold::sheet::Sheet},
 };
 
 /// The paper's held-out mean error at n = 12 (Remark 31).
@@ -51,7 +52,7 @@ impl StationaryMapView {
     fn paint_map(ui: &mut Ui, theme: &Theme, size: Vec2, map: &StationaryMapError, control: [f64; 2]) -> Response {
         let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), CANVAS);
         let Some((plane, [rows, cols])) = plane_of(map, sheet) else { return response };
-        let (rect, [_, reach], is_plane) = (plane.rect, plane.x, rows > 1);
+        let (rect, [_, reach], is_plane) = (plane.rect, plane.bounds.x, rows > 1);
         let values = map.error.data();
         let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));
         let colours = sequential([0.0, largest]);
@@ -63,9 +64,9 @@ impl StationaryMapView {
         let inside = painter.with_clip_rect(rect);
         let range = if map.range.is_finite() { map.range.clamp(-reach, reach) } else { reach };
         let (low, high) = if is_plane { (-range, range) } else { (-reach, reach) };
-        let trained = Rect::from_two_pos(plane.at(-range, low), plane.at(range, high));
+        let trained = Rect::from_two_pos(plane.at([-range, low]), plane.at([range, high]));
         inside.rect_stroke(trained, 0.0, Pen::new(1.5, theme.page), StrokeKind::Outside);
-        let here = plane.at(control[0], if is_plane { control[1] } else { 0.0 });
+        let here = plane.at([control[0], if is_plane { control[1] } else { 0.0 }]);
         for pen in [Pen::new(4.0, theme.page), Pen::new(2.0, theme.accent)] {
             inside.circle_stroke(here, 6.0, pen);
         }
@@ -79,12 +80,13 @@ impl StationaryMapView {
 }
 
 /// The plane of the control on a canvas, with the rows and columns of the error; `None` without an error.
-fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Plane, [usize; 2])> {
+fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])> {
     let &[rows, cols] = map.error.shape() else { return None };
     let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
     let rect = inner(room, (rows > 1).then_some(1.0));
     let reach = if map.reach > 0.0 { map.reach.clamp(1e-6, 1e6) } else { 1.0 };
-    (rows > 0 && cols > 0).then_some((Plane { rect, x: [-reach, reach], y: [-reach, reach] }, [rows, cols]))
+    let bounds = Bounds { x: [-reach, reach], y: [-reach, reach] };
+    (rows > 0 && cols > 0).then_some((Sheet { rect, bounds }, [rows, cols]))
 }
 
 /// Describes the error of the network in words.
@@ -130,7 +132,7 @@ impl PanelView for StationaryMapView {
     fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
         let map = cx.answered::<StationaryMapError>().map(|m| m.value);
         let Some((plane, [rows, _])) = map.and_then(|map| plane_of(map, on.rect)) else { return };
-        let (is_plane, reach) = (rows > 1, plane.x[1]);
+        let (is_plane, reach) = (rows > 1, plane.bounds.x[1]);
         let keys = [ControlSettings::y0.name, ControlSettings::y1.name];
         let is_pointed = on.clicked() || on.dragged();
         let can_move = !cx.is_restricted(if is_plane { &keys } else { &keys[..1] });

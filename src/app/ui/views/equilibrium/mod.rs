@@ -48,12 +48,6 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
 /// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: 420.0 };
 
-/// A choice among pictures.
-fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
-    let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);
-    choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
-}
-
 /// Names of the numbers of the control.
 const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
 

@@ -5,13 +5,14 @@ use eframe::egui::Stroke as Pen;
 
 use super::{
     ARRANGEMENT, GAP,
-    canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, picture_ui, settings, subtitle, why_nothing,
+    canvas::{colour_of, frame, inner, paint_cells, sequential},
+    keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
+    analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
     telemetry::measurements::{GeneratorFlow, RelaxationCurves},
-    ui::views::prelude::*,
+    ui::views::{prelude::*, slow_manifold::sheet::Sheet},
 };
 
 /// Columns of the picture of particles: more steps are thinned.
@@ -119,8 +120,8 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
         let p = values[column * steps / columns * n + state];
         p.is_finite().then(|| colour_of(colours, f64::from(p)))
     });
-    let plane = Plane { rect, x: [0.0, steps as f64], y: [n as f64, 0.0] };
-    let middle = |k: usize, state: usize| plane.at(k as f64 + 0.5, state as f64 + 0.5);
+    let plane = Sheet { rect, bounds: Bounds { x: [0.0, steps as f64], y: [n as f64, 0.0] } };
+    let middle = |k: usize, state: usize| plane.at([k as f64 + 0.5, state as f64 + 0.5]);
     for path in &flow.paths {
         let mut points = vec![];
         for (k, state) in path.iter().enumerate().filter(|(k, state)| *k < steps && **state < n) {
@@ -208,7 +209,8 @@ impl PanelView for RelaxationView {
                     cx.set(RelaxationSettings::dt.name, Value::Float(dt));
                 }
             });
-            picture_ui(ui, &mut self.shown, &PICTURES);
+            let name = PICTURES.iter().find(|(one, _)| *one == self.shown).map_or("", |(_, name)| name);
+            choice_box(ui, "picture", 100.0, name, &mut self.shown, PICTURES);
         });
     }
 

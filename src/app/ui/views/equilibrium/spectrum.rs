@@ -5,13 +5,14 @@ use eframe::egui::Stroke as Pen;
 
 use super::{
     ARRANGEMENT, GAP,
-    canvas::{Plane, frame, inner},
+    canvas::{frame, inner},
     keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
+    analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::EquilibriumSettings,
     telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
-    ui::views::prelude::*,
+    ui::views::{prelude::*, slow_manifold::sheet::Sheet},
 };
 
 /// Circles with a larger radius are left out, points.
@@ -56,24 +57,26 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
     let scale = (1.1 * 2.0 * -deepest / f64::from(rect.height())).max(1.25 * 2.0 * -deepest / f64::from(rect.width()));
     let (width, height) = (scale * f64::from(rect.width()), scale * f64::from(rect.height()));
     let right = 0.12 * 2.0 * -deepest;
-    let plane = Plane { rect, x: [right - width, right], y: [-0.5 * height, 0.5 * height] };
+    let (x, y) = ([right - width, right], [-0.5 * height, 0.5 * height]);
+    let plane = Sheet { rect, bounds: Bounds { x, y } };
     let inside = painter.with_clip_rect(rect);
-    axes(&inside, plane, theme);
+    inside.line_segment([plane.at([x[0], 0.0]), plane.at([x[1], 0.0])], Pen::new(1.0, theme.line));
+    inside.line_segment([plane.at([0.0, y[0]]), plane.at([0.0, y[1]])], Pen::new(1.0, theme.line));
     let points = |length: f64| (length / scale) as f32;
     for d in &discs {
         inside.circle(
-            plane.at(*d, 0.0),
+            plane.at([*d, 0.0]),
             points(-d),
             theme.fast.gamma_multiply(0.05),
             Pen::new(1.0, theme.fast.gamma_multiply(0.5)),
         );
     }
     if dt > 0.0 && points(1.0 / dt) < MAX_RADIUS {
-        inside.circle_stroke(plane.at(-1.0 / dt, 0.0), points(1.0 / dt), Pen::new(1.5, theme.warm));
+        inside.circle_stroke(plane.at([-1.0 / dt, 0.0]), points(1.0 / dt), Pen::new(1.5, theme.warm));
     }
     let kernel = state.kernel();
     for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
-        let at = plane.at(pair[0], pair[1]);
+        let at = plane.at([pair[0], pair[1]]);
         if !rect.expand(20.0).contains(at) {
             continue;
         }
@@ -89,15 +92,9 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         rect,
         theme,
         "eigenvalues, Gershgorin's discs",
-        &format!("Re from \u{2212}{}", number::short(-plane.x[0])),
+        &format!("Re from \u{2212}{}", number::short(-x[0])),
     );
     response
-}
-
-fn axes(painter: &Painter, plane: Plane, theme: &Theme) {
-    let pen = Pen::new(1.0, theme.line);
-    painter.line_segment([plane.at(plane.x[0], 0.0), plane.at(plane.x[1], 0.0)], pen);
-    painter.line_segment([plane.at(0.0, plane.y[0]), plane.at(0.0, plane.y[1])], pen);
 }
 
 /// The step of forward Euler.

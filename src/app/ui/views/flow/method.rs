@@ -33,9 +33,13 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         };
     });
     if !is_fixed(&METHOD.value(cx)) {
+        let tolerances = [
+            (RTOL, "rtol", "Error that a step may make, relative to the state. Smaller takes more steps."),
+            (ATOL, "atol", "Error that a step may make where the state is near zero. Smaller takes more steps."),
+        ];
         ui.horizontal(|ui| {
-            for tolerance in [&RTOL, &ATOL] {
-                cx.setting_ui(ui, &[tolerance.key], |ui, cx| tolerance_ui(ui, cx, tolerance));
+            for (setting, name, tip) in tolerances {
+                cx.setting_ui(ui, &[setting.key], |ui, cx| tolerance_ui(ui, cx, &setting, name, tip));
             }
         });
     }
@@ -83,9 +87,9 @@ fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     }
 }
 
-fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting) {
+fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting, name: &str, tip: &str) {
     let mut value = setting.value(cx);
-    let label = ui.label(setting.arg).id;
+    let label = ui.label(name).id;
     let speed = (value * 0.02).max(1e-9);
     let field = DragValue::new(&mut value)
         .range(1e-8..=1.0)
@@ -93,11 +97,6 @@ fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting) {
         .custom_formatter(|v, _| number::short(v))
         .custom_parser(|t| t.trim().replace(',', ".").parse().ok())
         .update_while_editing(false);
-    let tip = if setting.arg == RTOL.arg {
-        "Error that a step may make, relative to the state. Smaller takes more steps."
-    } else {
-        "Error that a step may make where the state is near zero. Smaller takes more steps."
-    };
     if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
         cx.set(setting.key, Value::Float(value));
     }

@@ -95,10 +95,6 @@ impl Default for Motion {
 }
 
 impl Motion {
-    pub fn is_moving(&self) -> bool {
-        self.state != State::Rest
-    }
-
     /// The user took over the control.
     pub fn stop(&mut self) {
         self.state = State::Rest;
@@ -121,7 +117,7 @@ impl Motion {
             let period = DragValue::new(&mut self.period).range(0.5..=120.0).speed(0.1).suffix(" s");
             ui.add(period.update_while_editing(false))
                 .on_hover_text("Time of one round from \u{2212}2 to 2, while the answers keep up.");
-            let moving = self.is_moving();
+            let moving = self.state != State::Rest;
             let can = cx.can_ask();
             let play = ui.add_enabled(can, eframe::egui::Button::new(if moving { "stop" } else { "play" }));
             if play.on_hover_text("Moves the control by itself. Each value waits for its answer.").clicked() {
@@ -138,19 +134,15 @@ impl Motion {
                  export folder."
             );
             if record.on_hover_text(tip).clicked() {
-                self.begin_recording();
+                let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+                let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.label());
+                self.note.clear();
+                self.state = State::Recording(Recording { folder, frame: 0, stage: Stage::Set, rows: vec![] });
             }
             if !self.note.is_empty() {
                 ui.label(&self.note);
             }
         });
-    }
-
-    fn begin_recording(&mut self) {
-        let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-        let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.label());
-        self.note.clear();
-        self.state = State::Recording(Recording { folder, frame: 0, stage: Stage::Set, rows: vec![] });
     }
 
     /// Moves on if it is time; asks for the next frame only while it moves.
@@ -167,12 +159,9 @@ impl Motion {
             }
             State::Recording(recording) => {
                 let (dim, way) = (self.dim, self.way);
-                match recording.drive(cx, now, ui.ctx().content_rect(), dim, way) {
-                    Step::Running => {}
-                    Step::Done(words) => {
-                        self.note = words;
-                        self.state = State::Rest;
-                    }
+                if let Some(words) = recording.drive(cx, now, ui.ctx().content_rect(), dim, way) {
+                    self.note = words;
+                    self.state = State::Rest;
                 }
             }
         }
@@ -180,13 +169,9 @@ impl Motion {
     }
 }
 
-enum Step {
-    Running,
-    Done(String),
-}
-
 impl Recording {
-    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, way: Waveform) -> Step {
+    /// Goes on; once it has ended it says how.
+    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, way: Waveform) -> Option<String> {
         match self.stage {
             Stage::Set => {
                 let v = way.at(self.frame as f64 / FRAMES as f64);
@@ -194,7 +179,7 @@ impl Recording {
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
             Stage::Waiting { since, .. } if now - since > ANSWER_TIMEOUT || !cx.can_ask() => {
-                return Step::Done(format!("frame {} was not answered: stopped", self.frame + 1));
+                return Some(format!("frame {} was not answered: stopped", self.frame + 1));
             }
             Stage::Waiting { seen, since } => {
                 let answered = is_answered(cx);
@@ -215,11 +200,11 @@ impl Recording {
                     let mut table = Table::new(COLUMNS);
                     self.rows.drain(..).for_each(|row| table.row(row));
                     cx.act(FileAction::SaveInExports(name, table.finish().into_bytes()));
-                    return Step::Done(format!("{FRAMES} frames recorded"));
+                    return Some(format!("{FRAMES} frames recorded"));
                 }
             }
         }
-        Step::Running
+        None
     }
 }
 

@@ -122,8 +122,7 @@ impl Pad {
         for (place, difference) in &self.seen {
             let others = (0..4).filter(|k| *k != i && *k != j);
             if others.into_iter().all(|k| (place[k] - u[k]).abs() < 1e-9) {
-                let [r, g, b] = map.at(0.5 + 0.5 * *difference as f32);
-                painter.circle_filled(at(place), 3.0, Color32::from_rgb(r, g, b));
+                painter.circle_filled(at(place), 3.0, map.colour(0.5 + 0.5 * *difference as f32));
             }
         }
         let small = theme::small();

@@ -140,7 +140,10 @@ impl Paths {
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
         let (sheet, response, _) = canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
         self.size = sheet.size();
-        self.handle(ui, sheet, &response);
+        if response.dragged() && self.camera.solid {
+            self.camera.turn(response.drag_delta());
+        }
+        self.camera.zoom(ui, &response, response.hover_pos().is_some_and(|p| sheet.contains(p)));
         let followed = followed(cx, answer, all);
         let ghost = self.ghost_paths(cx.mirror.run);
         let frame = self.frame(sheet, followed, all, &ghost);
@@ -219,16 +222,9 @@ impl Paths {
         if !self.has_streaks() || self.camera.solid || close && followed.is_none() {
             return vec![];
         }
-        let [x0, x1, y0, y1] = self.streaks.extent();
+        let [x0, x1, y0, y1] = self.streaks.extent;
         let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
         vec![[x0, y0, z], [x1, y1, z]]
-    }
-
-    fn handle(&mut self, ui: &Ui, sheet: Rect, response: &Response) {
-        if response.dragged() && self.camera.solid {
-            self.camera.turn(response.drag_delta());
-        }
-        self.camera.zoom(ui, response, response.hover_pos().is_some_and(|p| sheet.contains(p)));
     }
 
     /// Names the state under the pointer; a click follows its token.
@@ -251,21 +247,6 @@ impl Paths {
         response.clone().on_hover_ui_at_pointer(|ui| {
             ui.label(RichText::new(words).font(theme::numbers()));
         });
-    }
-
-    fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::in_focus(cx)?;
-        let mut table = Table::new(["shown", "token", "word", "tau", "component_1", "component_2", "component_3"]);
-        let ghost = self.ghost_paths(cx.mirror.run);
-        for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
-            for path in all {
-                let word = answer.sample.tokens.get(path.token).map_or("", String::as_str);
-                for (tau, [x, y, z]) in path.taus.iter().zip(&path.places) {
-                    table.cells(&[&what, &path.token, &word.trim(), tau, x, y, z]);
-                }
-            }
-        }
-        table.finish_if_any()
     }
 }
 
@@ -344,7 +325,18 @@ impl View for Paths {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.table(cx)
+        let answer = Answer::in_focus(cx)?;
+        let mut table = Table::new(["shown", "token", "word", "tau", "component_1", "component_2", "component_3"]);
+        let ghost = self.ghost_paths(cx.mirror.run);
+        for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
+            for path in all {
+                let word = answer.sample.tokens.get(path.token).map_or("", String::as_str);
+                for (tau, [x, y, z]) in path.taus.iter().zip(&path.places) {
+                    table.cells(&[&what, &path.token, &word.trim(), tau, x, y, z]);
+                }
+            }
+        }
+        table.finish_if_any()
     }
 
     /// The paths without the field behind them.

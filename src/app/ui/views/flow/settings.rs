@@ -11,8 +11,6 @@ use crate::{
 /// A number that the flow is asked with: the lab's setting of this key, on the left and in the tiles alike.
 pub struct NumberSetting {
     pub key: &'static str,
-    /// Name of the probe's argument.
-    pub arg: &'static str,
     /// Reads the value that an answer was solved with.
     used: fn(&FlowAnswer) -> f64,
 }
@@ -28,17 +26,15 @@ pub struct TextSetting {
 
 /// The controls.
 pub const U: [NumberSetting; 4] = [
-    NumberSetting { key: ControlSettings::u0.name, arg: "u0", used: |a| a.control.u[0] },
-    NumberSetting { key: ControlSettings::u1.name, arg: "u1", used: |a| a.control.u[1] },
-    NumberSetting { key: ControlSettings::u2.name, arg: "u2", used: |a| a.control.u[2] },
-    NumberSetting { key: ControlSettings::u3.name, arg: "u3", used: |a| a.control.u[3] },
+    NumberSetting { key: ControlSettings::u0.name, used: |a| a.control.u[0] },
+    NumberSetting { key: ControlSettings::u1.name, used: |a| a.control.u[1] },
+    NumberSetting { key: ControlSettings::u2.name, used: |a| a.control.u[2] },
+    NumberSetting { key: ControlSettings::u3.name, used: |a| a.control.u[3] },
 ];
-pub const ALPHA: NumberSetting =
-    NumberSetting { key: ControlSettings::alpha.name, arg: "alpha", used: |a| a.control.alpha };
-pub const RTOL: NumberSetting = NumberSetting { key: SolverSettings::rtol.name, arg: "rtol", used: |a| a.solver.rtol };
-pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, arg: "atol", used: |a| a.solver.atol };
-pub const STEPS: NumberSetting =
-    NumberSetting { key: SolverSettings::steps.name, arg: "steps", used: |a| a.solver.steps as f64 };
+pub const ALPHA: NumberSetting = NumberSetting { key: ControlSettings::alpha.name, used: |a| a.control.alpha };
+pub const RTOL: NumberSetting = NumberSetting { key: SolverSettings::rtol.name, used: |a| a.solver.rtol };
+pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, used: |a| a.solver.atol };
+pub const STEPS: NumberSetting = NumberSetting { key: SolverSettings::steps.name, used: |a| a.solver.steps as f64 };
 
 pub const METHOD: TextSetting = TextSetting {
     key: SolverSettings::method.name,

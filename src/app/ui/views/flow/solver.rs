@@ -69,11 +69,10 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
     Axis::new("depth \u{3c4}").fixed(-0.02, if over { 1.15 } else { 1.02 })
 }
 
-/// The attempts of the solve shown, if it has any, and its account.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<(&'a [SolverAttempt], SolveSummary)> {
-    let answer = Answer::in_focus(cx)?.value;
-    let attempts = &answer.trace.attempts[..];
-    (!attempts.is_empty()).then(|| (attempts, SolveSummary::new(answer)))
+/// The solve shown, if it has any attempts.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<SolveSummary<'a>> {
+    let FlowAnswer { trace, solver, .. } = Answer::in_focus(cx)?.value;
+    (!trace.attempts.is_empty()).then_some(SolveSummary { trace, solver })
 }
 
 impl PanelView for Solver {
@@ -85,7 +84,8 @@ impl PanelView for Solver {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let Some((attempts, _)) = shown(cx) else { return vec![] };
+        let Some(SolveSummary { trace, .. }) = shown(cx) else { return vec![] };
+        let attempts = &trace.attempts;
         vec![Panel::new(Self::steps_chart(cx, attempts), 0.58), Panel::new(Self::errors_chart(cx, attempts), 0.42)]
     }
 
@@ -94,28 +94,29 @@ impl PanelView for Solver {
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some((_, account)) = shown(cx) else { return };
+        let Some(account) = shown(cx) else { return };
+        let trace = account.trace;
         let figures = format!(
             "NFE {}  h_init {}  steps {}  rejected {}  capped {}",
-            account.nfe,
-            if account.cost.is_some() { value_label(account.h_init) } else { "none".to_owned() },
-            account.accepted,
-            account.rejected,
-            account.capped
+            trace.nfe,
+            if account.cost().is_some() { value_label(trace.h_init) } else { "none".to_owned() },
+            trace.accepted(),
+            trace.rejected(),
+            trace.growth_capped()
         );
         ui.label(RichText::new(figures).font(theme::numbers()).color(cx.theme.text));
     }
 
     fn height_below(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
-        let Some((_, account)) = shown(cx) else { return 0.0 };
+        let Some(account) = shown(cx) else { return 0.0 };
         let words = account.sentences().join(" ");
-        let height = note_height(ui, &words, room.x) + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
+        let height = note_height(ui, &words, room.x) + 6.0 + if account.cost().is_some() { STRIP + 4.0 } else { 0.0 };
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
         if room.y - height > 120.0 { height } else { 0.0 }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
-        let Some((_, account)) = shown(cx) else { return };
+        let Some(account) = shown(cx) else { return };
         account.strip_ui(ui, cx.theme);
         note_ui(ui, cx.theme, account.sentences().join(" "));
     }
@@ -134,7 +135,7 @@ impl PanelView for Solver {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        let (attempts, _) = shown(cx)?;
+        let attempts = &shown(cx)?.trace.attempts;
         let mut table = Table::new(["attempt", "tau", "h", "error_over_tolerance", "accepted", "growth_capped"]);
         for (i, a) in attempts.iter().enumerate() {
             let error = optional_field(a.error.is_finite().then_some(a.error));

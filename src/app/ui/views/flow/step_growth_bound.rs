@@ -1,7 +1,10 @@
 //! The ladder of evaluations: a step is at most ten times as long as the one before, so the first step alone fixes how
 //! few there can be. The account says so in sentences and draws it as a strip.
 
-use crate::{telemetry::measurements::FlowAnswer, ui::views::painting::*};
+use crate::{
+    telemetry::measurements::{SolverTrace, SolverUse},
+    ui::views::painting::*,
+};
 
 /// Length of the depth axis.
 const SPAN: f64 = 1.0;
@@ -19,71 +22,50 @@ pub fn fewest(h: f64) -> u32 {
     (1..=RUNGS).find(|k| h >= rung(*k)).unwrap_or(RUNGS + 1)
 }
 
-/// The numbers of a solve that the explanation uses.
-pub struct SolveSummary {
-    pub nfe: usize,
-    pub h_init: f64,
-    pub accepted: usize,
-    pub rejected: usize,
-    pub capped: usize,
-    pub d0: f64,
-    pub d1: f64,
-    pub d2: f64,
-    /// Evaluations a step, and p; `None` for fixed steps.
-    pub cost: Option<(u32, i32)>,
-    pub method: String,
+/// A solve that is explained: what its solver did.
+pub struct SolveSummary<'a> {
+    pub trace: &'a SolverTrace,
+    pub solver: &'a SolverUse,
 }
 
-impl SolveSummary {
-    pub fn new(answer: &FlowAnswer) -> Self {
-        let (trace, solver) = (&answer.trace, &answer.solver);
-        Self {
-            nfe: trace.nfe,
-            h_init: trace.h_init,
-            accepted: trace.accepted(),
-            rejected: trace.rejected(),
-            capped: trace.growth_capped(),
-            d0: trace.d0,
-            d1: trace.d1,
-            d2: trace.d2,
-            cost: solver.is_adaptive.then_some((solver.evaluations_per_step, solver.order as i32)),
-            method: solver.method.clone(),
-        }
+impl SolveSummary<'_> {
+    /// Evaluations a step, and p; `None` for fixed steps.
+    pub fn cost(&self) -> Option<(u32, i32)> {
+        self.solver.is_adaptive.then_some((self.solver.evaluations_per_step, self.solver.order as i32))
     }
 
     /// The explanation, one sentence per line.
     pub fn sentences(&self) -> Vec<String> {
-        let total = self.accepted + self.rejected;
-        let Some((each, order)) = self.cost else {
+        let SolverTrace { nfe, h_init, .. } = *self.trace;
+        let (accepted, rejected, total) = (self.trace.accepted(), self.trace.rejected(), self.trace.attempts.len());
+        let Some((each, order)) = self.cost() else {
             return vec![format!(
-                "{} takes {total} equal steps, whatever the field does: NFE {}. Nothing measures its error, so \
+                "{} takes {total} equal steps, whatever the field does: NFE {nfe}. Nothing measures its error, so \
                  compare its end with an adaptive solver's.",
-                self.method, self.nfe
+                self.solver.method
             )];
         };
         let mut all = vec![format!(
-            "NFE {} = {} to begin + {each} \u{d7} {total} steps ({} accepted, {} rejected).",
-            self.nfe,
-            self.nfe as i64 - i64::from(each) * total as i64,
-            self.accepted,
-            self.rejected,
+            "NFE {nfe} = {} to begin + {each} \u{d7} {total} steps ({accepted} accepted, {rejected} rejected).",
+            nfe as i64 - i64::from(each) * total as i64,
         )];
-        if !(self.h_init.is_finite() && self.h_init > 0.0) {
+        if !(h_init.is_finite() && h_init > 0.0) {
             return all;
         }
-        let min = fewest(self.h_init);
-        let begun = format!("The first step is {}.", value_label(self.h_init));
+        let min = fewest(h_init);
+        let begun = format!("The first step is {}.", value_label(h_init));
         let forced = format!("A step is at most ten times the one before, so {min} are needed even without any error");
-        all.push(match (self.accepted as u32).checked_sub(min) {
-            Some(0) if self.rejected == 0 => {
+        all.push(match (accepted as u32).checked_sub(min) {
+            Some(0) if rejected == 0 => {
                 format!("{begun} {forced}: the whole cost is the ladder's, and says nothing of the flow's curvature.")
             }
             Some(0) => format!("{begun} {forced}; the rejected ones are what the error cost."),
             Some(more) => format!("{begun} {forced}; the error asked for {more} more."),
             None => format!("{begun} {forced} with the end reached exactly; the last step reached over it."),
         });
-        if self.capped > 0 {
-            all.push(format!("{} of the steps would have grown more, had they been allowed (triangles).", self.capped));
+        let capped = self.trace.growth_capped();
+        if capped > 0 {
+            all.push(format!("{capped} of the steps would have grown more, had they been allowed (triangles)."));
         }
         all.extend(self.first_step_rule(min, order));
         all
@@ -91,14 +73,15 @@ impl SolveSummary {
 
     /// Says which of the two rules fixed the first step, and how far the next rung is.
     fn first_step_rule(&self, min: u32, order: i32) -> Option<String> {
-        let max = self.d1.max(self.d2);
+        let SolverTrace { h_init, d0, d1, d2, .. } = *self.trace;
+        let max = d1.max(d2);
         if !(max.is_finite() && max > 0.0) {
             return None;
         }
         let by_slope = (0.01 / max).powf(1.0 / f64::from(order));
-        if ((by_slope - self.h_init) / self.h_init).abs() > 0.01 {
-            let by_size = self.d0 / self.d1;
-            let by_size = by_size.is_finite() && ((by_size - self.h_init) / self.h_init).abs() < 0.01;
+        if ((by_slope - h_init) / h_init).abs() > 0.01 {
+            let by_size = d0 / d1;
+            let by_size = by_size.is_finite() && ((by_size - h_init) / h_init).abs() < 0.01;
             return by_size.then(|| {
                 "It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.".to_owned()
             });
@@ -110,22 +93,23 @@ impl SolveSummary {
              more, that is {} evaluations.",
             value_label(max),
             value_label(bound(min)),
-            self.cost.map_or(0, |c| c.0)
+            self.cost().map_or(0, |c| c.0)
         ))
     }
 
     /// The strip: first steps on a log axis, separated by the rungs, with this solve's.
     pub fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
-        let Some((each, _)) = self.cost.filter(|_| self.h_init > 0.0 && self.h_init.is_finite()) else { return };
+        let h_init = self.trace.h_init;
+        let Some((each, _)) = self.cost().filter(|_| h_init > 0.0 && h_init.is_finite()) else { return };
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP), Sense::hover());
         let painter = ui.painter_at(rect);
-        let lowest = self.h_init.clamp(1e-9, 1e-3).log10().floor();
+        let lowest = h_init.clamp(1e-9, 1e-3).log10().floor();
         let across = |h: f64| {
             let share = (h.log10() - lowest) / (0.3 - lowest);
             rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
         };
         let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
-        let here = fewest(self.h_init);
+        let here = fewest(h_init);
         for k in 1..=RUNGS + 1 {
             let left = if k > RUNGS { across(10f64.powf(lowest)) } else { across(rung(k)) };
             let right = if k == 1 { across(10f64.powf(0.3)) } else { across(rung(k - 1)) };
@@ -153,10 +137,10 @@ impl SolveSummary {
         }
         let head = "fewest evaluations by the ladder, over h_init (log)";
         painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, theme::small(), theme.secondary);
-        let x = across(self.h_init);
+        let x = across(h_init);
         painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
         paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);
-        let words = format!("ladder: h_init {}, at least {here} steps", value_label(self.h_init));
+        let words = format!("ladder: h_init {}, at least {here} steps", value_label(h_init));
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
     }
 }
@@ -167,6 +151,7 @@ pub const STRIP: f32 = 54.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::measurements::{SolverAttempt, StepPolicy};
 
     #[test]
     fn rungs_are_where_a_tenfold_growing_row_reaches_the_end() {
@@ -184,21 +169,25 @@ mod tests {
         let h = |m: f64| (0.01 / m).powf(0.2);
         let nfe = |m: f64| 2 + 6 * fewest(h(m));
         assert_eq!((nfe(1610.0), nfe(1611.0)), (14, 20));
-        let account = |m: f64, accepted| SolveSummary {
-            nfe: nfe(m) as usize,
-            h_init: h(m),
-            accepted,
-            rejected: 0,
-            capped: 1,
-            d0: 1000.0,
-            d1: m,
-            d2: 0.0,
-            cost: Some((6, 5)),
+        let solver = SolverUse {
             method: "dopri5".into(),
+            policy: StepPolicy::Interpolate,
+            rtol: 1e-3,
+            atol: 1e-3,
+            steps: 0,
+            is_adaptive: true,
+            order: 5,
+            evaluations_per_step: 6,
         };
-        let words = account(1600.0, 2).sentences().join(" ");
-        assert!(words.contains("whole cost is the ladder's") && words.contains("above 1611"), "{words}");
-        let words = account(1600.0, 5).sentences().join(" ");
-        assert!(words.contains("3 more"), "{words}");
+        let words = |m: f64, accepted: usize| {
+            let step = |i| SolverAttempt { t: 0.0, h: 0.0, error: 0.0, accepted: true, growth_capped: i == 0 };
+            let attempts = (0..accepted).map(step).collect();
+            let trace = SolverTrace { h_init: h(m), d0: 1000.0, d1: m, d2: 0.0, nfe: nfe(m) as usize, attempts };
+            SolveSummary { trace: &trace, solver: &solver }.sentences().join(" ")
+        };
+        let said = words(1600.0, 2);
+        assert!(said.contains("whole cost is the ladder's") && said.contains("above 1611"), "{said}");
+        let said = words(1600.0, 5);
+        assert!(said.contains("3 more"), "{said}");
     }
 }

@@ -59,15 +59,45 @@ pub struct Streaks {
     field: Arc<VectorField>,
     /// No other field has it: what the card holds outlives the view.
     revision: u64,
-    /// Ends of the patch: left, right, low, high.
-    extent: [f32; 4],
+    /// Ends of the patch of the plane: left, right, low, high.
+    pub extent: [f32; 4],
     /// Fainter than usual, where they fill the whole picture.
     quiet: bool,
     /// Depth that passes in a step.
     pub dt: f32,
-    /// Seconds that they have flowed.
-    flowed: f64,
+    time: FlowTime,
+}
+
+/// The time that particles have flowed.
+#[derive(Debug, Clone, Default)]
+pub struct FlowTime {
+    seconds: f64,
     seen_at: Option<f64>,
+}
+
+impl FlowTime {
+    /// Lets time pass, and asks for the next frame, while they flow.
+    pub fn pass(&mut self, ui: &Ui, flowing: bool) {
+        let now = ui.input(|i| i.time);
+        if !flowing {
+            self.seen_at = None;
+            return;
+        }
+        if let Some(before) = self.seen_at.replace(now) {
+            self.seconds += (now - before).clamp(0.0, 0.25);
+        }
+        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(1.0 / STEP_RATE));
+    }
+
+    /// True if they flowed in the last frame.
+    pub fn passes(&self) -> bool {
+        self.seen_at.is_some()
+    }
+
+    /// Steps of the particles so far.
+    pub fn step(&self) -> u64 {
+        u64::from(LIFE) + (self.seconds * STEP_RATE) as u64
+    }
 }
 
 impl Streaks {
@@ -102,27 +132,9 @@ impl Streaks {
         self.field.data.is_empty()
     }
 
-    /// Ends of the patch of the plane: left, right, low, high.
-    pub fn extent(&self) -> [f32; 4] {
-        self.extent
-    }
-
     /// Lets time pass, and asks for the next frame, while they flow.
     pub fn flow(&mut self, ui: &Ui, flowing: bool) {
-        let now = ui.input(|i| i.time);
-        if !flowing || self.is_empty() || self.dt == 0.0 {
-            self.seen_at = None;
-            return;
-        }
-        if let Some(before) = self.seen_at.replace(now) {
-            self.flowed += (now - before).clamp(0.0, 0.25);
-        }
-        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(1.0 / STEP_RATE));
-    }
-
-    /// Steps of the streaks so far.
-    pub fn step(&self) -> u64 {
-        u64::from(LIFE) + (self.flowed * STEP_RATE) as u64
+        self.time.pass(ui, flowing && !self.is_empty() && self.dt != 0.0);
     }
 
     /// Paints them on the plane at height `z`; `Err` says why there are none.
@@ -151,7 +163,7 @@ impl Streaks {
             key,
             revision: self.revision,
             field: self.field.clone(),
-            step: self.step(),
+            step: self.time.step(),
             settled: !flowing,
             dt: self.dt,
             stepping: Stepping::Midpoint,

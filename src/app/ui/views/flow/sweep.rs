@@ -8,7 +8,7 @@ mod kinds;
 use eframe::egui::{ProgressBar, TextStyle};
 
 use self::{
-    charts::{LowerChart, lower_chart},
+    charts::lower_charts,
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
 use super::{answer::Answer, settings::FlowSettings};
@@ -183,10 +183,6 @@ impl Sweep {
         self.shown[kind].as_ref().map(|r| r.payload.as_ref())
     }
 
-    fn evaluations(&self) -> Option<&FlowSweepNfe> {
-        self.payload(NFE).and_then(FlowSweepNfe::from_payload)
-    }
-
     fn chart(&self, theme: &Theme) -> Chart<'static> {
         let kind = &KINDS[self.kind];
         (kind.chart)(kind, self.payload(self.kind), theme)
@@ -228,8 +224,8 @@ impl PanelView for Sweep {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let lower = LowerChart::ALL.into_iter().filter(|_| self.kind == NFE);
-        let lower = lower.map(|which| lower_chart(self.evaluations(), which, cx.theme)).filter(|c| !c.is_empty());
+        let evaluations = self.payload(NFE).and_then(FlowSweepNfe::from_payload).filter(|_| self.kind == NFE);
+        let lower = evaluations.into_iter().flat_map(|sweep| lower_charts(sweep, cx.theme)).filter(|c| !c.is_empty());
         let main = Panel::new(self.chart(cx.theme), 1.0);
         std::iter::once(main).chain(lower.map(|chart| Panel::new(chart, 1.0).in_table(""))).collect()
     }

@@ -32,41 +32,6 @@ impl Training {
         each.into_iter().flat_map(of_channel).collect()
     }
 
-    fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("gradient norm").log();
-        let mut chart = cx.over_training("gradient norms", y).empty(cx.why_no_curve(
-            "No gradients yet: press Space, and every step tells its norm.",
-            "This run has recorded no norms of gradients.",
-        ));
-        for (label, colour, curve, stroke) in Self::norms(cx) {
-            chart.add(Line::new(label, colour, curve).stroke(stroke));
-        }
-        if !chart.lines.is_empty() {
-            for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
-                chart.level(format!("{label} {at:e}"), at).claim = Some("D4");
-            }
-        }
-        chart
-    }
-
-    fn alpha<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = cx.over_training("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
-        for (info, colour, curve) in cx.each_variant(|v| cx.mirror.curve(v, ALPHA)) {
-            chart.add(Line::new(&info.label, colour, curve));
-        }
-        chart.level("the source ends at 0.065", 0.065).claim = Some("D3");
-        chart.legend = false;
-        chart
-    }
-
-    fn summary(cx: &ViewCx<'_>) -> Vec<String> {
-        let each = Self::norms(cx).into_iter().map(|(label, _, curve, _)| {
-            let [low, high, n] = count(curve, cx.step);
-            format!("{label}: {low} vanished, {high} exploded of {n} steps")
-        });
-        each.chain(Self::pace(cx)).collect()
-    }
-
     /// Milliseconds of a step.
     fn pace(cx: &ViewCx<'_>) -> Option<String> {
         let each: Vec<String> =
@@ -77,11 +42,34 @@ impl Training {
 
 impl PanelView for Training {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        vec![Panel::new(Self::chart(cx), 0.6), Panel::new(Self::alpha(cx), 0.4).in_table("alpha ")]
+        let y = Axis::new("gradient norm").log();
+        let mut norms = cx.over_training("gradient norms", y).empty(cx.why_no_curve(
+            "No gradients yet: press Space, and every step tells its norm.",
+            "This run has recorded no norms of gradients.",
+        ));
+        for (label, colour, curve, stroke) in Self::norms(cx) {
+            norms.add(Line::new(label, colour, curve).stroke(stroke));
+        }
+        if !norms.lines.is_empty() {
+            for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
+                norms.level(format!("{label} {at:e}"), at).claim = Some("D4");
+            }
+        }
+        let mut alpha = cx.over_training("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
+        for (info, colour, curve) in cx.each_variant(|v| cx.mirror.curve(v, ALPHA)) {
+            alpha.add(Line::new(&info.label, colour, curve));
+        }
+        alpha.level("the source ends at 0.065", 0.065).claim = Some("D3");
+        alpha.legend = false;
+        vec![Panel::new(norms, 0.6), Panel::new(alpha, 0.4).in_table("alpha ")]
     }
 
     fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        for words in Self::summary(cx) {
+        for (label, _, curve, _) in Self::norms(cx) {
+            let [low, high, n] = count(curve, cx.step);
+            note_ui(ui, cx.theme, format!("{label}: {low} vanished, {high} exploded of {n} steps"));
+        }
+        if let Some(words) = Self::pace(cx) {
             note_ui(ui, cx.theme, words);
         }
     }

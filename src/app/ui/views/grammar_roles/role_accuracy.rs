@@ -143,7 +143,9 @@ impl RoleAccuracyView {
             let (rect, response, painter) =
                 canvas_ui(ui, vec2(width, head + row * rows.len() as f32), Sense::hover(), "accuracy by role");
             for (entry, place) in entries.iter().zip(&places) {
-                draw_entry(&painter, theme, entry, rect.min + *place);
+                let at = rect.min + *place + vec2(0.0, LEGEND / 2.0);
+                draw_sign(&painter, entry, at + vec2(6.0, 0.0));
+                painter.text(at + vec2(14.0, 0.0), Align2::LEFT_CENTER, &entry.label, theme::small(), theme.text);
             }
             let below = rect.top() + legend_height;
             let one = (width - names - GAP * panels as f32) / panels as f32;
@@ -205,13 +207,6 @@ fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2
         here
     };
     entries.iter().map(place).collect()
-}
-
-/// Draws what one sign is.
-fn draw_entry(painter: &Painter, theme: &Theme, entry: &AccuracyEntry<'_>, at: Pos2) {
-    let middle = at.y + LEGEND / 2.0;
-    draw_sign(painter, entry, pos2(at.x + 6.0, middle));
-    painter.text(pos2(at.x + 14.0, middle), Align2::LEFT_CENTER, &entry.label, theme::small(), theme.text);
 }
 
 fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {

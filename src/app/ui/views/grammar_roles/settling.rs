@@ -90,7 +90,7 @@ impl SettlingView {
         for (place, level) in found.value.levels.iter().enumerate().rev() {
             draw_level(&painter, cx.theme, &stage, place, level, found.value.sweeps, position);
         }
-        draw_headings(&painter, cx.theme, &stage, found.value.sweeps);
+        draw_headings(&painter, cx.theme, &stage);
         explain(response, &stage, found, position);
     }
 }

@@ -93,7 +93,7 @@ impl NeuronGraph {
         let selected = self.selected(cx);
         let theme = cx.theme;
         let zoom = self.camera.zoom(&self.motion.places, rect);
-        let flat = |c: eframe::egui::Color32| [c.r(), c.g(), c.b()];
+        let flat = |c: Color32| [c.r(), c.g(), c.b()];
         // Paint covers where light adds up.
         let strength = strength(network, rect) * if theme.dark { 0.85 } else { 0.62 };
         let look = GraphStyle {
@@ -168,21 +168,18 @@ impl NeuronGraph {
                 self.camera.zoom_by(factor, p, &self.motion.places, rect);
             }
         }
-        let under = |view: &Self, p: Pos2| view.node_under(p, rect);
         if response.drag_started() {
             let pressed = ui.input(|i| i.pointer.press_origin()).or(pointer);
-            if let Some(node) = pressed.and_then(|p| under(self, p)) {
+            if let Some(node) = pressed.and_then(|p| self.node_under(p, rect)) {
                 let place = self.motion.places[node as usize];
                 self.motion.dragged = Some((node, place));
             }
         }
         if response.dragged() {
-            let at = response.interact_pointer_pos();
-            match (&mut self.motion.dragged, at) {
-                (Some((node, place)), Some(p)) => {
-                    let node = *node;
-                    *place = self.camera.window(&self.motion.places, rect).place(p, rect);
-                    let place = *place;
+            match self.motion.dragged.zip(response.interact_pointer_pos()) {
+                Some(((node, _), p)) => {
+                    let place = self.camera.window(&self.motion.places, rect).place(p, rect);
+                    self.motion.dragged = Some((node, place));
                     if let Some(slot) = self.motion.places.get_mut(node as usize) {
                         *slot = place;
                     }
@@ -191,26 +188,26 @@ impl NeuronGraph {
                     self.camera.pan(Vec2::ZERO, &self.motion.places, rect);
                     self.motion.nudge(network.len());
                 }
-                _ => self.camera.pan(response.drag_delta(), &self.motion.places, rect),
+                None => self.camera.pan(response.drag_delta(), &self.motion.places, rect),
             }
         }
         if response.drag_stopped() {
             self.motion.dragged = None;
         }
-        self.hovered = pointer.filter(|_| !response.dragged()).and_then(|p| under(self, p));
+        self.hovered = pointer.filter(|_| !response.dragged()).and_then(|p| self.node_under(p, rect));
         if self.hovered.is_some() {
             ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
         }
         if response.secondary_clicked()
             && let Some(node) = self.hovered
         {
-            cx.selection.neuron = network.names.get(node as usize).copied();
+            cx.selection.neuron = network.name(node);
         }
         if response.double_clicked() {
             self.camera.fit();
         } else if response.clicked() {
             response.request_focus();
-            let name = self.hovered.and_then(|node| network.names.get(node as usize)).copied();
+            let name = self.hovered.and_then(|node| network.name(node));
             cx.selection.neuron = if name == cx.selection.neuron { None } else { name };
         }
         if response.has_focus() {
@@ -218,7 +215,7 @@ impl NeuronGraph {
         }
     }
 
-    pub(super) fn node_under(&self, p: Pos2, rect: Rect) -> Option<u32> {
+    fn node_under(&self, p: Pos2, rect: Rect) -> Option<u32> {
         let window = self.camera.window(&self.motion.places, rect);
         let swell = swell(self.camera.zoom(&self.motion.places, rect));
         let radius = |i: usize| self.picture.styles.get(i).map_or(3.0, |d| d.radius) * swell;
@@ -242,16 +239,7 @@ impl NeuronGraph {
         if pressed(Key::P) > 0
             && let Some(name) = cx.selection.neuron.filter(|name| network.node(*name).is_some())
         {
-            self.toggle_pin(name, network.len());
-        }
-    }
-
-    /// Pins a neuron, or lets it go and find its place.
-    pub(super) fn toggle_pin(&mut self, name: u32, nodes: usize) {
-        let pinned = self.motion.pinned.contains(&name);
-        self.motion.pin(name, !pinned);
-        if pinned {
-            self.motion.nudge(nodes);
+            self.motion.toggle_pin(name, network.len());
         }
     }
 
@@ -262,7 +250,7 @@ impl NeuronGraph {
                 Some(name) => {
                     let words = if self.motion.pinned.contains(&name) { "Let it go" } else { "Pin it here" };
                     if ui.button(format!("{words}: {} {name} (P)", network.noun())).clicked() {
-                        self.toggle_pin(name, network.len());
+                        self.motion.toggle_pin(name, network.len());
                         ui.close();
                     }
                 }
@@ -271,7 +259,7 @@ impl NeuronGraph {
                 }
             }
             let any = !self.motion.pinned.is_empty();
-            if ui.add_enabled(any, eframe::egui::Button::new("Let all pinned go")).clicked() {
+            if ui.add_enabled(any, Button::new("Let all pinned go")).clicked() {
                 self.motion.pinned.clear();
                 self.motion.held_revision += 1;
                 self.motion.nudge(network.len());

@@ -6,10 +6,7 @@ use super::{
     canvas::swell,
     network::{ColourBy, Network},
 };
-use crate::ui::views::{
-    painting::*,
-    trained_bdh::{NeuronSet, take_over_ui},
-};
+use crate::ui::views::{painting::*, trained_bdh::take_over_ui};
 
 /// Size of the card, and the canvas that has room for one.
 const CARD: (f32, f32) = (228.0, 250.0);
@@ -28,22 +25,20 @@ impl NeuronGraph {
         let at = window.at(*place, rect);
         let out = network.degree_out.get(node as usize).copied().unwrap_or(0);
         let into = network.degree_in.get(node as usize).copied().unwrap_or(0);
-        let label = network.labels.get(node as usize).map_or("", String::as_str);
+        let label = network.label(node);
         let mut words = match network.is_directed() {
             true => format!("{label}\n{out} out, {into} in"),
             false => format!("{label}\n{} edges", out + into),
         };
-        if let Some(kind) = self.kind()
-            && let Some(column) = network.numbers(kind)
-        {
-            words = format!("{words} \u{b7} {} {}", column.name, column.text(node as usize));
+        if let Some(kind) = self.kind() {
+            if let Some(column) = network.numbers(kind) {
+                let _ = write!(words, " \u{b7} {} {}", column.name, column.text(node as usize));
+            }
+            if let Some(group) = network.group(kind, node) {
+                let _ = write!(words, " \u{b7} {}", network.group_name(kind, group));
+            }
         }
-        if let Some(kind) = self.kind()
-            && let Some(group) = network.group(kind, node)
-        {
-            words = format!("{words} \u{b7} {}", network.group_name(kind, group));
-        }
-        if network.names.get(node as usize).is_some_and(|n| self.motion.pinned.contains(n)) {
+        if network.name(node).is_some_and(|name| self.motion.pinned.contains(&name)) {
             words.push_str(" \u{b7} pinned");
         }
         let painter = ui.painter();
@@ -63,9 +58,8 @@ impl NeuronGraph {
     /// The selected neuron and its strongest partners, in the corner; a click goes to one.
     pub(super) fn card_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &mut ViewCx<'_>) {
         let Some(node) = self.selected(cx) else {
-            if cx.selection.neuron.is_some() {
-                let noun = network.noun();
-                let words = format!("{noun} {} has no edge here", cx.selection.neuron.unwrap_or_default());
+            if let Some(neuron) = cx.selection.neuron {
+                let words = format!("{} {neuron} has no edge here", network.noun());
                 let at = rect.right_top() + vec2(-8.0, 8.0);
                 ui.painter().text(at, Align2::RIGHT_TOP, words, theme::small(), cx.theme.secondary);
             }
@@ -75,7 +69,7 @@ impl NeuronGraph {
             return;
         }
         let place = Rect::from_min_size(pos2(rect.right() - CARD.0 - 8.0, rect.top() + 8.0), vec2(CARD.0, CARD.1));
-        let back = ui.painter().add(eframe::egui::Shape::Noop);
+        let back = ui.painter().add(Shape::Noop);
         let inner = UiBuilder::new().max_rect(place.shrink(10.0));
         let used = ui.scope_builder(inner, |ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
@@ -84,25 +78,11 @@ impl NeuronGraph {
         });
         let ground = Rect::from_min_max(place.min, pos2(place.right(), used.response.rect.bottom() + 10.0));
         let fill = cx.theme.raised.gamma_multiply(0.92);
-        ui.painter().set(back, eframe::egui::Shape::rect_filled(ground, theme::CORNER, fill));
-    }
-
-    /// Shows the values of the node from the file.
-    fn card_values_ui(&self, ui: &mut Ui, network: &Network, node: u32, cx: &ViewCx<'_>) {
-        if network.file.is_none() {
-            return;
-        }
-        let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
-        for (name, words) in given.take(VALUES) {
-            let words = format!("{name} {words}");
-            let line = truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0);
-            ui.label(line);
-        }
+        ui.painter().set(back, Shape::rect_filled(ground, theme::CORNER, fill));
     }
 
     fn card_lines_ui(&mut self, ui: &mut Ui, network: &Network, node: u32, cx: &mut ViewCx<'_>) {
-        let label = network.labels.get(node as usize).cloned().unwrap_or_default();
-        ui.label(RichText::new(label).size(theme::BODY).color(cx.theme.text));
+        ui.label(RichText::new(network.label(node)).size(theme::BODY).color(cx.theme.text));
         let known = network.kinds().filter(|k| !matches!(k, ColourBy::Groups(_)));
         let kinds: Vec<String> =
             known.filter_map(|k| Some(format!("{} {}", network.kind_name(k), network.group(k, node)?))).collect();
@@ -110,9 +90,14 @@ impl NeuronGraph {
             ui.label(small_text(kinds.join(" \u{b7} "), cx.theme.secondary));
         }
         if network.file.is_none() {
-            take_over_ui(ui, cx, &sets(network, node));
+            take_over_ui(ui, cx, network.label(node).to_owned(), community(network, node));
         }
-        self.card_values_ui(ui, network, node, cx);
+        let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
+        for (name, words) in given.take(if network.file.is_some() { VALUES } else { 0 }) {
+            let words = format!("{name} {words}");
+            let line = truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0);
+            ui.label(line);
+        }
         let sides: &[(bool, &str)] = match (&network.file, network.is_directed()) {
             (None, _) => &[(true, "acts on"), (false, "is acted on by")],
             (Some(_), true) => &[(true, "edges to"), (false, "edges from")],
@@ -125,17 +110,16 @@ impl NeuronGraph {
             ui.add_space(4.0);
             ui.label(small_text(format!("{words} {count}"), cx.theme.secondary));
             for (partner, weight) in network.partners(node, out, PARTNERS) {
-                let Some(name) = network.names.get(partner as usize).copied() else { continue };
+                let Some(name) = network.name(partner) else { continue };
                 ui.horizontal(|ui| {
-                    let who = network.labels.get(partner as usize).cloned().unwrap_or_default();
                     let colour = self.palette.colour(network, self.kind(), partner).unwrap_or(cx.theme.grey());
-                    let (dot, _) = ui.allocate_exact_size(vec2(8.0, 14.0), eframe::egui::Sense::hover());
+                    let (dot, _) = ui.allocate_exact_size(vec2(8.0, 14.0), Sense::hover());
                     ui.painter().circle_filled(dot.center(), 3.5, colour);
-                    let text = small_text(who, cx.theme.text);
-                    if ui.add(eframe::egui::Button::new(text).frame(false)).on_hover_text("Go there.").clicked() {
+                    let text = small_text(network.label(partner), cx.theme.text);
+                    if ui.add(Button::new(text).frame(false)).on_hover_text("Go there.").clicked() {
                         cx.selection.neuron = Some(name);
                     }
-                    ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                         let words = value_label(f64::from(weight));
                         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
                     });
@@ -145,15 +129,9 @@ impl NeuronGraph {
     }
 }
 
-/// The neuron, and its community.
-fn sets(network: &Network, node: u32) -> Vec<NeuronSet> {
-    let label = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
-    let mut sets = vec![NeuronSet { name: "it".to_owned(), neurons: vec![label(node)] }];
-    if let Some(community) = network.group(ColourBy::Community, node) {
-        let all = 0..network.len() as u32;
-        let is_of = |n: &u32| network.group(ColourBy::Community, *n) == Some(community);
-        let neurons = all.filter(is_of).map(label).collect();
-        sets.push(NeuronSet { name: format!("community {community}"), neurons });
-    }
-    sets
+/// The community of a neuron, and the labels of its neurons.
+fn community(network: &Network, node: u32) -> Option<(u32, Vec<String>)> {
+    let community = network.group(ColourBy::Community, node)?;
+    let is_of = |n: &u32| network.group(ColourBy::Community, *n) == Some(community);
+    Some((community, (0..network.len() as u32).filter(is_of).map(|n| network.label(n).to_owned()).collect()))
 }

@@ -91,14 +91,12 @@ impl Column {
             ColumnValues::Numbers(numbers) => {
                 let mut different: Vec<f64> = vec![];
                 for v in numbers.iter().copied().filter(|v| v.is_finite()) {
-                    if v.fract() != 0.0 || v.abs() > 1e9 {
+                    let is_new = !different.contains(&v);
+                    if v.fract() != 0.0 || v.abs() > 1e9 || is_new && different.len() == MAX_NAMES {
                         return None;
                     }
-                    if !different.contains(&v) {
+                    if is_new {
                         different.push(v);
-                    }
-                    if different.len() > MAX_NAMES {
-                        return None;
                     }
                 }
                 different.sort_by(f64::total_cmp);

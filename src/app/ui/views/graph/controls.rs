@@ -127,9 +127,9 @@ impl NeuronGraph {
             // Each Enter goes to the next of those found.
             let now = self.selected(cx);
             let at = self.found.iter().position(|n| Some(*n) == now).map_or(0, |i| (i + 1) % self.found.len());
-            let node = self.found[at] as usize;
-            cx.selection.neuron = network.names.get(node).copied();
-            if let Some(place) = self.motion.places.get(node).copied() {
+            let node = self.found[at];
+            cx.selection.neuron = network.name(node);
+            if let Some(place) = self.motion.places.get(node as usize).copied() {
                 self.camera.go_to(place, &self.motion.places, canvas);
             }
             field.request_focus();
@@ -159,7 +159,7 @@ impl NeuronGraph {
                     network,
                     places: &self.motion.places,
                     styles: &self.picture.styles,
-                    title: self.title(cx),
+                    title: self.subtitle(cx),
                 };
                 let graph = shown.to_file(format);
                 let name = match network.file {
@@ -174,10 +174,5 @@ impl NeuronGraph {
                 ui.close();
             }
         }
-    }
-
-    fn title(&self, cx: &ViewCx<'_>) -> String {
-        use super::View as _;
-        self.subtitle(cx)
     }
 }

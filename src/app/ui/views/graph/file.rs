@@ -1,12 +1,12 @@
 //! Exports the graph that is shown: a model's graph with positions, colours and groups, a file's graph with the values
 //! from that file and the positions.
 
-use super::network::{FileMetadata, Network};
+use super::network::Network;
 pub use crate::analysis::graph_file::Format;
 use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, GraphFile, NamedValue},
     gpu::graph::NodeStyle,
-    telemetry::measurements::{ColumnType, GraphColumn},
+    telemetry::measurements::{ColumnType, FileGraph, GraphColumn},
 };
 
 /// Units of a file for a unit of the layout: what Gephi's nodes of size 1 to 10 are well seen at.
@@ -70,7 +70,7 @@ impl ShownGraph<'_> {
     }
 
     /// The file's own values. GEXF has a place for what a node looks like; in the others that would be data.
-    fn node(&self, file: &FileMetadata, format: Format, i: usize) -> FileNode {
+    fn node(&self, file: &FileGraph, format: Format, i: usize) -> FileNode {
         let id = self.network.id(i as u32);
         let style = self.styles.get(i).filter(|_| format == Format::Gexf);
         FileNode {

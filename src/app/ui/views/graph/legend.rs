@@ -72,13 +72,8 @@ impl NeuronGraph {
             next.y += ROW / 2.0;
             let line = egui::Stroke::new(2.0, cx.theme.cool);
             ui.painter().line_segment([next + vec2(3.0, 0.0), next + vec2(15.0, 0.0)], line);
-            ui.painter().text(
-                next + vec2(20.0, 0.0),
-                Align2::LEFT_CENTER,
-                if network.file.is_some() { "negative edges" } else { "inhibitory edges" },
-                small,
-                cx.theme.secondary,
-            );
+            let words = if network.file.is_some() { "negative edges" } else { "inhibitory edges" };
+            ui.painter().text(next + vec2(20.0, 0.0), Align2::LEFT_CENTER, words, small, cx.theme.secondary);
         }
         if let Some(i) = clicked {
             self.group = (self.group != Some(i)).then_some(i);

@@ -78,7 +78,7 @@ impl NeuronGraph {
     fn follow(&mut self, cx: &ViewCx<'_>) {
         if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {
             // Places and colours are kept from step to step, and not from run to run.
-            (self.shown, self.palette_kind, self.motion) = (NetworkCache::default(), None, self.motion.fresh());
+            (self.shown, self.palette_kind, self.motion) = (NetworkCache::default(), None, Motion::default());
         }
         let before = self.shown.network.clone();
         if !self.shown.take(connectivity::shown(cx)) {
@@ -162,7 +162,7 @@ impl View for NeuronGraph {
         match &network.file {
             None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_label(), sample.about),
             Some(file) => {
-                let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {q:.3}"));
+                let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {:.3}", q.0));
                 format!("{} \u{b7} {}{found}", sample.about, network.size_label())
             }
         }
@@ -175,15 +175,12 @@ impl View for NeuronGraph {
     /// The edges, with the columns of both ends.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let network = Network::from_graph(connectivity::shown(cx)?.value)?;
-        let mut out = Table::new(
-            ["source", "target", "weight", "source_label", "target_label"]
-                .into_iter()
-                .chain(network.edge_columns.iter().map(|c| c.name.as_str())),
-        );
-        let label = |i: u32| network.labels.get(i as usize).cloned().unwrap_or_default();
+        let of_file = network.edge_columns.iter().map(|c| c.name.as_str());
+        let names = ["source", "target", "weight", "source_label", "target_label"].into_iter().chain(of_file);
+        let mut out = Table::new(names);
         for (at, (from, to, weight)) in network.edges.iter().enumerate() {
             let ends = [*from, *to].map(|i| network.id(i));
-            let words = [weight.to_string(), label(*from), label(*to)];
+            let words = [weight.to_string(), network.label(*from).to_owned(), network.label(*to).to_owned()];
             out.row(ends.into_iter().chain(words).chain(network.edge_columns.iter().map(|c| c.text(at))));
         }
         (!network.edges.is_empty()).then(|| out.finish())

@@ -46,9 +46,12 @@ impl LayoutDevice {
 /// Pairs that a step made here may cost in one frame where reduced motion wants all steps at once.
 const MAX_PAIRS_PER_FRAME: u64 = 300_000_000;
 
+/// The seed of the places where nodes begin.
+const SEED: u64 = 1;
+
 /// The layout of one view.
+#[derive(Default)]
 pub struct Motion {
-    pub seed: u64,
     pub paused: bool,
     schedule: Schedule,
     /// Step to be seen.
@@ -70,32 +73,7 @@ pub struct Motion {
     pub held_revision: u64,
 }
 
-impl Default for Motion {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            paused: false,
-            schedule: Schedule::at_rest(0, 0),
-            step: 0,
-            start: Arc::default(),
-            start_revision: 0,
-            places: vec![],
-            known: (0, 0),
-            told: Arc::default(),
-            kept: HashMap::new(),
-            pinned: HashSet::new(),
-            dragged: None,
-            held_revision: 0,
-        }
-    }
-}
-
 impl Motion {
-    /// A new layout with the same seed, without the present positions.
-    pub fn fresh(&self) -> Self {
-        Self { seed: self.seed, ..Self::default() }
-    }
-
     /// Starts the layout of another graph: nodes that were shown keep their positions, others begin beside their
     /// neighbours, and all find a new balance.
     pub fn take(&mut self, old: Option<&Network>, network: &Network) {
@@ -117,7 +95,7 @@ impl Motion {
 
     /// Starts again with the same seed, which leads to the same picture.
     pub fn restart(&mut self, network: &Network) {
-        let places = layout::start(network.names.iter().copied(), self.seed);
+        let places = layout::start(network.names.iter().copied(), SEED);
         self.begin(places, Schedule::fresh(network.len()));
     }
 
@@ -132,7 +110,7 @@ impl Motion {
     }
 
     fn beside_neighbours(&self, network: &Network) -> Vec<[f32; 2]> {
-        let begun = layout::start(network.names.iter().copied(), self.seed);
+        let begun = layout::start(network.names.iter().copied(), SEED);
         let kept = |i: usize| network.names.get(i).and_then(|name| self.kept.get(name));
         (0..network.len())
             .map(|i| {
@@ -171,13 +149,13 @@ impl Motion {
         }
     }
 
-    /// Pins a neuron or lets it go.
-    pub fn pin(&mut self, name: u32, pinned: bool) {
-        if pinned {
-            self.pinned.insert(name)
+    /// Pins a neuron, or lets it go and find its place.
+    pub fn toggle_pin(&mut self, name: u32, nodes: usize) {
+        if self.pinned.remove(&name) {
+            self.nudge(nodes);
         } else {
-            self.pinned.remove(&name)
-        };
+            self.pinned.insert(name);
+        }
         self.held_revision += 1;
     }
 
@@ -187,14 +165,13 @@ impl Motion {
             self.listen();
         }
         let rest = self.schedule.rest();
-        let drag_steps = if self.dragged.is_some() { rest } else { 0 };
         if !self.paused && self.step < rest {
             let wanted = if at_once { rest } else { (self.step + device.pace(network.len())).min(rest) };
             match device {
                 LayoutDevice::Cpu => self.step_on_cpu(network, wanted),
                 _ => self.step = wanted,
             }
-        } else if device == LayoutDevice::Cpu && drag_steps > 0 {
+        } else if device == LayoutDevice::Cpu && rest > 0 {
             self.place_dragged();
         }
         let behind = device != LayoutDevice::Cpu && self.known != (self.start_revision, self.step);
@@ -248,7 +225,7 @@ impl Motion {
     /// True for a node that does not move: it is pinned or dragged.
     pub fn holds(&self, network: &Network, node: u32) -> bool {
         self.dragged.is_some_and(|(d, _)| d == node)
-            || network.names.get(node as usize).is_some_and(|name| self.pinned.contains(name))
+            || network.name(node).is_some_and(|name| self.pinned.contains(&name))
     }
 
     /// The parameters of each step on the GPU.

@@ -4,7 +4,7 @@
 use super::columns::{Column, ColumnValues};
 use crate::{
     analysis::layout::Springs,
-    telemetry::measurements::{GraphColumn, NeuronGraph, NeuronGroups},
+    telemetry::measurements::{FileGraph, NeuronGraph, NeuronGroups},
     ui::views::{Measured, prelude::*},
 };
 
@@ -56,20 +56,6 @@ impl ColourBy {
     }
 }
 
-/// The metadata of a file's graph beyond nodes and edges.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub struct FileMetadata {
-    pub directed: bool,
-    pub weighted: bool,
-    /// The nodes' ids in the file, in their order.
-    pub ids: Vec<String>,
-    pub are_ids_numbers: bool,
-    /// Values of nodes and of edges, in the types that the file gives them.
-    pub node_values: Vec<GraphColumn>,
-    pub edge_values: Vec<GraphColumn>,
-    pub modularity: Option<f64>,
-}
-
 /// A graph ready for the picture. Nodes are counted from 0 in the order of the payload; their names
 /// are the neurons' numbers in the model.
 #[derive(Debug, Default)]
@@ -89,8 +75,9 @@ pub struct Network {
     pub columns: Vec<Column>,
     /// Values of the edges, where a file gives them.
     pub edge_columns: Vec<Column>,
-    /// `None`: the nodes are neurons of a model.
-    pub file: Option<FileMetadata>,
+    /// What a file tells of its graph, without ids and values of edges that would be those of others; `None`: the nodes are
+    /// neurons of a model.
+    pub file: Option<FileGraph>,
     /// |weight| of the edges that are drawn, rising.
     strengths: Vec<f32>,
     /// The nodes' positions in the file.
@@ -185,16 +172,15 @@ impl Network {
             self.columns.push(column);
         }
         self.edge_columns = file.edge_values.iter().map(|column| Column::from_file(column, kept)).collect();
-        self.file = Some(FileMetadata {
-            directed: file.directed,
-            weighted: file.weighted,
-            ids: if file.ids.len() == n { file.ids.clone() } else { self.names.iter().map(u32::to_string).collect() },
-            are_ids_numbers: file.are_ids_numbers,
-            node_values: file.node_values.clone(),
-            // values of edges that are not shown would be given to others
-            edge_values: if kept.len() == graph.edges.len() { file.edge_values.clone() } else { vec![] },
-            modularity: file.modularity.map(|q| q.0),
-        });
+        // what does not fit would be given to other nodes and edges
+        let mut file = file.clone();
+        if file.ids.len() != n {
+            file.ids.clear();
+        }
+        if kept.len() != graph.edges.len() {
+            file.edge_values.clear();
+        }
+        self.file = Some(file);
     }
 
     /// True where edges have a direction.
@@ -205,7 +191,16 @@ impl Network {
     /// The id of a node in a file.
     pub fn id(&self, node: u32) -> String {
         let own = self.file.as_ref().and_then(|file| file.ids.get(node as usize)).cloned();
-        own.or_else(|| self.names.get(node as usize).map(u32::to_string)).unwrap_or_default()
+        own.or_else(|| Some(self.name(node)?.to_string())).unwrap_or_default()
+    }
+
+    /// The neuron of a node.
+    pub fn name(&self, node: u32) -> Option<u32> {
+        self.names.get(node as usize).copied()
+    }
+
+    pub fn label(&self, node: u32) -> &str {
+        self.labels.get(node as usize).map_or("", String::as_str)
     }
 
     /// The word for one of its nodes.
@@ -318,7 +313,6 @@ impl Network {
 
     /// "2,000 neurons, 20,000 edges".
     pub fn size_label(&self) -> String {
-        use crate::ui::widgets::number::grouped;
         let (nodes, edges) = (grouped(self.len() as u64), grouped(self.edges.len() as u64));
         let kind = match &self.file {
             None => "",
@@ -357,15 +351,12 @@ pub struct NetworkCache {
 impl NetworkCache {
     /// Takes the measurement to show; true if it is another graph than before.
     pub fn take(&mut self, graph: Option<Measured<'_, NeuronGraph>>) -> bool {
-        let same = match (&self.payload, graph.map(|g| &g.sample.payload)) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        if !same {
-            self.payload = graph.map(|g| g.sample.payload.clone());
+        let payload = graph.map(|g| &g.sample.payload);
+        let is_other = self.payload.as_ref().map(Arc::as_ptr) != payload.map(Arc::as_ptr);
+        if is_other {
+            self.payload = payload.cloned();
             self.network = graph.and_then(|g| Network::from_graph(g.value)).map(Arc::new);
         }
-        !same
+        is_other
     }
 }

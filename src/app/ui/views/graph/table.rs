@@ -3,7 +3,7 @@
 
 use super::{
     network::{Network, NetworkCache},
-    table_filter::{Cells, NamedRow, terms},
+    table_filter::{NamedRow, terms},
 };
 use crate::ui::{
     views::{connectivity, prelude::*},
@@ -70,9 +70,8 @@ impl Item<'_> {
         use super::network::ColourBy::{Community, Component};
         self.network.group(if column == 2 { Community } else { Component }, self.at as u32)
     }
-}
 
-impl Cells for Item<'_> {
+    /// The number of a column; NaN where it has none.
     fn number(&self, column: usize) -> f64 {
         let (network, at) = (self.network, self.at);
         match (self.listed, column) {
@@ -88,7 +87,7 @@ impl Cells for Item<'_> {
 
     fn text(&self, column: usize) -> String {
         let (network, at) = (self.network, self.at);
-        let name = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
+        let name = |node: u32| network.label(node).to_owned();
         match (self.listed, column) {
             (TableKind::Nodes, 0) => network.id(at as u32),
             (TableKind::Nodes, 1) => name(at as u32),
@@ -119,7 +118,9 @@ impl GraphTable {
         self.complaint = terms.as_ref().err().cloned();
         let terms = terms.unwrap_or_default();
         let shown = |at: &u32| {
-            let row = NamedRow { cells: &item(*at), names: &names };
+            let item = item(*at);
+            let row =
+                NamedRow { names: &names, number: &|column| item.number(column), text: &|column| item.text(column) };
             terms.iter().all(|term| term.holds(&row))
         };
         let mut rows: Vec<u32> = (0..self.count(network) as u32).filter(shown).collect();
@@ -201,12 +202,12 @@ impl GraphTable {
 
     /// The numbers of the neurons that a row is of.
     fn neurons(&self, network: &Network, at: u32) -> Vec<Option<u32>> {
-        let name = |node: u32| network.names.get(node as usize).copied();
         match self.listed {
-            TableKind::Nodes => vec![name(at)],
-            TableKind::Edges => {
-                network.edges.get(at as usize).map_or(vec![], |(from, to, _)| vec![name(*from), name(*to)])
-            }
+            TableKind::Nodes => vec![network.name(at)],
+            TableKind::Edges => network
+                .edges
+                .get(at as usize)
+                .map_or(vec![], |(from, to, _)| [*from, *to].map(|n| network.name(n)).into()),
         }
     }
 
@@ -231,16 +232,6 @@ impl GraphTable {
             cx.selection.neuron = if neuron == cx.selection.neuron { None } else { neuron };
             self.selected = cx.selection.neuron;
         }
-    }
-
-    fn csv_of(&self, network: &Network, rows: &[u32]) -> String {
-        let names = columns(network, self.listed);
-        let mut out = Table::new(names.iter().copied());
-        for at in rows {
-            let item = Item { network, listed: self.listed, at: *at as usize };
-            out.row((0..names.len()).map(|column| item.text(column)));
-        }
-        out.finish()
     }
 }
 
@@ -292,6 +283,13 @@ impl View for GraphTable {
             None => Network::from_graph(connectivity::shown(cx)?.value)?.into(),
         };
         let all: Vec<u32> = (0..self.count(&network) as u32).collect();
-        Some(self.csv_of(&network, if self.made_for.is_some() { &self.rows } else { &all }))
+        let rows = if self.made_for.is_some() { &self.rows } else { &all };
+        let names = columns(&network, self.listed);
+        let mut out = Table::new(names.iter().copied());
+        for at in rows {
+            let item = Item { network: &network, listed: self.listed, at: *at as usize };
+            out.row((0..names.len()).map(|column| item.text(column)));
+        }
+        Some(out.finish())
     }
 }

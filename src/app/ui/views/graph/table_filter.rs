@@ -2,17 +2,12 @@
 
 use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
 
-/// The cells of a row.
-pub trait Cells {
-    /// The number of a column; NaN where it has none.
-    fn number(&self, column: usize) -> f64;
-    fn text(&self, column: usize) -> String;
-}
-
 /// A row with the names of its columns, as a filter asks.
 pub struct NamedRow<'a> {
-    pub cells: &'a dyn Cells,
     pub names: &'a [&'a str],
+    /// The number of a column; NaN where it has none.
+    pub number: &'a dyn Fn(usize) -> f64,
+    pub text: &'a dyn Fn(usize) -> String,
 }
 
 impl NamedRow<'_> {
@@ -23,15 +18,15 @@ impl NamedRow<'_> {
 
 impl FilteredRow for NamedRow<'_> {
     fn mentions(&self, words: &str) -> bool {
-        (0..self.names.len()).any(|column| self.cells.text(column).to_lowercase().contains(words))
+        (0..self.names.len()).any(|column| (self.text)(column).to_lowercase().contains(words))
     }
 
     fn numbers(&self, name: &str) -> Vec<f64> {
-        self.column(name).map(|column| self.cells.number(column)).filter(|n| !n.is_nan()).into_iter().collect()
+        self.column(name).map(self.number).filter(|n| !n.is_nan()).into_iter().collect()
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        self.column(name).map(|column| self.cells.text(column))
+        self.column(name).map(self.text)
     }
 }
 
@@ -55,22 +50,12 @@ pub fn terms(filter: &str, names: &[&str]) -> Result<Vec<Term>, String> {
 mod tests {
     use super::*;
 
-    struct Fixed;
-
-    impl Cells for Fixed {
-        fn number(&self, column: usize) -> f64 {
-            [f64::NAN, 5.0, f64::NAN][column]
-        }
-
-        fn text(&self, column: usize) -> String {
-            ["Blue Whale", "5", ""][column].to_owned()
-        }
-    }
-
     #[test]
     fn conditions_are_read_and_hold() {
         let names = ["name", "degree", "kind"];
-        let row = NamedRow { cells: &Fixed, names: &names };
+        let number = |column: usize| [f64::NAN, 5.0, f64::NAN][column];
+        let text = |column: usize| ["Blue Whale", "5", ""][column].to_owned();
+        let row = NamedRow { names: &names, number: &number, text: &text };
         let holds = |text: &str| terms(text, &names).map(|all| all.iter().all(|term| term.holds(&row)));
         for text in ["", "whale", "degree>4 degree<=5", "DEGREE=5", "name=\"blue whale\"", "kind!=x", "blue degree>=5"]
         {

@@ -37,12 +37,6 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// The channels; they are looked for again after news of the run.
-    fn current_entries(&mut self, cx: &ViewCx<'_>) -> Rc<[Entry]> {
-        let current = self.entries.at((cx.mirror.run, cx.mirror.revision));
-        Rc::clone(current.get_or_insert_with(|| entries(cx).into()))
-    }
-
     /// The list of channels, above the panels.
     fn controls_ui(&mut self, ui: &mut Ui, entries: &[Entry]) {
         ui.horizontal(|ui| {
@@ -95,7 +89,8 @@ impl Logged {
                 });
             }
         };
-        match are_scrolled(visible, rows, size.y, room.y) {
+        let are_scrolled = visible == rows && (size.y + TITLE) * rows as f32 > room.y;
+        match are_scrolled {
             true => {
                 ScrollArea::vertical().id_salt("panels").auto_shrink([false, false]).show(ui, all_ui);
             }
@@ -131,14 +126,10 @@ impl Logged {
     }
 }
 
-/// True where the panels are higher than the room.
-fn are_scrolled(visible: usize, rows: usize, height: f32, room: f32) -> bool {
-    visible == rows && (height + TITLE) * rows as f32 > room
-}
-
 impl View for Logged {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let entries = self.current_entries(cx);
+        let current = self.entries.at((cx.mirror.run, cx.mirror.revision));
+        let entries = Rc::clone(current.get_or_insert_with(|| entries(cx).into()));
         if entries.is_empty() {
             let words =
                 cx.why_no_curve("Nothing is logged yet.", "This run has logged nothing that could be shown here.");

@@ -4,7 +4,10 @@
 mod drawing;
 mod steps;
 
-use crate::{telemetry::measurements::TokenBaselines, ui::views::prelude::*};
+use crate::{
+    telemetry::measurements::TokenBaselines,
+    ui::views::{accuracy::chance, prelude::*},
+};
 use drawing::{Level, ScorePanel, staircase_ui};
 use steps::{Score, Step, steps};
 
@@ -60,11 +63,7 @@ fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<Level> {
             let all = [("uniform", m.value.uniform), ("unigram", m.value.unigram), ("bigram", m.value.bigram)];
             all.into_iter().filter(|(_, at)| at.is_finite()).map(|(words, at)| Level { words, at }).collect()
         }
-        Score::Recall => {
-            let guess = |v: usize| cx.mirror.curve(v, crate::telemetry::channels::GUESS)?.last();
-            let found = (0..cx.mirror.variants().len()).find_map(guess);
-            found.map(|at| Level { words: "guessing", at }).into_iter().collect()
-        }
+        Score::Recall => chance(cx).map(|at| Level { words: "guessing", at }).into_iter().collect(),
     }
 }
 

@@ -52,7 +52,7 @@ impl PhasePlane {
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
-        paint(&Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }, shown, patch);
+        Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }.paint(shown, patch);
         self.point(&response, cx, &frame, source, shown);
     }
 
@@ -69,7 +69,7 @@ impl PhasePlane {
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
                 let zero = frame.project([0.0; 3]);
                 let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
-                self.toys.get_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
+                self.toys[*toy as usize].start = [kept(at.x - zero.x), kept(zero.y - at.y)];
                 response.ctx.request_repaint();
             }
             return;
@@ -89,13 +89,5 @@ impl PhasePlane {
         let name =
             tokens.get(token).map_or(String::new(), |t| format!(" \u{201c}{}\u{201d}", t.replace('\n', "\u{b6}")));
         response.clone().on_hover_text_at_pointer(format!("token {token}{name}"));
-    }
-}
-
-/// Paints everything but the background, which the GPU paints.
-pub(super) fn paint(scene: &Scene<'_>, shown: &PhasePortrait, patch: [f32; 4]) {
-    scene.paint(shown);
-    if patch.iter().all(|v| v.is_finite()) {
-        scene.axes(shown, patch);
     }
 }

@@ -90,7 +90,7 @@ impl PhasePlane {
             ui.spacing_mut().slider_width = ((room - 250.0) / 2.0).clamp(48.0, 150.0);
             match (mode, learned) {
                 (Mode::Toy(toy), _) => {
-                    let settings = self.toys.get_mut(toy);
+                    let settings = &mut self.toys[toy as usize];
                     dt_ui(ui, &mut settings.dt, TOY_DT);
                     steps_ui(ui, &mut settings.steps, TOY_STEPS);
                     let is_usual = *settings == toy.settings();
@@ -150,7 +150,7 @@ impl PhasePlane {
                 Mode::Toy(toy) => {
                     for (i, name) in ["q\u{2080}", "k\u{2080}"].into_iter().enumerate() {
                         let label = ui.label(name).on_hover_text("The start; or drag it in the picture.").id;
-                        let value = &mut self.toys.get_mut(toy).start[i];
+                        let value = &mut self.toys[toy as usize].start[i];
                         ui.add(DragValue::new(value).range(-4.0..=4.0).speed(0.01).max_decimals(2)).labelled_by(label);
                     }
                 }

@@ -5,10 +5,7 @@ use super::flow::{
     camera::Camera,
     streaks::{Background, Streaks},
 };
-use crate::{
-    telemetry::measurements::QueryKeyPaths,
-    ui::{identity::unique, views::prelude::*},
-};
+use crate::{telemetry::measurements::QueryKeyPaths, ui::views::prelude::*};
 use learned::Learned;
 use plane::PlaneChoice;
 use portrait::PhasePortrait;
@@ -29,25 +26,6 @@ mod toy;
 enum Mode {
     Learned,
     Toy(Toy),
-}
-
-/// The settings of each toy.
-struct Toys([ToySettings; 2]);
-
-impl Toys {
-    fn get_mut(&mut self, toy: Toy) -> &mut ToySettings {
-        match toy {
-            Toy::Harmonic => &mut self.0[0],
-            Toy::DoubleWell => &mut self.0[1],
-        }
-    }
-
-    fn get(&self, toy: Toy) -> ToySettings {
-        match toy {
-            Toy::Harmonic => self.0[0],
-            Toy::DoubleWell => self.0[1],
-        }
-    }
 }
 
 /// The inputs of a picture.
@@ -72,7 +50,8 @@ pub struct PhasePlane {
     /// Replaces the model's own value.
     dt: Option<f64>,
     steps: Option<usize>,
-    toys: Toys,
+    /// The settings of each toy.
+    toys: [ToySettings; 2],
     plane: PlaneChoice,
     /// A text of one's own; empty reads a held-out passage.
     text: String,
@@ -100,7 +79,7 @@ impl Default for PhasePlane {
             mode: None,
             dt: None,
             steps: None,
-            toys: Toys([Toy::Harmonic.settings(), Toy::DoubleWell.settings()]),
+            toys: [Toy::Harmonic, Toy::DoubleWell].map(Toy::settings),
             plane: PlaneChoice::Pair(None),
             text: String::new(),
             read: None,
@@ -140,11 +119,8 @@ impl PhasePlane {
     /// The paths of the variant in focus; where its queries and keys do not evolve, those of the first variant whose
     /// do.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, QueryKeyPaths>> {
-        let of_focus = self.variant_paths(cx, cx.selection.variant);
-        let others = (0..cx.mirror.variants().len()).filter(|v| *v != cx.selection.variant);
-        let mut evolving =
-            of_focus.into_iter().chain(others.filter_map(|v| self.variant_paths(cx, v))).filter(|m| evolves(m.value));
-        evolving.next().or(of_focus)
+        let evolving = cx.in_focus(|v| self.variant_paths(cx, v).filter(|m| evolves(m.value)));
+        evolving.map(|(_, m)| m).or_else(|| self.variant_paths(cx, cx.selection.variant))
     }
 
     /// Reads the measurement once.
@@ -171,7 +147,7 @@ impl PhasePlane {
 
     fn source(&self, cx: &ViewCx<'_>) -> Option<Source> {
         match self.mode(cx) {
-            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys.get(toy))),
+            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys[toy as usize])),
             Mode::Learned => {
                 let (read, learned) = (self.read.as_ref()?, self.learned()?);
                 let last = learned.starts.len().checked_sub(1)?;

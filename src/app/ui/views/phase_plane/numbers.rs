@@ -12,8 +12,8 @@ use crate::{
     ui::{
         views::prelude::*,
         widgets::{
-            fold::{self, fold_ui},
-            large_figure::{self, FigureOwner, LargeFigure, large_figures_ui},
+            fold,
+            large_figure::{self, FigureOwner},
         },
     },
 };
@@ -56,31 +56,32 @@ fn factor(v: Option<f64>) -> String {
     }
 }
 
-fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> Vec<MetricRow> {
+fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> [MetricRow; 4] {
     let each = |f: &dyn Fn(&Track) -> String| [f(&shown.tracks[0]), f(&shown.tracks[1])];
     let determinant = |t: &Track| value_label(t.determinant - 1.0);
-    let mut rows = vec![MetricRow { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) }];
-    match &shown.blob {
+    let size = match &shown.blob {
         Some(before) => {
             let ratio = |t: &Track| factor(t.blob.as_ref().map(|b| b.area() / before.area()));
-            rows.push(MetricRow { name: "area of the blob, \u{d7}", tip: AREA, values: each(&ratio) });
+            MetricRow { name: "area of the blob, \u{d7}", tip: AREA, values: each(&ratio) }
         }
-        None => {
-            rows.push(MetricRow { name: "volume after n, \u{d7}", tip: VOLUME, values: each(&|t| factor(t.volume)) })
-        }
-    }
-    rows.push(MetricRow { name: "there and back, off by", tip: BACK, values: each(&|t| value(t.back)) });
-    match learned {
-        None => rows.push(MetricRow { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) }),
+        None => MetricRow { name: "volume after n, \u{d7}", tip: VOLUME, values: each(&|t| factor(t.volume)) },
+    };
+    let error = match learned {
+        None => MetricRow { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) },
         Some((learned, token)) => {
             let own = |t: &Track| match t.integrator == learned.own.integrator {
                 true => value(learned.off.get(token).copied().flatten()),
                 false => "\u{2013}".to_owned(),
             };
-            rows.push(MetricRow { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) });
+            MetricRow { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) }
         }
-    }
-    rows
+    };
+    [
+        MetricRow { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) },
+        size,
+        MetricRow { name: "there and back, off by", tip: BACK, values: each(&|t| value(t.back)) },
+        error,
+    ]
 }
 
 /// The view's own numbers, large: what the steps make of a small volume, under each integrator.
@@ -155,10 +156,11 @@ fn head_ui(ui: &mut Ui, theme: &Theme) {
     }
 }
 
-fn value_ui(ui: &mut Ui, theme: &Theme, words: &str) {
-    ui.allocate_ui_with_layout(vec2(COLUMN, 15.0), Layout::left_to_right(Align::Center), |ui| {
-        ui.set_min_width(COLUMN);
-        ui.label(RichText::new(words).font(theme::numbers()).color(theme.text));
+/// A cell of the table.
+fn cell_ui(ui: &mut Ui, width: f32, add: impl FnOnce(&mut Ui)) {
+    ui.allocate_ui_with_layout(vec2(width, 15.0), Layout::left_to_right(Align::Center), |ui| {
+        ui.set_min_width(width);
+        add(ui);
     });
 }
 
@@ -177,17 +179,9 @@ pub fn numbers_ui(
 ) {
     ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
     ui.spacing_mut().interact_size.y = 14.0;
-    let of_name = |ui: &mut Ui, row: Option<&MetricRow>| {
-        ui.allocate_ui_with_layout(vec2(NAME, 15.0), Layout::left_to_right(Align::Center), |ui| {
-            ui.set_min_width(NAME);
-            if let Some(row) = row {
-                name_ui(ui, theme, row);
-            }
-        });
-    };
     ui.horizontal(|ui| {
         if !stacked {
-            of_name(ui, None);
+            cell_ui(ui, NAME, |_| {});
         }
         head_ui(ui, theme);
     });
@@ -197,9 +191,12 @@ pub fn numbers_ui(
         }
         ui.horizontal(|ui| {
             if !stacked {
-                of_name(ui, Some(&row));
+                cell_ui(ui, NAME, |ui| name_ui(ui, theme, &row));
             }
-            row.values.iter().for_each(|words| value_ui(ui, theme, words));
+            for words in &row.values {
+                let words = RichText::new(words).font(theme::numbers()).color(theme.text);
+                cell_ui(ui, COLUMN, |ui| _ = ui.label(words));
+            }
         });
     }
 }

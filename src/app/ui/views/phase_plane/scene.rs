@@ -64,7 +64,8 @@ impl Scene<'_> {
         self.sheet.expand(8.0).contains(at)
     }
 
-    pub fn paint(&self, shown: &PhasePortrait) {
+    /// Paints everything but the background, which the GPU paints. `patch`: what is in sight, left, right, low, high.
+    pub fn paint(&self, shown: &PhasePortrait, patch: [f32; 4]) {
         self.zero_lines();
         for level in &shown.levels {
             clip::paint_line(self.painter, &self.line(level), Stroke::new(1.0, self.theme.grey().gamma_multiply(0.45)));
@@ -93,6 +94,9 @@ impl Scene<'_> {
             self.painter.circle_stroke(end, 9.0, Stroke::new(3.5, self.theme.panel.gamma_multiply(0.7)));
             self.painter.circle_stroke(end, 9.0, Stroke::new(1.5, self.theme.accent));
             paint_mark(self.painter, end, Mark::Cross, self.theme.accent);
+        }
+        if patch.iter().all(|v| v.is_finite()) {
+            self.axes(shown, patch);
         }
     }
 
@@ -142,7 +146,7 @@ impl Scene<'_> {
     }
 
     /// Ticks and names of the axes along the edges, on patches of the ground.
-    pub fn axes(&self, shown: &PhasePortrait, [x0, x1, y0, y1]: [f32; 4]) {
+    fn axes(&self, shown: &PhasePortrait, [x0, x1, y0, y1]: [f32; 4]) {
         let (mono, small) = (theme::numbers(), theme::small());
         let wanted = |room: f32| (room / 90.0).clamp(2.0, 6.0) as usize;
         let name = |k: usize| match shown.plane.shares {

@@ -1,7 +1,7 @@
 //! The tile: controls, notices, the picture and its numbers, and their export into files.
 
 use super::{
-    Mode, PhasePlane, Source, canvas, evolves,
+    Mode, PhasePlane, Source, evolves,
     learned::Learned,
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
@@ -227,8 +227,7 @@ impl PhasePlane {
             Source::Token(_, _, stepping, _) => *stepping,
         };
         if let Some(words) = overflow_sentence(shown, steps, dt) {
-            let text = small_text(format!("! {words}"), cx.theme.error);
-            ui.add(Label::new(text).wrap());
+            wrapped_ui(ui, format!("! {words}"), cx.theme.error);
         }
     }
 }
@@ -324,8 +323,7 @@ impl View for PhasePlane {
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let (frame, patch) = self.frame(sheet, shown);
         Some(drawing("phase plane", self.size, cx.theme, |ui| {
-            let scene = Scene { painter: ui.painter(), frame: &frame, theme: cx.theme, sheet };
-            canvas::paint(&scene, shown, patch);
+            Scene { painter: ui.painter(), frame: &frame, theme: cx.theme, sheet }.paint(shown, patch);
         }))
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Weights {
     from: String,
     to: String,
-    put: Option<(LastPut, &'static [&'static str])>,
+    pub(super) put: Option<(LastPut, &'static [&'static str])>,
 }
 
 /// The channels of the answers whose views are offered.
@@ -23,10 +23,6 @@ const GRAPH: &[&str] = &[NeuronGraph::CHANNEL, EntryHistogram::CHANNEL];
 const NULL_MODELS: &[&str] = &[GraphModularity::CHANNEL];
 
 impl Weights {
-    pub fn forget(&mut self) {
-        self.put = None;
-    }
-
     fn args(&self) -> Args {
         let name = |key: &str, name: &str| (key.to_owned(), Value::Text(name.trim().to_owned()));
         Args::from([name(asks::FROM, &self.from), name(asks::TO, &self.to)])

@@ -55,34 +55,7 @@ impl Race {
     }
 
     fn target(&self, racers: &[Racer]) -> Option<f64> {
-        self.target.or_else(|| racers.first()?.last().map(|m| m.loss)).filter(|loss| loss.is_finite())
-    }
-
-    fn chart<'a>(&self, racers: &[Racer], cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("held-out loss (nats a token)");
-        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.why_no_curve(
-            "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
-            "This run has measured no held-out loss of its variants.",
-        ));
-        let all = groups(cx.mirror);
-        for racer in racers {
-            let Some(group) = all.get(racer.place) else { continue };
-            let colour = group.colour(racer.place, cx.theme);
-            let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
-                let untrained = usize::from(racer.marks.len() >= MIN_TO_SKIP_FIRST);
-                let at = |m: &Mark| [m.along(self.over), of(m)];
-                racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
-            };
-            if racer.seeds > 1 {
-                let label = format!("{}, \u{b1}1 sd", racer.label);
-                chart.band(label, colour, points(|m| m.loss - m.sd), points(|m| m.loss + m.sd));
-            }
-            chart.add(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
-        }
-        if let Some(at) = self.target(racers).filter(|_| !chart.is_empty()) {
-            chart.level(format!("to reach: {}", value_label(at)), at);
-        }
-        chart
+        self.target.or_else(|| racers.first()?.marks.last().map(|m| m.loss)).filter(|loss| loss.is_finite())
     }
 
     fn axis_and_target_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
@@ -154,7 +127,7 @@ impl Race {
             None => "not yet".to_owned(),
         };
         [
-            racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
+            racer.marks.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
             verdict_sentence(racer),
             reach(RaceAxis::Tokens),
             reach(RaceAxis::Seconds),
@@ -203,7 +176,31 @@ impl PanelView for Race {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(&self.racers(cx), cx))
+        let racers = self.racers(cx);
+        let y = Axis::new("held-out loss (nats a token)");
+        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.why_no_curve(
+            "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
+            "This run has measured no held-out loss of its variants.",
+        ));
+        let all = groups(cx.mirror);
+        for racer in racers.iter() {
+            let Some(group) = all.get(racer.place) else { continue };
+            let colour = group.colour(racer.place, cx.theme);
+            let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
+                let untrained = usize::from(racer.marks.len() >= MIN_TO_SKIP_FIRST);
+                let at = |m: &Mark| [m.along(self.over), of(m)];
+                racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
+            };
+            if racer.seeds > 1 {
+                let label = format!("{}, \u{b1}1 sd", racer.label);
+                chart.band(label, colour, points(|m| m.loss - m.sd), points(|m| m.loss + m.sd));
+            }
+            chart.add(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
+        }
+        if let Some(at) = self.target(&racers).filter(|_| !chart.is_empty()) {
+            chart.level(format!("to reach: {}", value_label(at)), at);
+        }
+        Panel::whole(chart)
     }
 
     fn has_foot(&self, is_empty: bool) -> bool {
@@ -212,7 +209,7 @@ impl PanelView for Race {
 
     fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let racers = self.racers(cx);
-        let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
+        let usual = racers.first().and_then(|r| r.marks.last()).map(|m| m.loss);
         self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
     }
 
@@ -230,7 +227,7 @@ impl PanelView for Race {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let racers = self.racers(cx);
         let seeds = racers.iter().map(|r| r.seeds).max().unwrap_or(1);
-        let newest = racers.iter().filter_map(Racer::last).map(|m| m.step).max();
+        let newest = racers.iter().filter_map(|r| r.marks.last()).map(|m| m.step).max();
         let newest = newest.filter(|step| *step != cx.step);
         let measured = newest.map_or(String::new(), |step| format!(", measured at step {step}"));
         let spread = if seeds > 1 { format!(", mean and \u{b1}1 sd over {seeds} seeds") } else { String::new() };
@@ -281,7 +278,7 @@ mod tests {
             mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
             race.follow(&mirror, step);
             let racers = race.racers.get(&Race::key(&mirror, step)).cloned().unwrap_or_default();
-            racers.iter().map(|r| r.last().map(|m| m.loss)).collect::<Vec<_>>()
+            racers.iter().map(|r| r.marks.last().map(|m| m.loss)).collect::<Vec<_>>()
         };
         assert_eq!(losses(0, 0, 5.0), [Some(5.0), None], "nothing was measured when it was followed first");
         assert_eq!(losses(10, 0, 3.0), [Some(3.0), None]);

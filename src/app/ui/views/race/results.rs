@@ -114,10 +114,6 @@ impl Racer {
         }
         None
     }
-
-    pub fn last(&self) -> Option<&Mark> {
-        self.marks.last()
-    }
 }
 
 /// Every group of seeds, up to `step`.

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Run};
 use crate::{
-    analysis::fast_slow_plane::{LongTerm, MultiscaleErrors, SPLITTING_STEPS, StopReason, canard_value},
+    analysis::fast_slow_plane::{DistanceAt, LongTerm, MultiscaleErrors, SPLITTING_STEPS, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
     ui::{views::prelude::*, widgets::number::rounded},
 };
@@ -19,24 +19,14 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
             .empty("No attracting branch is long enough here to measure along: change a, or the formulas.");
     let Some(distances) = &field.distances else { return chart };
     let [to_critical, to_first_order] = distances.slopes;
+    let points = |of: fn(&DistanceAt) -> f64| -> Vec<[f64; 2]> {
+        distances.points.iter().map(|p| [p.epsilon, of(p)]).filter(|p| p[1] > 0.0).collect()
+    };
     let measured = [
-        (
-            "to f = 0",
-            to_critical,
-            theme.text,
-            1.0,
-            distances.points.iter().map(|p| [p.epsilon, p.to_critical]).collect(),
-        ),
-        (
-            "to h\u{2080} + \u{3b5}h\u{2081}",
-            to_first_order,
-            theme.series(2),
-            2.0,
-            distances.points.iter().map(|p| [p.epsilon, p.to_first_order]).collect::<Vec<[f64; 2]>>(),
-        ),
+        ("to f = 0", to_critical, theme.text, 1.0, points(|p| p.to_critical)),
+        ("to h\u{2080} + \u{3b5}h\u{2081}", to_first_order, theme.series(2), 2.0, points(|p| p.to_first_order)),
     ];
     for (label, slope, colour, theorem, points) in measured {
-        let points: Vec<[f64; 2]> = points.into_iter().filter(|p| p[1] > 0.0).collect();
         if let Some([from, foot]) = points.first().copied() {
             let line = points.iter().map(|[e, _]| [*e, foot * (e / from).powf(theorem)]).collect::<Vec<_>>();
             let name = format!("{label}: slope {theorem:.0} is the theorem");

@@ -16,7 +16,7 @@ mod field;
 mod meanings;
 mod particles;
 mod scene;
-mod sheet;
+pub(super) mod sheet;
 mod tile;
 
 /// A field with the settings that it was made from.
@@ -27,15 +27,17 @@ struct CachedField {
 }
 
 /// The chart beside the plane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SideChart {
     /// Distances to the manifold.
+    #[default]
     Distance,
     /// Errors of averaging and of splitting.
     Multiscale,
 }
 
 /// View `slow_manifold`.
+#[derive(Default)]
 pub struct SlowManifold {
     /// The start that the user chose, and its system.
     start: Option<(PlanarSystem, Point)>,
@@ -51,25 +53,7 @@ pub struct SlowManifold {
     chart: ChartState,
     side_chart: SideChart,
     /// The canvas where it was last shown, screen points.
-    canvas: Rect,
-}
-
-impl Default for SlowManifold {
-    fn default() -> Self {
-        Self {
-            start: None,
-            window: None,
-            fields: KeyedCache::default(),
-            runs: KeyedCache::default(),
-            errors: KeyedCache::default(),
-            made: None,
-            chosen: None,
-            particles: ParticleLayer::default(),
-            chart: ChartState::default(),
-            side_chart: SideChart::Distance,
-            canvas: Rect::from_min_size(Pos2::ZERO, vec2(480.0, 320.0)),
-        }
-    }
+    canvas: Option<Rect>,
 }
 
 impl SlowManifold {

@@ -1,7 +1,5 @@
 //! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them.
 
-use std::time::Duration;
-
 use super::{
     field::{Field, Source},
     sheet::Sheet,
@@ -9,11 +7,12 @@ use super::{
 use crate::{
     analysis::{fast_slow_plane::Bounds, statistics::upper_quantile},
     gpu::particles::{LIFE, Particles, Stepping, VectorField},
-    ui::views::prelude::*,
+    ui::views::{
+        flow::streaks::{FlowTime, STEP_RATE},
+        prelude::*,
+    },
 };
 
-/// Steps a second.
-const STEP_RATE: f64 = 30.0;
 /// Samples of the field along each side.
 const SAMPLES: usize = 97;
 /// The distance that the fastest slow motion crosses in a particle's life, as a share of the height.
@@ -48,8 +47,7 @@ pub struct ParticleLayer {
     revision: u64,
     /// Slow time of a step.
     dt: f64,
-    flowed: f64,
-    seen_at: Option<f64>,
+    time: FlowTime,
     /// Time of the last stirring, in seconds of the window.
     stirred_at: Option<f64>,
 }
@@ -89,20 +87,12 @@ impl ParticleLayer {
     /// True while some particles are still where the pointer put them.
     pub fn is_stirred(&self, ui: &Ui) -> bool {
         let life = f64::from(LIFE) / STEP_RATE;
-        self.seen_at.is_some() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
+        self.time.passes() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
     }
 
     /// Lets time pass, and asks for the next frame, while they flow.
     pub fn flow(&mut self, ui: &Ui, flowing: bool) {
-        let now = ui.input(|i| i.time);
-        if !flowing || self.dt == 0.0 {
-            self.seen_at = None;
-            return;
-        }
-        if let Some(before) = self.seen_at.replace(now) {
-            self.flowed += (now - before).clamp(0.0, 0.25);
-        }
-        ui.ctx().request_repaint_after(Duration::from_secs_f64(1.0 / STEP_RATE));
+        self.time.pass(ui, flowing && self.dt != 0.0);
     }
 
     /// Paints them; `Err` says why there are none.
@@ -122,7 +112,7 @@ impl ParticleLayer {
             key: ui.scope_id().with("slow manifold particles").value(),
             revision: self.revision,
             field: self.stirred.clone(),
-            step: u64::from(LIFE) + (self.flowed * STEP_RATE) as u64,
+            step: self.time.step(),
             settled: !flowing,
             dt: self.dt as f32,
             stepping: Stepping::StiffAlongX { longest: MAX_STEP },

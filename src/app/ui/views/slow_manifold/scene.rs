@@ -51,16 +51,14 @@ const LEGEND: [(Sample, &str, &str); 7] = [
 ];
 
 impl Scene<'_> {
-    pub fn paint(&self, field: &Field, run: Option<&Run>) {
+    pub fn paint(&self, field: &Field, run: &Run) {
         for branch in &field.manifold.branches {
             self.branch(branch.is_stable, &branch.points);
         }
-        if let Some(run) = run {
-            for (is_stable, line) in field.first_order_manifold(run.epsilon) {
-                self.first_order(is_stable, &line);
-            }
-            self.trajectory(run);
+        for (is_stable, line) in field.first_order_manifold(run.epsilon) {
+            self.first_order(is_stable, &line);
         }
+        self.trajectory(run);
         for at in &field.equilibria {
             paint_mark(self.painter, self.sheet.at(*at), Mark::Cross, self.theme.text);
         }
@@ -68,7 +66,7 @@ impl Scene<'_> {
             let at = self.sheet.at(*fold);
             self.painter.circle(at, 5.5, self.theme.panel, Stroke::new(2.0, self.theme.accent));
         }
-        if let Some(start) = run.and_then(|r| r.trajectory.points.first()) {
+        if let Some(start) = run.trajectory.points.first() {
             self.painter.circle(self.sheet.at(*start), 4.5, self.theme.panel, Stroke::new(2.0, self.theme.text));
         }
     }

@@ -36,7 +36,11 @@ impl Sheet {
 
     /// The point under a place of the screen, moved into the bounds.
     pub fn point_at(&self, at: Pos2) -> Point {
-        let at = self.rect.clamp(at);
+        self.value(self.rect.clamp(at))
+    }
+
+    /// The point under a place of the screen, which may lie outside of the bounds.
+    pub fn value(&self, at: Pos2) -> Point {
         let across = f64::from((at.x - self.rect.left()) / self.rect.width());
         let up = f64::from((self.rect.bottom() - at.y) / self.rect.height());
         self.bounds.at(across, up)

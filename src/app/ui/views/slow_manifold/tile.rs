@@ -89,7 +89,7 @@ impl SlowManifold {
         wrapped_ui(ui, words, cx.theme.secondary);
         let room = ui.available_size().max(vec2(40.0, 40.0));
         let (outer, _, _) = canvas_ui(ui, room, Sense::hover(), meanings::explanation(meaning));
-        self.canvas = outer;
+        self.canvas = Some(outer);
         paint_constraint(ui, cx, outer, meaning);
     }
 
@@ -165,7 +165,7 @@ impl SlowManifold {
         epsilon: f64,
         behind: Background,
     ) -> Arc<Run> {
-        self.canvas = outer;
+        self.canvas = Some(outer);
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
@@ -183,7 +183,7 @@ impl SlowManifold {
             // Without an adapter the picture has no particles, but everything else.
             let _ = self.particles.paint(ui, &sheet, flowing, cx.theme);
         }
-        paint_plane(&painter, cx, &sheet, made, Some(&run));
+        paint_plane(&painter, cx, &sheet, made, &run);
         if response.has_focus() {
             painter.rect_stroke(sheet.rect, 0.0, Stroke::new(1.5, cx.theme.accent), StrokeKind::Inside);
         }
@@ -236,7 +236,7 @@ impl SlowManifold {
     }
 }
 
-fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &CachedField, run: Option<&Run>) {
+fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &CachedField, run: &Run) {
     let inside = painter.with_clip_rect(sheet.rect.intersect(painter.clip_rect()));
     Scene { painter: &inside, theme: cx.theme, sheet: *sheet }.paint(&made.field, run);
     sheet.axes(painter, cx.theme, meanings::axes_of(ManifoldMeaning::Dynamical));
@@ -272,8 +272,7 @@ impl View for SlowManifold {
         }
         if let Some(words) = self.make_field(&settings) {
             let kept = if self.made.is_some() { " The last picture stays." } else { "" };
-            let text = small_text(format!("! {words}{kept}"), cx.theme.error);
-            ui.add(Label::new(text).wrap());
+            wrapped_ui(ui, format!("! {words}{kept}"), cx.theme.error);
         }
         self.dynamical_ui(ui, cx, settings.epsilon, behind);
     }
@@ -337,7 +336,8 @@ impl View for SlowManifold {
 
     /// The picture without particles.
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let (name, size) = ("slow manifold", self.canvas.size());
+        let canvas = self.canvas.unwrap_or(Rect::from_min_size(Pos2::ZERO, vec2(480.0, 320.0)));
+        let (name, size) = ("slow manifold", canvas.size());
         let outer = Rect::from_min_size(Pos2::ZERO, size);
         let meaning = settings(cx).meaning;
         if meaning != ManifoldMeaning::Dynamical {
@@ -345,14 +345,14 @@ impl View for SlowManifold {
         }
         let (made, run) = self.last_run(cx)?;
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
-        let plane = drawing(name, size, cx.theme, |ui| paint_plane(ui.painter(), cx, &sheet, made, Some(&run)));
+        let plane = drawing(name, size, cx.theme, |ui| paint_plane(ui.painter(), cx, &sheet, made, &run));
         let errors = self.errors.get(&made.source).and_then(|kept| kept.as_ref()?.as_ref());
         let chart = match self.side_chart {
             SideChart::Distance => charts::distance_chart(&made.field, run.epsilon, cx.theme),
             SideChart::Multiscale => charts::multiscale_chart(errors.map(AsRef::as_ref), run.epsilon, cx.theme),
         };
         let mut all = shown_drawings([(chart, &self.chart)], cx.theme);
-        all.push((self.canvas.min, plane));
+        all.push((canvas.min, plane));
         joined(name, all, cx.theme)
     }
 }

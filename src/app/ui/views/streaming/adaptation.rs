@@ -11,35 +11,9 @@ const CHOICES: [usize; 4] = [500, 1000, 2000, 5000];
 const GAP: f32 = 6.0;
 
 /// View `adaptation`.
+#[derive(Default)]
 pub struct AdaptationView {
-    tokens: usize,
-}
-
-impl Default for AdaptationView {
-    fn default() -> Self {
-        Self { tokens: 2000 }
-    }
-}
-
-fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-    let x = Axis::new("perplexity saved in the foreign text's last quarter, %").include(&[0.0]);
-    let y = Axis::new("perplexity added on the own text, %").include(&[0.0]);
-    let otherwise = "Not measured yet. Press Space to train, and then Measure: own text, a foreign one that is learned from, and \
-                     own text again.";
-    let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
-    let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
-    for (info, colour, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
-        // a model that has diverged has no place on the axes
-        let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
-        let points: Vec<[f64; 2]> =
-            found.settings.iter().map(|s| [at(s.adaptation.mean), at(s.forgetting.mean)]).collect();
-        chart.add(Line::new(format!("{}, {}", info.label, found.method), colour, points).dots());
-    }
-    if !chart.lines.is_empty() {
-        chart.level("", 0.0);
-        chart.upright("", 0.0);
-    }
-    chart
+    asked: AdaptationArgs,
 }
 
 impl PanelView for AdaptationView {
@@ -47,18 +21,34 @@ impl PanelView for AdaptationView {
     const FOOT_HEIGHT: f32 = CONTROLS + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(chart(cx))
+        let x = Axis::new("perplexity saved in the foreign text's last quarter, %").include(&[0.0]);
+        let y = Axis::new("perplexity added on the own text, %").include(&[0.0]);
+        let otherwise = "Not measured yet. Press Space to train, and then Measure: own text, a foreign one that is learned from, and \
+                         own text again.";
+        let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
+        let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
+        for (info, colour, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
+            // a model that has diverged has no place on the axes
+            let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
+            let points: Vec<[f64; 2]> =
+                found.settings.iter().map(|s| [at(s.adaptation.mean), at(s.forgetting.mean)]).collect();
+            chart.add(Line::new(format!("{}, {}", info.label, found.method), colour, points).dots());
+        }
+        if !chart.lines.is_empty() {
+            chart.level("", 0.0);
+            chart.upright("", 0.0);
+        }
+        Panel::whole(chart)
     }
 
     fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Fast weights learn while the texts are read; of a model without them a copy is fine-tuned. The model itself \
                        stays as it is. It takes some seconds, or a minute.";
-            let args = AdaptationArgs { tokens: self.tokens, ..AdaptationArgs::default() };
-            measure_ui::<Adaptation>(ui, cx, &args, tip);
+            measure_ui::<Adaptation>(ui, cx, &self.asked, tip);
             let tip = "Tokens of the own text that the next measurement reads. The foreign one has two and a half times as \
                        many. Longer ones take longer.";
-            tokens_ui(ui, &mut self.tokens, &CHOICES, tip);
+            tokens_ui(ui, &mut self.asked.tokens, &CHOICES, tip);
             cx.variants_ui(ui, VARIANTS_TIP);
         });
     }

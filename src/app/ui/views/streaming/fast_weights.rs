@@ -29,8 +29,9 @@ const ROW: [f32; 2] = [14.0, 48.0];
 const NAMES: f32 = 104.0;
 
 /// View `fast_weights`.
+#[derive(Default)]
 pub struct FastWeightsView {
-    tokens: usize,
+    asked: FastWeightsArgs,
 }
 
 /// One cell and where it is drawn.
@@ -74,11 +75,6 @@ impl Cell<'_> {
         let setting = format!("\u{3b7} = {}, \u{3c0} at most {}", short(s.rate), short(s.max_precision));
         format!("{name}\n{setting}{base}\nperplexity {}: {change}{interval}", short(perplexity))
     }
-}
-
-/// Height of a panel whose cells are so high.
-fn panel_height(found: &FastWeights, row: f32) -> f32 {
-    HEAD_HEIGHT + COLUMNS + SPACE_ABOVE + row * (found.rates.len() + found.without_base.len()) as f32
 }
 
 /// The cells of one text in a panel.
@@ -132,10 +128,10 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
     let (n, width) = (found.texts.len().max(1), ui.available_width());
     let across = if width > WIDE { n.min(2) } else { 1 };
     let down = n.div_ceil(across);
-    let rows = (found.rates.len() + found.without_base.len()).max(1) as f32;
+    let rows = found.rates.len() + found.without_base.len();
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
-    let row = ((room - HEAD_HEIGHT - COLUMNS - SPACE_ABOVE) / rows).clamp(ROW[0], ROW[1]);
-    let high = panel_height(found, row);
+    let row = ((room - HEAD_HEIGHT - COLUMNS - SPACE_ABOVE) / rows.max(1) as f32).clamp(ROW[0], ROW[1]);
+    let high = HEAD_HEIGHT + COLUMNS + SPACE_ABOVE + row * rows as f32;
     let canvas = ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);
         let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), CANVAS);
@@ -160,12 +156,6 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
     canvas.inner
 }
 
-impl Default for FastWeightsView {
-    fn default() -> Self {
-        Self { tokens: 1000 }
-    }
-}
-
 impl PanelView for FastWeightsView {
     const FOOT_HEIGHT: f32 = CONTROLS + 6.0;
 
@@ -186,9 +176,8 @@ impl PanelView for FastWeightsView {
     fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Reads the texts once for every cell. It takes some seconds.";
-            let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
-            measure_ui::<FastWeights>(ui, cx, &args, tip);
-            tokens_ui(ui, &mut self.tokens, &CHOICES, STREAM_TOKENS_TIP);
+            measure_ui::<FastWeights>(ui, cx, &self.asked, tip);
+            tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
             cx.variants_ui(ui, VARIANTS_TIP);
         });
     }

@@ -15,8 +15,9 @@ const WIDE: f32 = 700.0;
 const RATIO: f64 = 1.4;
 
 /// View `warm_up`.
+#[derive(Default)]
 pub struct WarmUpView {
-    tokens: usize,
+    asked: WarmUpArgs,
 }
 
 /// The difference of two lists, averaged over bins whose widths grow: the middle of each bin on a logarithmic axis,
@@ -42,12 +43,6 @@ fn saved(text: &WarmUpText) -> String {
             format!("{}: {saved} nats ({low} to {high}, 95%)", text.name)
         }
         false => text.name.clone(),
-    }
-}
-
-impl Default for WarmUpView {
-    fn default() -> Self {
-        Self { tokens: 4000 }
     }
 }
 
@@ -106,9 +101,8 @@ impl PanelView for WarmUpView {
 
     fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
-            let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
-            measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");
-            tokens_ui(ui, &mut self.tokens, &CHOICES, STREAM_TOKENS_TIP);
+            measure_ui::<WarmUp>(ui, cx, &self.asked, "Weights stay frozen. It takes some seconds.");
+            tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
             cx.variants_ui(ui, VARIANTS_TIP);
         });
     }

@@ -1,7 +1,7 @@
 //! The share of each layer that fires, over training, beside random weights; the sizes of what fires; and the times between
 //! two writes of a synapse.
 
-use super::{super::connectivity, layer_colour};
+use super::super::connectivity;
 use crate::{
     telemetry::measurements::{ActivitySize, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
     ui::views::prelude::*,
@@ -23,34 +23,14 @@ pub struct Activity {
 }
 
 /// The sparse vector that a chart shows.
-#[derive(Clone, Copy)]
-enum Vector {
-    X,
-    Y,
+struct Vector {
+    name: &'static str,
+    size: fn(ActivitySize) -> f64,
+    share: fn(FiringShare) -> f64,
 }
 
-impl Vector {
-    fn name(self) -> &'static str {
-        match self {
-            Self::X => "x",
-            Self::Y => "y",
-        }
-    }
-
-    fn size(self, of: ActivitySize) -> f64 {
-        match self {
-            Self::X => of.x,
-            Self::Y => of.y,
-        }
-    }
-
-    fn share(self, of: FiringShare) -> f64 {
-        match self {
-            Self::X => of.x,
-            Self::Y => of.y,
-        }
-    }
-}
+const X: Vector = Vector { name: "x", size: |of| of.x, share: |of| of.x };
+const Y: Vector = Vector { name: "y", size: |of| of.y, share: |of| of.y };
 
 /// Every scheduled measurement of the shown variant with its step, or the one answer that there is.
 fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
@@ -59,28 +39,32 @@ fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
     if scheduled.is_empty() { vec![(latest.sample.step, latest.value)] } else { scheduled }
 }
 
+/// A number of a layer at each step that has it.
+fn over_layer(
+    history: &[(u64, &measurements::Activity)],
+    layer: usize,
+    number: impl Fn(&LayerActivity) -> Option<f64>,
+) -> Vec<[f64; 2]> {
+    history.iter().filter_map(|(step, m)| Some([*step as f64, number(m.layers.get(layer)?)?])).collect()
+}
+
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
 impl Activity {
     /// One line a layer over training, and one dashed for random weights.
-    fn chart(cx: &ViewCx<'_>, which: Vector) -> Chart<'static> {
-        let name = which.name();
+    fn chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
+        let name = which.name;
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
         let mut chart = Chart::new(format!("sparsity of {name}"), Axis::steps(), y)
             .empty(cx.why_nothing::<measurements::Activity>(EMPTY));
         let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
         let history = history(cx);
         for layer in 0..latest.layers.len() {
-            let over = |of: fn(&LayerActivity) -> FiringShare| -> Vec<[f64; 2]> {
-                let at = |(step, m): &(u64, &measurements::Activity)| {
-                    Some([*step as f64, which.share(of(m.layers.get(layer)?))])
-                };
-                history.iter().filter_map(at).collect()
-            };
-            let colour = layer_colour(cx.theme, layer);
-            chart.add(Line::new(format!("layer {layer}"), colour, over(|l| l.trained)).dots());
-            let random = Line::new(format!("layer {layer}, random weights"), colour, over(|l| l.random_weights));
-            chart.add(random.dashed().unnamed());
+            let colour = cx.theme.series(layer);
+            let trained = over_layer(&history, layer, |l| Some((which.share)(l.trained)));
+            chart.add(Line::new(format!("layer {layer}"), colour, trained).dots());
+            let random = over_layer(&history, layer, |l| Some((which.share)(l.random_weights)));
+            chart.add(Line::new(format!("layer {layer}, random weights"), colour, random).dashed().unnamed());
         }
         chart.marker = cx.marker();
         chart
@@ -88,21 +72,17 @@ impl Activity {
 }
 
 /// One line a layer over training: root mean squares, of which a logarithmic axis has no place for 0.
-fn sizes_chart(cx: &ViewCx<'_>, which: Vector) -> Chart<'static> {
-    let name = which.name();
+fn sizes_chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
+    let name = which.name;
     let y = Axis::new(format!("root mean square of {name}")).log();
     let mut chart =
         Chart::new(format!("size of {name}"), Axis::steps(), y).empty(cx.why_nothing::<measurements::Activity>(EMPTY));
     let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
     let history = history(cx);
     for layer in 0..latest.layers.len() {
-        let at = |(step, m): &(u64, &measurements::Activity)| {
-            let size = which.size(m.layers.get(layer)?.size?);
-            (size > 0.0).then_some([*step as f64, size])
-        };
-        let points: Vec<[f64; 2]> = history.iter().filter_map(at).collect();
+        let points = over_layer(&history, layer, |l| Some((which.size)(l.size?)).filter(|size| *size > 0.0));
         if !points.is_empty() {
-            chart.lines.push(Line::new(format!("layer {layer}"), layer_colour(cx.theme, layer), points).dots());
+            chart.lines.push(Line::new(format!("layer {layer}"), cx.theme.series(layer), points).dots());
         }
     }
     chart.marker = cx.marker();
@@ -162,13 +142,13 @@ impl PanelView for Activity {
             Shown::Sizes => sizes_chart,
             Shown::Shares => Self::chart,
         };
-        let (upper, mut lower) = (chart(cx, Vector::Y), chart(cx, Vector::X));
+        let (upper, mut lower) = (chart(cx, &Y), chart(cx, &X));
         lower.legend = false;
         vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Self::chart(cx, Vector::Y).is_empty() {
+        if Self::chart(cx, &Y).is_empty() {
             return;
         }
         ui.horizontal_wrapped(|ui| {

@@ -44,23 +44,22 @@ pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) 
     let Some(synapse) = in_focus(cx, search) else { return };
     let variant = Some(cx.selection.variant);
     ui.horizontal_wrapped(|ui| {
-        let small = |words: String| RichText::new(words).size(theme::SMALL);
         let waits = cx.can_ask() && cx.is_waiting_for::<ConceptEffect>(variant);
         let tip = "Silences it while sentences are read that took no part in the search, and measures the loss of what follows \
                    them, beside 39 random ones as active. The view Concept test shows each sentence.";
-        ui.label(small("Is it used? Silence".to_owned()).color(cx.theme.secondary));
+        note_ui(ui, cx.theme, "Is it used? Silence");
         for (words, target) in [("the synapse", TargetKind::Synapses), ("its two neurons", TargetKind::Neurons)] {
             let button = Button::new(words).small();
             cx.ask_button::<ConceptEffect>(ui, button, true, tip, |_| args(search, synapse, target));
         }
         if waits {
-            ui.label(small("testing \u{2026}".to_owned()).color(cx.theme.secondary));
+            note_ui(ui, cx.theme, "testing \u{2026}");
         } else if let Some(words) = cx.refusal_of::<ConceptEffect>(variant) {
-            ui.label(small(words.to_owned()).color(cx.theme.error));
+            ui.label(small_text(words, cx.theme.error));
         } else if let Some(m) = cx.answered::<ConceptEffect>() {
             let tone = if m.confirmed { cx.theme.text } else { cx.theme.secondary };
             let first = m.verdict.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
-            ui.label(small(format!("{}: {first}", m.names.join(", "))).color(tone)).on_hover_text(&m.verdict);
+            ui.label(small_text(format!("{}: {first}", m.names.join(", ")), tone)).on_hover_text(&m.verdict);
         }
     });
 }
@@ -91,13 +90,8 @@ fn side_painted(painter: &Painter, theme: &Theme, across: &ChangeScale, rect: Re
     let (small, y) = (theme::small(), rect.center().y);
     painter.text(pos2(rect.left() + 4.0, y - 10.0), Align2::LEFT_CENTER, name, small.clone(), theme.text);
     let count = format!("{} sentences", side.change.len());
-    painter.text(
-        pos2(rect.left() + 4.0, y + 8.0),
-        Align2::LEFT_CENTER,
-        count,
-        FontId::proportional(11.0),
-        theme.secondary,
-    );
+    let at = pos2(rect.left() + 4.0, y + 8.0);
+    painter.text(at, Align2::LEFT_CENTER, count, FontId::proportional(11.0), theme.secondary);
     painter.hline(across.left..=across.right, y, Stroke::new(1.0, theme.line));
     for (k, change) in side.change.iter().enumerate().filter(|(_, v)| v.is_finite()) {
         // spread over three heights, so that equal ones are seen
@@ -149,7 +143,7 @@ impl ConceptEffectView {
                 ui.horizontal_wrapped(|ui| {
                     ui.label(RichText::new(format!("{change:+.2e}")).font(theme::numbers()).color(colour));
                     ui.label(RichText::new(format!("{loss:.3}")).font(theme::numbers()).color(cx.theme.secondary));
-                    ui.label(small_text(crate::ui::widgets::token_strip::drawable_text(ui, sentence), cx.theme.text));
+                    ui.label(small_text(drawable_text(ui, sentence), cx.theme.text));
                 });
             }
         }

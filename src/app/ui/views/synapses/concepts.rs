@@ -3,7 +3,7 @@
 
 mod drawing;
 
-use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
+use self::drawing::{name_of, nouns_ui, rows_ui};
 use crate::{
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
@@ -38,6 +38,10 @@ const CONCEPTS: [(&str, &str, &str); 4] = [
 const TYPED: usize = 2;
 const FILE: usize = 3;
 
+/// The settings that name a file and its label.
+const SENTENCES: &str = ConceptSettings::sentences.name;
+const LABEL: &str = ConceptSettings::label.name;
+
 const SENTENCES_WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
 const SENTENCES_WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
 
@@ -69,40 +73,16 @@ fn synapse(s: &ConceptSynapse) -> Synapse {
     Synapse { layer: s.layer, i: s.i, j: s.j }
 }
 
-fn row(search: &ConceptSearch, s: &ConceptSynapse) -> SynapseRow {
-    let r = &s.correlation;
-    let name = |neuron| neuron_name(neuron, search.per_head);
-    SynapseRow {
-        name: format!("layer {}  y {} \u{2192} x {}", s.layer, name(s.i), name(s.j)),
-        search: r.search,
-        new: r.both_new,
-        interval: (s.interval.low, s.interval.high),
-        p: s.p_holm,
-        confirmed: s.confirmed,
-        languages: s.languages.iter().map(|l| (l.language.clone(), l.correlation, l.p)).collect(),
-        details: match search.is_own {
-            true => "new: sentences that took no part in the search".to_owned(),
-            false => {
-                let [nouns, frames] = [r.new_nouns, r.new_frames].map(|r| number::rounded(r, 2));
-                format!("new nouns in known frames {nouns}, known nouns in new frames {frames}")
-            }
-        },
-    }
+/// The words under a setting, if there are any: the file of labelled sentences, the label that is the concept.
+fn named(cx: &ViewCx<'_>, key: &str) -> Option<String> {
+    cx.setting(key).map(|v| v.to_string()).filter(|words| !words.trim().is_empty())
 }
 
-/// The file of labelled sentences, if one is named.
-fn file(cx: &ViewCx<'_>) -> Option<String> {
-    cx.setting(ConceptSettings::sentences.name).map(|v| v.to_string()).filter(|path| !path.trim().is_empty())
-}
-
-/// The label that is the concept, if one is named.
-fn label(cx: &ViewCx<'_>) -> Option<String> {
-    cx.setting(ConceptSettings::label.name).map(|v| v.to_string()).filter(|label| !label.trim().is_empty())
-}
-
-/// The greatest value that any model with random weights reaches; NaN without one.
-fn best_random(search: &ConceptSearch, of: fn(&RandomSearch) -> f64) -> f64 {
-    search.random_weights.iter().map(of).fold(f64::NAN, f64::max)
+/// The greatest correlation that any model with random weights reaches in the search, and on new nouns in new frames; NaN
+/// without one.
+fn best_random(search: &ConceptSearch) -> [f64; 2] {
+    let best = |of: fn(&RandomSearch) -> f64| search.random_weights.iter().map(of).fold(f64::NAN, f64::max);
+    [best(|r| r.search), best(|r| r.best)]
 }
 
 const SEARCHING: &str = "Searching this model and three untrained ones: a minute or two. Training goes on meanwhile.";
@@ -122,7 +102,7 @@ impl Concepts {
             }
             let tip = "Searches this model and three untrained ones beside the training, for a minute or two. \
                        What is found is confirmed on sentences that took no part in the search.";
-            let can_find = !Self::is_searching(cx) && (self.chosen != FILE || file(cx).is_some());
+            let can_find = !Self::is_searching(cx) && (self.chosen != FILE || named(cx, SENTENCES).is_some());
             cx.ask_button::<ConceptSearch>(ui, Button::new("Find"), can_find, tip, |cx| self.args(cx));
         });
         let parliament = generated_text(cx).is_some_and(|id| id.starts_with("parliament"));
@@ -133,9 +113,9 @@ impl Concepts {
         } else if !parliament && self.chosen < TYPED {
             note_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
         } else if self.chosen == FILE {
-            let words = file(cx).map_or_else(
+            let words = named(cx, SENTENCES).map_or_else(
                 || "No file yet: name one under Concepts, Sentences.".to_owned(),
-                |path| format!("{path}, concept: {}", label(cx).unwrap_or_else(|| "its first label".to_owned())),
+                |path| format!("{path}, concept: {}", named(cx, LABEL).unwrap_or("its first label".to_owned())),
             );
             note_ui(ui, cx.theme, words);
         }
@@ -169,7 +149,7 @@ impl Concepts {
     fn args(&self, cx: &ViewCx<'_>) -> ConceptSearchArgs {
         let usual = ConceptSearchArgs::default();
         match self.chosen {
-            FILE => ConceptSearchArgs { sentences: file(cx), label: label(cx), ..usual },
+            FILE => ConceptSearchArgs { sentences: named(cx, SENTENCES), label: named(cx, LABEL), ..usual },
             TYPED => ConceptSearchArgs { with: Some(self.with.clone()), without: Some(self.without.clone()), ..usual },
             built_in => {
                 let naive = generated_text(cx) == Some("parliament_naive");
@@ -210,23 +190,23 @@ impl View for Concepts {
         }
         Self::verdict_ui(ui, cx, search);
         cx.controls_ui(ui, |ui, cx| super::concept_effect::test_ui(ui, cx, search));
-        let rows: Vec<SynapseRow> = search.synapses.iter().map(|s| row(search, s)).collect();
         let focus = search.synapses.iter().position(|s| cx.selection.get() == Some(&synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
-        let scale = Scale { random: [best_random(search, |r| r.search), best_random(search, |r| r.best)] };
+        let random = best_random(search);
         let room = ui.available_height() - below - 6.0;
         let clicked = ScrollArea::vertical()
             .id_salt("synapses found")
             .max_height(room)
-            .show(ui, |ui| rows_ui(ui, cx.theme, &rows, scale, focus))
+            .show(ui, |ui| rows_ui(ui, cx.theme, search, random, focus))
             .inner;
         if let Some(k) = clicked {
             cx.selection.set(synapse(&search.synapses[k]));
         }
         if below > 0.0 {
             let what = if search.is_own { "sentence" } else { "noun" };
-            let title = format!("what drives {}, by {what}", rows[focus].name);
-            nouns_ui(ui, cx.theme, &title, search.synapses[focus].by_noun.data(), &search.nouns);
+            let synapse = &search.synapses[focus];
+            let title = format!("what drives {}, by {what}", name_of(search, synapse));
+            nouns_ui(ui, cx.theme, &title, synapse.by_noun.data(), &search.nouns);
         }
     }
 
@@ -244,7 +224,6 @@ impl View for Concepts {
         let columns = "rank,layer,y,x,search,new nouns,new frames,both new,low,high,p,holm,told,confirmed".split(',');
         let last = ["random_search", "random_both_new"].map(str::to_owned);
         let mut table = Table::new(columns.map(str::to_owned).chain(of_language).chain(last));
-        let random = (best_random(&measured, |r| r.search), best_random(&measured, |r| r.best));
         for (k, s) in measured.synapses.iter().enumerate() {
             let (r, interval) = (&s.correlation, &s.interval);
             let mut row = [k + 1, s.layer, s.i, s.j].map(|v| v.to_string()).to_vec();
@@ -253,7 +232,7 @@ impl View for Concepts {
             row.extend([s.significant_languages.to_string(), u8::from(s.confirmed).to_string()]);
             // a record of others may have fewer languages of one synapse than of the first
             let found = |k: usize| s.languages.get(k).map_or([f64::NAN; 2], |l| [l.correlation, l.p]);
-            let numbers = (0..languages.len()).flat_map(found).chain([random.0, random.1]);
+            let numbers = (0..languages.len()).flat_map(found).chain(best_random(&measured));
             row.extend(numbers.map(|v| v.to_string()));
             table.row(row);
         }

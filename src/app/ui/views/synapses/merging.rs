@@ -23,28 +23,19 @@ fn models(merging: &measurements::Merging) -> [(String, &[f32]); 3] {
 }
 
 impl Merging {
-    /// The file named on the control panel, where the lab has that setting.
-    fn named_file(cx: &ViewCx<'_>) -> Option<String> {
-        let file = cx.config.value(MergingSettings::checkpoint).ok()?;
-        file.path().map(|path| path.display().to_string())
-    }
-
-    /// The question of the button: what merging with the named file does.
+    /// The question of the button: what merging with the file does that is named on the control panel.
     fn question(cx: &ViewCx<'_>) -> Option<MergingArgs> {
-        Self::named_file(cx).map(|with| MergingArgs { with, ..MergingArgs::default() })
+        let file = cx.config.value(MergingSettings::checkpoint).ok()?;
+        let with = file.path()?.display().to_string();
+        Some(MergingArgs { with, ..MergingArgs::default() })
     }
 
     /// Turns the settings into those of a run of stages.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let tune = MergingSettings::tune.name;
         let knows = cx.knobs.iter().any(|k| k.key == tune) && !cx.is_restricted(&[tune]);
-        let button = eframe::egui::Button::new("Tune two children and merge them");
-        if knows
-            && ui
-                .add(button)
-                .on_hover_text("Sets Merging \u{2192} Tune two children; choose their texts here.")
-                .clicked()
-        {
+        let tip = "Sets Merging \u{2192} Tune two children; choose their texts here.";
+        if knows && ui.button("Tune two children and merge them").on_hover_text(tip).clicked() {
             cx.set(tune, Value::Int(TUNED));
         }
     }
@@ -54,19 +45,16 @@ impl Merging {
             if cx.answered::<measurements::Merging>().is_some() {
                 return;
             }
-            ui.label(
-                RichText::new(
-                    "Name a second trained BDH under Merging \u{2192} Merge with, or let this one have two children:",
-                )
-                .color(cx.theme.secondary),
-            );
+            let words =
+                "Name a second trained BDH under Merging \u{2192} Merge with, or let this one have two children:";
+            ui.label(RichText::new(words).color(cx.theme.secondary));
             Self::begin_ui(ui, cx);
             return;
         };
         let variant = Some(cx.selection.variant);
         let again = cx.questions.args((measurements::Merging::PROBE, variant)) == Some(&args.to_args());
         let words = if again { "Merge again" } else { "Merge and compare" };
-        if ui.add_enabled(cx.can_ask(), eframe::egui::Button::new(words)).on_hover_text(&args.with).clicked() {
+        if ui.add_enabled(cx.can_ask(), Button::new(words)).on_hover_text(&args.with).clicked() {
             cx.ask_now::<measurements::Merging>(variant, &args);
         }
     }

@@ -25,8 +25,3 @@ impl Slot for Synapse {
         format!("{} to {} of layer {}", self.i, self.j, self.layer)
     }
 }
-
-/// Layers have the colours of variants.
-fn layer_colour(theme: &Theme, layer: usize) -> Color32 {
-    theme.series(layer)
-}

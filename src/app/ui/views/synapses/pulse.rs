@@ -1,6 +1,8 @@
 //! The followed synapses as a small graph: neurons of y on the left, of x on the right, as full as they fire at this
 //! token; a line as wide as its synapse is strong now.
 
+use eframe::egui::epaint::CubicBezierShape;
+
 use crate::ui::views::painting::*;
 
 /// A neuron at one side: its name, and its value as a share of its largest value in this text.
@@ -51,13 +53,8 @@ pub fn pulse_ui(
         let tone = if e.chosen { theme.accent } else { tone };
         let wide = 0.6 + 5.0 * strength;
         let colour = if e.gains || e.chosen { tone } else { tone.gamma_multiply(0.25 + 0.5 * strength) };
-        let shape = eframe::egui::epaint::CubicBezierShape::from_points_stroke(
-            curve(e),
-            false,
-            Color32::TRANSPARENT,
-            Stroke::new(wide, colour),
-        );
-        painter.add(shape);
+        let stroke = Stroke::new(wide, colour);
+        painter.add(CubicBezierShape::from_points_stroke(curve(e), false, Color32::TRANSPARENT, stroke));
     }
     for (side, nodes) in nodes.iter().enumerate() {
         let mut below = f32::NEG_INFINITY;
@@ -66,17 +63,14 @@ pub fn pulse_ui(
             let full = share(node.fires);
             painter.circle_filled(centre, 5.0, theme.panel);
             painter.circle_filled(centre, 5.0, theme.accent.gamma_multiply(full));
-            painter.circle_stroke(
-                centre,
-                5.0,
-                Stroke::new(1.0, if full > 0.0 { theme.accent } else { theme.secondary }),
-            );
+            let edge = if full > 0.0 { theme.accent } else { theme.secondary };
+            painter.circle_stroke(centre, 5.0, Stroke::new(1.0, edge));
             let (x, align) = if side == 0 { (-10.0, Align2::RIGHT_CENTER) } else { (10.0, Align2::LEFT_CENTER) };
             let tone = if full > 0.0 { theme.text } else { theme.secondary };
             // in a low tile, names that would lie on one another are left out
             if centre.y >= below {
-                below =
-                    centre.y + painter.text(centre + vec2(x, 0.0), align, &node.name, theme::numbers(), tone).height();
+                let name = painter.text(centre + vec2(x, 0.0), align, &node.name, theme::numbers(), tone);
+                below = centre.y + name.height();
             }
         }
     }

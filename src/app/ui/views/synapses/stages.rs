@@ -92,15 +92,10 @@ impl Lengths {
 /// The measurement of each of the four models, if it has been made.
 type Measurements<'a> = [Option<&'a TextLosses>; 4];
 
-/// The held-out loss of one model on one text, nats per token.
-fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
-    all[model]?.texts.get(text).map(|t| t.loss)
-}
-
 /// A row of the table: a text, or translations of all texts in one direction.
 struct LossRow {
     name: String,
-    /// The loss of each model.
+    /// The held-out loss of each model, nats a token.
     losses: [Option<f64>; 4],
 }
 
@@ -109,26 +104,19 @@ fn rows(all: &Measurements<'_>) -> Vec<LossRow> {
     let Some(first) = all.iter().flatten().next() else { return vec![] };
     let texts = first.texts.iter().enumerate().map(|(text, found)| LossRow {
         name: found.name.clone(),
-        losses: std::array::from_fn(|model| loss(all, model, text)),
+        losses: all.map(|measured| Some(measured?.texts.get(text)?.loss)),
     });
-    let translations: [Vec<(String, f64)>; 4] =
-        std::array::from_fn(|model| all[model].map(TextLosses::translations).unwrap_or_default());
-    let value = |model: usize, name: &str| translations[model].iter().find(|(n, _)| n == name).map(|(_, loss)| *loss);
+    let translations = all.map(|measured| measured.map(TextLosses::translations).unwrap_or_default());
     let directions = first.translations().into_iter().map(|(name, _)| LossRow {
-        losses: std::array::from_fn(|model| value(model, &name)),
+        losses: translations.each_ref().map(|found| found.iter().find(|(n, _)| *n == name).map(|(_, loss)| *loss)),
         name: format!("translations {name}"),
     });
     texts.chain(directions).collect()
 }
 
-/// The settings of the run, or those that a run would be made of.
-fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
-    Lengths::from_config(cx.run_config())
-}
-
 /// True for a run with stages, or one that would have stages with the present settings.
 pub fn are_shown(cx: &ViewCx<'_>) -> bool {
-    lengths(cx).is_some()
+    Lengths::from_config(cx.run_config()).is_some()
 }
 
 /// The measurements of the four models at the shown step.
@@ -137,7 +125,7 @@ fn measurements<'a>(cx: &ViewCx<'a>) -> Measurements<'a> {
 }
 
 pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let Some(lengths) = lengths(cx) else { return };
+    let Some(lengths) = Lengths::from_config(cx.run_config()) else { return };
     texts_ui(ui, cx);
     ui.add_space(GRID);
     boxes_ui(ui, cx, lengths);
@@ -149,11 +137,10 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         return;
     };
     ui.add_space(GRID);
-    let names: Vec<&str> = first.texts.iter().map(|t| t.name.as_str()).collect();
-    table_ui(ui, cx, &rows(&all));
-    for (text, name) in names.iter().enumerate() {
-        let losses = std::array::from_fn(|v: usize| loss(&all, v, text));
-        if let Some(words) = retained(text, &losses) {
+    let rows = rows(&all);
+    table_ui(ui, cx, &rows);
+    for (text, LossRow { name, losses }) in rows.iter().enumerate().take(first.texts.len()) {
+        if let Some(words) = retained(text, losses) {
             note_ui(ui, cx.theme, format!("{name}: {words}."));
         }
     }
@@ -249,7 +236,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         let colour = if reached { cx.theme.secondary } else { cx.theme.line };
         painter.line_segment([boxes[from].right_center(), boxes[to].left_center()], Stroke::new(1.5, colour));
     }
-    let focus = if cx.mirror.variants().len() == NAMES.len() { Some(cx.selection.variant) } else { None };
+    let focus = (cx.mirror.variants().len() == NAMES.len()).then_some(cx.selection.variant);
     let mut labels = vec![];
     for (i, place) in boxes.iter().enumerate() {
         let (share, words) = lengths.at(i, cx.step);

@@ -1,6 +1,5 @@
 //! The share of neurons that fire while a word is new, and when it is known.
 
-use super::layer_colour;
 use crate::ui::views::prelude::*;
 
 /// View `surprise`.
@@ -35,15 +34,13 @@ impl Surprise {
             .empty(cx.why_nothing::<measurements::Surprise>(EMPTY));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         let value: &measurements::Surprise = measured.value;
-        for (curves, stroke) in [(&value.trained, Stroke::Solid), (&value.random_weights, Stroke::Dashed)] {
+        for (curves, is_trained) in [(&value.trained, true), (&value.random_weights, false)] {
             for (layer, of_layer) in curves.layers.iter().enumerate() {
-                let label = match stroke {
-                    Stroke::Dashed => format!("layer {layer}, random weights"),
-                    _ => format!("layer {layer}"),
-                };
-                let line = Line::new(label, layer_colour(cx.theme, layer), by_place(&of_layer.firing.y));
-                let line = line.stroke(stroke);
-                chart.add(if stroke == Stroke::Dashed { line.unnamed() } else { line });
+                let line = |label| Line::new(label, cx.theme.series(layer), by_place(&of_layer.firing.y));
+                chart.add(match is_trained {
+                    true => line(format!("layer {layer}")),
+                    false => line(format!("layer {layer}, random weights")).dashed().unnamed(),
+                });
             }
         }
         Self::spans(&mut chart, cx);
@@ -66,7 +63,7 @@ impl Surprise {
         let mut chart = Chart::new("firing by rotation", x, Axis::new("share of y that fires").include(&[0.0]));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         for (layer, of_layer) in measured.octaves.iter().enumerate() {
-            let colour = layer_colour(cx.theme, layer);
+            let colour = cx.theme.series(layer);
             let new = Line::new(format!("layer {layer}, new"), colour, by_place(&of_layer.memorised));
             chart.add(new.dots());
             let known = Line::new(format!("layer {layer}, known"), colour, by_place(&of_layer.known));

@@ -15,27 +15,6 @@ pub struct Autocorrelation {
     block: usize,
 }
 
-impl Autocorrelation {
-    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("correlation, share kept").include(&[0.0, 1.0]);
-        let mut chart =
-            Chart::new("autocorrelation", Axis::new("lag k (tokens)"), y).empty(cx.why_nothing::<Measured>(
-                "Not measured yet. A run measures it at the start and as it trains: press Space.",
-            ));
-        let Some(m) = cx.latest::<Measured>() else { return chart };
-        let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else { return chart };
-        for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
-            let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), by_place(kept));
-            chart.add(line.dashed());
-        }
-        chart.add(Line::new("input", cx.theme.text, by_place(&block.input)).dots());
-        if m.value.noise.is_finite() {
-            chart.zone("noise of one channel, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
-        }
-        chart
-    }
-}
-
 impl PanelView for Autocorrelation {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = AutocorrelationArgs::default();
@@ -44,7 +23,22 @@ impl PanelView for Autocorrelation {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(self.chart(cx))
+        let y = Axis::new("correlation, share kept").include(&[0.0, 1.0]);
+        let mut chart =
+            Chart::new("autocorrelation", Axis::new("lag k (tokens)"), y).empty(cx.why_nothing::<Measured>(
+                "Not measured yet. A run measures it at the start and as it trains: press Space.",
+            ));
+        let Some(m) = cx.latest::<Measured>() else { return Panel::whole(chart) };
+        let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else { return Panel::whole(chart) };
+        for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
+            let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), by_place(kept));
+            chart.add(line.dashed());
+        }
+        chart.add(Line::new("input", cx.theme.text, by_place(&block.input)).dots());
+        if m.value.noise.is_finite() {
+            chart.zone("noise of one channel, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
+        }
+        Panel::whole(chart)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -8,11 +8,7 @@ use super::{
 };
 use crate::{
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
-    ui::{
-        table::number_at,
-        views::prelude::*,
-        widgets::{playhead::Playhead, token_strip::Mark},
-    },
+    ui::{table::number_at, views::prelude::*, widgets::token_strip::Mark},
 };
 
 /// Seconds a token takes while playing.
@@ -37,10 +33,10 @@ enum TokenHeat {
 }
 
 /// View `trace_reading`.
+#[derive(Default)]
 pub struct TraceReadingView {
-    /// A text of one's own; empty reads a held-out passage.
-    text: String,
-    temperature: f64,
+    /// The text, which is empty for a held-out passage, and the temperature.
+    asked: TraceReadingArgs,
     block: usize,
     token_heat: TokenHeat,
     playhead: Playhead,
@@ -48,34 +44,16 @@ pub struct TraceReadingView {
     lengths: ChartState,
 }
 
-impl Default for TraceReadingView {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            temperature: TraceReadingArgs::default().temperature,
-            block: 0,
-            token_heat: TokenHeat::default(),
-            playhead: Playhead::default(),
-            heat: Heat::default(),
-            lengths: ChartState::default(),
-        }
-    }
-}
-
 impl TraceReadingView {
     fn args(&self) -> TraceReadingArgs {
-        TraceReadingArgs {
-            text: self.text.trim_end_matches('\n').to_owned(),
-            temperature: self.temperature,
-            ..TraceReadingArgs::default()
-        }
+        TraceReadingArgs { text: self.asked.text.trim_end_matches('\n').to_owned(), ..self.asked.clone() }
     }
 
     /// The reading of the variant in focus with the present text and temperature, once it is known. A program that trains
     /// the run elsewhere has read what it chose.
     fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
-        let (is_typed, is_elsewhere) = (!self.text.is_empty(), cx.is_trained_elsewhere());
-        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == self.temperature;
+        let (is_typed, is_elsewhere) = (!self.asked.text.is_empty(), cx.is_trained_elsewhere());
+        let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == self.asked.temperature;
         cx.measured(cx.selection.variant, fits)
     }
 
@@ -99,7 +77,7 @@ impl TraceReadingView {
 
     fn controls_ui(&mut self, ui: &mut Ui, paths: &[&str]) {
         let hint = "a held-out passage; type a text of your own";
-        text_line(ui, &mut self.text, "text to read", hint)
+        text_line(ui, &mut self.asked.text, "text to read", hint)
             .on_hover_text("The text that is read; the model then goes on by itself.");
         ui.horizontal_wrapped(|ui| {
             if !paths.is_empty() {
@@ -112,10 +90,10 @@ impl TraceReadingView {
                 .on_hover_text("\u{2212}ln p of each token, given those before it.");
             ui.separator();
             let label = ui.label("temperature").id;
-            let drag = DragValue::new(&mut self.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
+            let drag = DragValue::new(&mut self.asked.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
             let hover = "Of what the model writes; 0 takes the likeliest token.";
             ui.add(drag).labelled_by(label).on_hover_text(hover);
-            self.temperature = (self.temperature * 10.0).round() / 10.0;
+            self.asked.temperature = (self.asked.temperature * 10.0).round() / 10.0;
         });
     }
 

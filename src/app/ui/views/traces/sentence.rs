@@ -15,7 +15,7 @@ pub struct Sentence {
     /// Index of the word to swap, inside the sentence.
     pub swap_word: usize,
     pub swap_to: String,
-    code_dim: usize,
+    pub code_dim: usize,
     code_active: usize,
     seed: u64,
 }
@@ -40,10 +40,6 @@ impl Sentence {
     pub fn cursor(&self, selected: Option<usize>) -> usize {
         let last = self.words.len().saturating_sub(1);
         selected.unwrap_or(last).min(last)
-    }
-
-    pub fn code_dim(&self) -> usize {
-        self.code_dim
     }
 
     /// Codes of these words in a row: `(words, code_dim)`, row-major, each of norm 1.

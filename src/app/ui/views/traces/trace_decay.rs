@@ -26,27 +26,6 @@ pub struct TraceDecay {
 }
 
 impl TraceDecay {
-    fn chart(shown: DecayCurve, cx: &ViewCx<'_>) -> Chart<'static> {
-        let (y, value): (_, fn(f64, f64) -> f64) = match shown {
-            DecayCurve::Left => ("share left, (1 \u{2212} \u{3b1})^k", ema::retention),
-            DecayCurve::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
-            DecayCurve::Step => ("trace of a constant 1", ema::step_response),
-        };
-        let mut chart =
-            Chart::new("decay of the traces", Axis::new("words since, k").whole(), Axis::new(y).include(&[0.0]));
-        let sentence = Sentence::from_settings(cx);
-        for (i, &a) in sentence.alphas.iter().enumerate() {
-            let points: Vec<[f64; 2]> = (0..=MAX_STEP).map(|k| [k as f64, value(a, k as f64)]).collect();
-            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
-        }
-        if shown == DecayCurve::Left {
-            for (k, words) in [(50.0, "paper: 0.36 left after 50"), (200.0, "paper: 0.02 left after 200")] {
-                chart.upright(words, k).claim = Some("B21");
-            }
-        }
-        chart
-    }
-
     fn choice_ui(&mut self, ui: &mut Ui) {
         ui.horizontal(|ui| {
             for (choice, words, tip) in [
@@ -100,7 +79,24 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
 
 impl PanelView for TraceDecay {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(Self::chart(self.shown, cx))
+        let (y, value): (_, fn(f64, f64) -> f64) = match self.shown {
+            DecayCurve::Left => ("share left, (1 \u{2212} \u{3b1})^k", ema::retention),
+            DecayCurve::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
+            DecayCurve::Step => ("trace of a constant 1", ema::step_response),
+        };
+        let mut chart =
+            Chart::new("decay of the traces", Axis::new("words since, k").whole(), Axis::new(y).include(&[0.0]));
+        let sentence = Sentence::from_settings(cx);
+        for (i, &a) in sentence.alphas.iter().enumerate() {
+            let points: Vec<[f64; 2]> = (0..=MAX_STEP).map(|k| [k as f64, value(a, k as f64)]).collect();
+            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
+        }
+        if self.shown == DecayCurve::Left {
+            for (k, words) in [(50.0, "paper: 0.36 left after 50"), (200.0, "paper: 0.02 left after 200")] {
+                chart.upright(words, k).claim = Some("B21");
+            }
+        }
+        Panel::whole(chart)
     }
 
     fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {

@@ -11,32 +11,6 @@ pub struct WordSwap {
 }
 
 impl WordSwap {
-    fn chart(relative: bool, cx: &ViewCx<'_>) -> Chart<'static> {
-        let s = Sentence::from_settings(cx);
-        let y = if relative { "distance / mean norm" } else { "distance |h \u{2212} h'|" };
-        let mut chart = Chart::new("distance of the traces", Axis::new("word").whole(), Axis::new(y).log())
-            .empty("The two sentences have the same codes: choose another word to swap in.");
-        let swapped = s.words.iter().enumerate().map(|(i, w)| if i == s.swap_word { s.swap_to.as_str() } else { w });
-        let (first, second) = (s.codes(s.words.iter().map(String::as_str)), s.codes(swapped));
-        let width = s.code_dim();
-        for (i, &a) in s.alphas.iter().enumerate() {
-            let (p, q) = (ema::trace(&first, width, a), ema::trace(&second, width, a));
-            let far = if relative { ema::relative_distance(&p, &q, width) } else { ema::distance(&p, &q, width) };
-            // Before the swap the traces are the same: nothing to draw on a logarithmic axis.
-            let points: Vec<[f64; 2]> =
-                far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
-            if !points.is_empty() {
-                chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
-            }
-        }
-        if !chart.lines.is_empty() {
-            chart.x.include = vec![1.0, s.words.len() as f64];
-            let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
-            chart.upright(label, s.swap_word as f64 + 1.0);
-        }
-        chart
-    }
-
     fn swap_to_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, now: &str) {
         let mut to = now.to_owned();
         let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
@@ -86,7 +60,29 @@ impl PanelView for WordSwap {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(Self::chart(self.relative, cx))
+        let s = Sentence::from_settings(cx);
+        let y = if self.relative { "distance / mean norm" } else { "distance |h \u{2212} h'|" };
+        let mut chart = Chart::new("distance of the traces", Axis::new("word").whole(), Axis::new(y).log())
+            .empty("The two sentences have the same codes: choose another word to swap in.");
+        let swapped = s.words.iter().enumerate().map(|(i, w)| if i == s.swap_word { s.swap_to.as_str() } else { w });
+        let (first, second) = (s.codes(s.words.iter().map(String::as_str)), s.codes(swapped));
+        let width = s.code_dim;
+        for (i, &a) in s.alphas.iter().enumerate() {
+            let (p, q) = (ema::trace(&first, width, a), ema::trace(&second, width, a));
+            let far = if self.relative { ema::relative_distance(&p, &q, width) } else { ema::distance(&p, &q, width) };
+            // Before the swap the traces are the same: nothing to draw on a logarithmic axis.
+            let points: Vec<[f64; 2]> =
+                far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
+            if !points.is_empty() {
+                chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
+            }
+        }
+        if !chart.lines.is_empty() {
+            chart.x.include = vec![1.0, s.words.len() as f64];
+            let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
+            chart.upright(label, s.swap_word as f64 + 1.0);
+        }
+        Panel::whole(chart)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

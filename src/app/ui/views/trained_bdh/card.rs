@@ -25,23 +25,14 @@ pub struct Card {
 fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
     let digits = Digits::Decimals(3);
     let is_known = m.loss.is_finite() && m.frequency_loss.is_finite();
+    let tip = "Mean loss on held-out windows of the text at hand, nats a token, and what guessing by the frequencies of its \
+               tokens costs on the same windows.";
     let loss = LargeFigure {
-        label: "held-out loss".into(),
-        value: digits.format(m.loss),
         unit: "nats".into(),
         meaning: if is_known { beside(digits, m.loss, m.frequency_loss, "frequencies") } else { String::new() },
-        tip: "Mean loss on held-out windows of the text at hand, nats a token, and what guessing by the frequencies of its \
-              tokens costs on the same windows."
-            .into(),
-        ..LargeFigure::default()
+        ..LargeFigure::new("held-out loss", digits.format(m.loss), tip)
     };
-    let parameters = LargeFigure {
-        label: "parameters".into(),
-        value: grouped(m.parameters as u64),
-        tip: "All numbers of its tensors.".into(),
-        ..LargeFigure::default()
-    };
-    [loss, parameters]
+    [loss, LargeFigure::new("parameters", grouped(m.parameters as u64), "All numbers of its tensors.")]
 }
 
 /// Sizes and form, then what the file itself notes.
@@ -65,23 +56,17 @@ fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
 /// Rows: what it is called, its symbol, its value.
 fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
     let per_head = m.neurons / m.heads.max(1);
+    let unsaid = if m.layers_unsaid { " (the file does not say)" } else { "" };
     vec![
         ("Parameters", "", grouped(m.parameters as u64)),
         ("Neurons", "n", format!("{} in {} heads of {}", grouped(m.neurons as u64), m.heads, grouped(per_head as u64))),
         ("Width", "D", grouped(m.d_model as u64)),
-        ("Layers, sharing weights", "L", layers(m)),
+        ("Layers, sharing weights", "L", format!("{}{unsaid}", m.layers)),
         ("Vocabulary", "V", grouped(m.vocab as u64)),
         ("Time", "U", m.position.clone()),
         ("Form", "", m.form.clone()),
         ("Text at hand", "", m.tokens.clone()),
     ]
-}
-
-fn layers(m: &TrainedBdh) -> String {
-    match m.layers_unsaid {
-        true => format!("{} (the file does not say)", m.layers),
-        false => m.layers.to_string(),
-    }
 }
 
 /// Judges by the loss whether the text fits the model's tokens; true marks a warning.

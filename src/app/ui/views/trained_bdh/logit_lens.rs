@@ -6,7 +6,7 @@ use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     config::counted,
     telemetry::measurements::{LikelyToken, LogitLens},
-    ui::{views::prelude::*, widgets::number::share},
+    ui::views::prelude::*,
 };
 
 /// View `logit_lens`.

@@ -12,7 +12,7 @@ pub use card::Card;
 pub use intervention::Intervention;
 pub use logit_lens::LogitLensView;
 pub use query_key_maps::QueryKeyMapsView;
-pub(super) use take_over::{NeuronSet, take_over_ui};
+pub(super) use take_over::take_over_ui;
 pub use top_contexts::TopContextsView;
 
 use crate::{labs::synapses::settings::ReadingSettings, telemetry::read_neurons, ui::views::prelude::*};

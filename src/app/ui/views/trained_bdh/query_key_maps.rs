@@ -17,7 +17,7 @@ use crate::{
 /// View `query_key_maps`.
 #[derive(Default)]
 pub struct QueryKeyMapsView {
-    held: HashMap<[usize; 2], MapCells>,
+    held: HashMap<Place, MapCells>,
     window: MapState,
     typed: Option<String>,
 }
@@ -26,7 +26,7 @@ pub struct QueryKeyMapsView {
 const STRIP: f32 = 84.0;
 
 /// A map: its layer and head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     layer: usize,
     head: usize,
@@ -37,20 +37,14 @@ impl Place {
         format!("layers.{}", self.layer)
     }
 
-    fn key(self) -> [usize; 2] {
-        [self.layer, self.head]
-    }
-
     fn label(self) -> String {
         format!("layer {} head {}", self.layer, self.head)
     }
 }
 
 fn places(maps: &QueryKeyMaps) -> Vec<Place> {
-    let heads = |(layer, maps): (usize, &crate::telemetry::measurements::QueryKeyLayer)| {
-        (0..maps.products.rows()).map(move |head| Place { layer, head })
-    };
-    maps.layers.iter().enumerate().flat_map(heads).collect()
+    let heads = |layer: usize| (0..maps.layers[layer].products.rows()).map(move |head| Place { layer, head });
+    (0..maps.layers.len()).flat_map(heads).collect()
 }
 
 fn matrix(maps: &QueryKeyMaps, at: Place) -> Option<MatrixView<'_>> {
@@ -74,11 +68,11 @@ impl QueryKeyMapsView {
 
     fn hold(&mut self, payload: &Arc<Payload>, maps: &QueryKeyMaps) {
         let all = places(maps);
-        self.held.retain(|key, _| all.iter().any(|p| p.key() == *key));
+        self.held.retain(|at, _| all.contains(at));
         for at in all {
             let Some(matrix) = matrix(maps, at) else { continue };
             // exactly zero: the key is not before the query
-            self.held.entry(at.key()).or_default().hold(payload, &at.label(), matrix, |v| v != 0.0);
+            self.held.entry(at).or_default().hold(payload, &at.label(), matrix, |v| v != 0.0);
         }
     }
 
@@ -94,11 +88,11 @@ impl QueryKeyMapsView {
             painter.text(at, align, format!("layer {layer}"), theme::small(), cx.theme.secondary);
         }
         for at in all {
-            let map = Rect::from_min_size(grid.cell(at.layer, at.head).min, Vec2::splat(grid.side()));
-            if let Some(held) = self.held.get(&at.key()) {
+            let map = Rect::from_min_size(grid.cell(at.layer, at.head).min, Vec2::splat(grid.side));
+            if let Some(held) = self.held.get(&at) {
                 paint_map(ui, map, held, Self::colours(maps, at, cx.theme), cx.theme, None);
             }
-            let response = ui.interact(map, ui.scope_id().with(("map", at.key())), Sense::click());
+            let response = ui.interact(map, ui.scope_id().with(("map", at)), Sense::click());
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, at.label()));
             let edge = match (picked == Some(at), response.hovered()) {
                 (true, _) => Some(egui::Stroke::new(2.0, cx.theme.accent)),
@@ -117,7 +111,7 @@ impl QueryKeyMapsView {
 
     fn large_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: &Measured<'_, QueryKeyMaps>, size: Vec2) {
         let Some(at) = chosen(m.value, cx.selection) else { return };
-        let Some(held) = self.held.get(&at.key()) else { return };
+        let Some(held) = self.held.get(&at) else { return };
         let token = |i: usize| {
             let text = m.sample.tokens.get(i).map_or(String::new(), |t| visible_text(t));
             format!("{i} \u{201c}{text}\u{201d}")

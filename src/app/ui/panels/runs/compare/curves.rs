@@ -4,6 +4,7 @@
 use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
 use crate::ui::{
     comparison::{ComparedLine, Comparison},
+    identity::KeyedCache,
     panels::prelude::*,
     plot::{Axis, Band, Chart, Line, Smoothed},
     widgets::smoothing::smoothing_ui,
@@ -25,24 +26,17 @@ pub struct CurvesState {
     /// Factor by which weights fall from point to point; 0: not smoothed.
     smoothing: f64,
     axis: CurveAxis,
-    drawn: Option<DrawnLines>,
+    /// The lines as they are drawn, kept until a choice changes.
+    drawn: KeyedCache<CurveChoices, Option<Vec<DrawnLine>>>,
 }
 
 /// The inputs by which lines are worked out.
 #[derive(Debug, Clone, PartialEq)]
 struct CurveChoices {
-    key: String,
-    variant: String,
+    figure: NumberId,
     is_folded: bool,
     smoothing: f64,
     axis: CurveAxis,
-}
-
-/// Lines as they are drawn, kept until a choice changes.
-#[derive(Debug)]
-struct DrawnLines {
-    choices: CurveChoices,
-    lines: Vec<DrawnLine>,
 }
 
 /// One line of the figure.
@@ -61,39 +55,32 @@ struct TimedLine {
     band: Option<[Vec<[f64; 2]>; 2]>,
 }
 
-impl CurvesState {
-    /// Works out the lines of the figure by the choices, unless they stand already.
-    fn draw(&mut self, figure: &Comparison, times: &[Vec<(u64, f64)>], is_folded: bool) {
-        let choices = CurveChoices {
-            key: figure.key.clone(),
-            variant: figure.variant.clone(),
-            is_folded,
-            smoothing: self.smoothing,
-            axis: self.axis,
-        };
-        let kept = self.drawn.take().filter(|drawn| drawn.choices == choices);
-        let drawn = kept.unwrap_or_else(|| DrawnLines {
-            lines: figure.lines.iter().map(|line| drawn_line(line, times, &choices)).collect(),
-            choices,
-        });
-        self.drawn = Some(drawn);
-    }
+/// The lines of the figure by the choices, worked out unless they stand already.
+fn drawn_lines<'d>(
+    drawn: &'d mut KeyedCache<CurveChoices, Option<Vec<DrawnLine>>>,
+    figure: &Comparison,
+    times: &[Vec<(u64, f64)>],
+    choices: CurveChoices,
+) -> &'d [DrawnLine] {
+    let (smoothing, axis) = (choices.smoothing, choices.axis);
+    let line = |line: &ComparedLine| drawn_line(line, times, smoothing, axis);
+    drawn.at(choices).get_or_insert_with(|| figure.lines.iter().map(line).collect())
 }
 
-fn drawn_line(line: &ComparedLine, times: &[Vec<(u64, f64)>], choices: &CurveChoices) -> DrawnLine {
-    let smoothed = (choices.smoothing > 0.0).then(|| {
+fn drawn_line(line: &ComparedLine, times: &[Vec<(u64, f64)>], smoothing: f64, axis: CurveAxis) -> DrawnLine {
+    let smoothed = (smoothing > 0.0).then(|| {
         let mut smoothed = Smoothed::default();
-        smoothed.follow(line.curve(), choices.smoothing);
+        smoothed.follow(&line.mean, smoothing);
         smoothed
     });
-    let timed = (choices.axis == CurveAxis::Time).then(|| {
+    let timed = (axis == CurveAxis::Time).then(|| {
         let over_time = |value: &dyn Fn(usize, [f64; 3]) -> Option<f64>| -> Vec<[f64; 2]> {
             let point = |(i, p): (usize, &[f64; 3])| Some([seconds(line, times, p[0] as u64)?, value(i, *p)?]);
-            line.points().iter().enumerate().filter_map(point).collect()
+            line.points.iter().enumerate().filter_map(point).collect()
         };
         let raw = over_time(&|_, p| Some(p[1]));
         let mean = smoothed.as_ref().map(|s| over_time(&|i, _| s.curve().point(i).map(|(_, v)| v)));
-        let has_band = line.points().iter().any(|p| p[2] > 0.0);
+        let has_band = line.points.iter().any(|p| p[2] > 0.0);
         TimedLine {
             band: has_band.then(|| [over_time(&|_, p| Some(p[1] - p[2])), over_time(&|_, p| Some(p[1] + p[2]))]),
             raw: mean.is_some().then(|| raw.clone()),
@@ -124,7 +111,7 @@ fn chart<'a>(figure: &'a Comparison, drawn: &'a [DrawnLine], axis: CurveAxis, th
             (None, None) => {}
             (None, Some(smoothed)) => {
                 line.data = smoothed.curve().into();
-                (line.raw, line.dots) = (Some(compared.curve()), false);
+                (line.raw, line.dots) = (Some(&compared.mean), false);
             }
             (Some(timed), _) => {
                 line.data = timed.mean.as_slice().into();
@@ -157,14 +144,14 @@ pub fn curves_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, ste
     match page.figure() {
         None => {
             let words = "These runs have no number that was measured more than once.";
-            ui.label(RichText::new(words).color(shell.theme.secondary));
+            quiet_ui(ui, shell.theme, words);
         }
         Some(figure) => {
-            state.draw(figure, &page.runs.times, page.folded);
-            let lines = state.drawn.as_ref().map_or(&[][..], |drawn| &drawn.lines);
+            let (mut smoothing, mut axis) = (state.smoothing, state.axis);
+            let choices = CurveChoices { figure: figure.id(), is_folded: page.folded, smoothing, axis };
+            let lines = drawn_lines(&mut state.drawn, figure, &page.runs.times, choices);
             let mut chart = chart(figure, lines, state.axis, shell.theme);
             chart.marker = page.step.filter(|_| state.axis == CurveAxis::Steps).map(|step| step as f64);
-            let (mut smoothing, mut axis) = (state.smoothing, state.axis);
             ui.horizontal(|ui| {
                 axis_ui(ui, &mut axis, page.runs.times.iter().any(|times| !times.is_empty()));
                 log_ui(ui, &mut state.chart);
@@ -227,25 +214,29 @@ mod tests {
         Comparison { key: "loss".into(), variant: "a".into(), title: "loss".into(), lines: vec![line] }
     }
 
+    fn choices(figure: &Comparison, smoothing: f64, axis: CurveAxis) -> CurveChoices {
+        CurveChoices { figure: figure.id(), is_folded: false, smoothing, axis }
+    }
+
     #[test]
     fn curves_go_along_the_time_of_training() {
         let (figure, times) = (figure(), [vec![(1, 0.5), (10, 5.0), (20, 11.0)]]);
-        let mut state = CurvesState { axis: CurveAxis::Time, ..CurvesState::default() };
-        state.draw(&figure, &times, false);
-        let drawn = &state.drawn.as_ref().unwrap().lines[0];
-        assert_eq!(drawn.timed.as_ref().unwrap().mean, [[0.0, 4.0], [5.0, 2.0], [11.0, 0.0]]);
-        let mut state = CurvesState { axis: CurveAxis::Time, ..CurvesState::default() };
-        state.draw(&figure, &[vec![]], false);
-        assert!(state.drawn.unwrap().lines[0].timed.as_ref().unwrap().mean.is_empty(), "no times, no line");
+        let over = |times: &[Vec<(u64, f64)>]| {
+            let mut cache = KeyedCache::default();
+            let lines = drawn_lines(&mut cache, &figure, times, choices(&figure, 0.0, CurveAxis::Time));
+            lines[0].timed.as_ref().unwrap().mean.clone()
+        };
+        assert_eq!(over(&times), [[0.0, 4.0], [5.0, 2.0], [11.0, 0.0]]);
+        assert!(over(&[vec![]]).is_empty(), "no times, no line");
     }
 
     #[test]
     fn a_smoothed_line_keeps_the_raw_one_behind() {
         let figure = figure();
         for axis in [CurveAxis::Steps, CurveAxis::Time] {
-            let mut state = CurvesState { smoothing: 0.5, axis, ..CurvesState::default() };
-            state.draw(&figure, &[vec![(1, 1.0), (20, 2.0)]], false);
-            let lines = &state.drawn.as_ref().unwrap().lines;
+            let mut cache = KeyedCache::default();
+            let times = [vec![(1, 1.0), (20, 2.0)]];
+            let lines = drawn_lines(&mut cache, &figure, &times, choices(&figure, 0.5, axis));
             let chart = chart(&figure, lines, axis, &Theme::dark());
             let is_raw_there = chart.lines.iter().any(|line| line.raw.is_some() || line.faint);
             assert!(is_raw_there, "{axis:?}");

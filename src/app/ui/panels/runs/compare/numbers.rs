@@ -28,28 +28,18 @@ pub struct PointsState {
     prepared: Option<Prepared>,
 }
 
-/// The number of the chosen figure among the results; the first where it is none of them.
-fn chosen_number(page: &ComparePage, results: &SweepResults) -> Option<usize> {
-    let chosen = page
-        .shown
-        .as_ref()
-        .and_then(|(key, variant)| results.number(&NumberId { key: key.clone(), group: variant.clone() }));
-    chosen.or_else(|| results.first_number())
-}
-
 pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, step: u64) {
     let results = page.results().clone();
-    let Some(number) = chosen_number(page, &results) else {
-        ui.label(RichText::new("These runs have recorded no number.").color(shell.theme.secondary));
+    // that of the chosen figure; the first where it is none of the results
+    let chosen = page.shown.as_ref().and_then(|id| results.number(id));
+    let Some(number) = chosen.or_else(|| results.first_number()) else {
+        quiet_ui(ui, shell.theme, "These runs have recorded no number.");
         return;
     };
     let others = (0..results.numbers.len()).filter(|i| *i != number).collect();
     let choices = PictureChoices { number, others, step, brush: Brush::default(), is_dark: shell.theme.dark };
     let mut state = std::mem::take(&mut page.points);
-    let prepared = match state.prepared.take() {
-        Some(prepared) => prepared.renewed(&results, &choices),
-        None => Prepared::new(&results, choices),
-    };
+    let prepared = Prepared::renewed(state.prepared.take(), &results, choices);
     let theme = shell.theme.clone();
     let view = prepared.view(state.selected, Scale::Linear, &theme);
     scrubber_ui(ui, shell, page);
@@ -94,9 +84,8 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
     let runs: Vec<_> = results.runs_of(point).filter_map(|(_, run)| Some((run.seed, run.made.as_ref()?))).collect();
     for (seed, made) in &runs {
         let words = if runs.len() > 1 { format!("Open seed {seed}") } else { "Open".to_owned() };
-        if ui.small_button(words).on_hover_text("Opens the run in its lab.").clicked() {
-            shell.act(OpenAction::Run(made.path.clone()));
-        }
+        let open = ui.small_button(words).on_hover_text("Opens the run in its lab.");
+        shell.on_click(open, OpenAction::Run(made.path.clone()));
     }
 }
 

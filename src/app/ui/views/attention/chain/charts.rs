@@ -1,9 +1,6 @@
 //! Charts of a chain, by position or by block.
 
-use crate::{
-    telemetry::measurements::{AttentionChain, ChainProperties},
-    ui::views::prelude::*,
-};
+use crate::{telemetry::measurements::AttentionChain, ui::views::prelude::*};
 
 /// The quantity on the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,20 +42,18 @@ impl Quantity {
     }
 
     fn axes(self, m: Option<&AttentionChain>) -> (Axis, Axis) {
-        let unit = if m.is_some_and(|m| m.tokens_per_position > 1) {
-            "position (blocks of tokens)"
-        } else {
-            "position (tokens)"
+        let x = match m.is_some_and(|m| m.tokens_per_position > 1) {
+            _ if self == Self::Lumping => "block of P positions",
+            true => "position (blocks of tokens)",
+            false => "position (tokens)",
         };
-        let x = Axis::new(unit).whole();
-        match self {
-            Self::Entropy => (x, Axis::new("entropy of a row (nats)").include(&[0.0])),
-            Self::Stationary => (x, Axis::new("probability").include(&[0.0])),
-            Self::Steps => (x, Axis::new("steps until absorbed").include(&[0.0])),
-            Self::Lumping => {
-                (Axis::new("block of P positions").whole(), Axis::new("spread of weights on a block").include(&[0.0]))
-            }
-        }
+        let y = match self {
+            Self::Entropy => "entropy of a row (nats)",
+            Self::Stationary => "probability",
+            Self::Steps => "steps until absorbed",
+            Self::Lumping => "spread of weights on a block",
+        };
+        (Axis::new(x).whole(), Axis::new(y).include(&[0.0]))
     }
 
     pub fn chart(self, cx: &ViewCx<'_>, m: Option<Measured<'_, AttentionChain>>) -> Chart<'static> {
@@ -66,7 +61,8 @@ impl Quantity {
         let mut chart = Chart::new(format!("attention chain, {}", self.name()), x, y);
         let Some(m) = m else { return chart };
         let Some(chain) = &m.chain else { return chart.empty("It is no Markov chain, so none of this is defined.") };
-        chart.x = chart.x.include(&[-0.5, self.positions(chain) as f64 - 0.5]);
+        let positions = if self == Self::Lumping { chain.lumping.error.len() } else { chain.row_entropy.len() };
+        chart.x = chart.x.include(&[-0.5, positions as f64 - 0.5]);
         let colour = variant_colour(cx.mirror, m.variant, cx.theme);
         let grey = cx.theme.secondary;
         match self {
@@ -90,7 +86,12 @@ impl Quantity {
             }
             Self::Lumping => {
                 chart.add(Line::new("blocks of P", colour, by_place(&chain.lumping.error)).stroke(Stroke::Stems));
-                self.lumping(&mut chart, chain, cx);
+                // the means to compare with
+                chart.level("mean", chain.lumping.mean);
+                let null = chain.lumping.shuffled_rows;
+                if null.mean.is_finite() && null.sd.is_finite() {
+                    chart.zone("mean with rows shuffled", grey, [null.mean - null.sd, null.mean + null.sd]);
+                }
             }
         }
         let is_fine = m.tokens_per_position == 1 && self != Self::Lumping;
@@ -98,19 +99,5 @@ impl Quantity {
             chart.upright(m.sample.tokens.get(token).map_or(String::new(), |t| quoted(t)), token as f64);
         }
         chart
-    }
-
-    fn positions(self, chain: &ChainProperties) -> usize {
-        if self == Self::Lumping { chain.lumping.error.len() } else { chain.row_entropy.len() }
-    }
-
-    /// The means to compare with.
-    fn lumping(self, chart: &mut Chart<'static>, chain: &ChainProperties, cx: &ViewCx<'_>) {
-        let lumping = &chain.lumping;
-        chart.level("mean", lumping.mean);
-        let null = lumping.shuffled_rows;
-        if null.mean.is_finite() && null.sd.is_finite() {
-            chart.zone("mean with rows shuffled", cx.theme.secondary, [null.mean - null.sd, null.mean + null.sd]);
-        }
     }
 }

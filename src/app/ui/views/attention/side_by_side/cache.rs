@@ -15,14 +15,15 @@ pub struct Cache {
     difference: Option<([u64; 2], MapCells, f32)>,
 }
 
-fn name_of(column: &Column<'_>, layer: &AttentionLayer, head: usize) -> String {
+/// The name by which a map is held.
+pub fn name_of(column: &Column<'_>, layer: &AttentionLayer, head: usize) -> String {
     format!("{}.{}.h{head}.{}", column.variant, layer.path, layer.positions())
 }
 
 impl Cache {
     /// Lets go what belongs to other answers than these, and everything once it has become too much.
     pub fn follow(&mut self, columns: &[Column<'_>]) {
-        self.maps.retain(|_, held| columns.iter().any(|c| held.is_of(c.payload())));
+        self.maps.retain(|_, held| columns.iter().any(|c| held.is_of(&c.sample.payload)));
         let cells: usize = self.maps.values().map(|held| held.cells().data.len()).sum();
         if cells > MAX_CELLS {
             self.maps.clear();
@@ -34,17 +35,17 @@ impl Cache {
         let Some(matrix) = layer.weights.matrix(head) else { return };
         let name = name_of(column, layer, head);
         // Weights that are exactly zero are masked: the future, or beyond the window.
-        self.maps.entry(name.clone()).or_default().hold(column.payload(), &name, matrix, |v| v != 0.0);
+        self.maps.entry(name.clone()).or_default().hold(&column.sample.payload, &name, matrix, |v| v != 0.0);
     }
 
     pub fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&MapCells> {
         self.maps.get(&name_of(column, layer, head))
     }
 
-    /// Makes the difference of two maps that are held, unless it is there.
-    pub fn hold_difference(&mut self, from: Option<&str>, less: Option<&str>) {
-        let find = |name: Option<&str>| name.and_then(|name| self.maps.get(name));
-        let Some((from, less)) = find(from).zip(find(less)) else {
+    /// Makes the difference of the maps of these names, if they are held, unless it is there.
+    pub fn hold_difference(&mut self, names: Option<[String; 2]>) {
+        let found = names.and_then(|[from, less]| self.maps.get(&from).zip(self.maps.get(&less)));
+        let Some((from, less)) = found else {
             self.difference = None;
             return;
         };
@@ -58,10 +59,5 @@ impl Cache {
     /// The difference that was made last, and its largest magnitude.
     pub fn difference(&self) -> Option<(&MapCells, f32)> {
         self.difference.as_ref().map(|(_, held, max)| (held, *max))
-    }
-
-    /// The name by which a map is held.
-    pub fn name(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<String> {
-        Some(name_of(column, layer, head)).filter(|name| self.maps.contains_key(name))
     }
 }

@@ -4,7 +4,7 @@ use super::{
     SideBySide, is_differential,
     source::{Column, PromptChoice, members},
 };
-use crate::ui::views::prelude::*;
+use crate::ui::views::{attention::colours::SCALES, prelude::*};
 
 /// Lengths of a held-out passage that may be asked for, tokens.
 const LENGTHS: [usize; 3] = [128, 256, 512];
@@ -51,12 +51,10 @@ impl SideBySide {
         // negative weights have no logarithm, so that only the linear scale is left
         ui.add_enabled_ui(!is_differential(columns), |ui| {
             let why = "Differential weights may be negative, so that the scale of all maps is linear around 0.";
-            ui.selectable_value(&mut self.is_linear, false, "log")
-                .on_hover_text("Colours by the logarithm of the weight.")
-                .on_disabled_hover_text(why);
-            ui.selectable_value(&mut self.is_linear, true, "linear")
-                .on_hover_text("Colours by the weight itself.")
-                .on_disabled_hover_text(why);
+            for (is_linear, words, tip) in SCALES {
+                let button = ui.selectable_value(&mut self.is_linear, is_linear, words);
+                button.on_hover_text(tip).on_disabled_hover_text(why);
+            }
         });
     }
 

@@ -10,7 +10,7 @@ mod source;
 
 use super::colours;
 use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
-use cache::Cache;
+use cache::{Cache, name_of};
 use places::Places;
 use source::{Column, PromptChoice, members};
 
@@ -64,11 +64,6 @@ impl SelectedHead {
 }
 
 impl SideBySide {
-    /// All maps share one scale, which has negative colours as soon as one of the maps may be negative.
-    fn colours(&self, cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Colours {
-        colours::weight_colours(is_differential(columns), self.is_linear, Default::default(), cx.theme)
-    }
-
     /// Indices of the variants that are subtracted, and the words for it.
     fn difference(&self, cx: &ViewCx<'_>) -> Option<(usize, usize, String)> {
         let all = members(cx);
@@ -98,11 +93,9 @@ impl SideBySide {
         }
         let name = |variant: usize| {
             let column = columns.iter().find(|c| c.variant == variant)?;
-            self.cache.name(column, column.layer(&chosen.layer)?, chosen.head)
+            Some(name_of(column, column.layer(&chosen.layer)?, chosen.head))
         };
-        let names = subtracted.map(|both| both.map(name)).unwrap_or_default();
-        let [from, less] = &names;
-        self.cache.hold_difference(from.as_deref(), less.as_deref());
+        self.cache.hold_difference(subtracted.and_then(|[from, less]| Some([name(from)?, name(less)?])));
     }
 
     fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>], chosen: &SelectedHead) {
@@ -111,11 +104,12 @@ impl SideBySide {
         let difference = self.difference(cx);
         self.hold(columns, overview, chosen, difference.as_ref().map(|(from, less, _)| [*from, *less]));
         let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
-        let heads = overview.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         let count = columns.len() + usize::from(difference.is_some());
         let names = overview::names_width(ui, overview.thumbnails);
-        let places = Places::new(rect, overview.thumbnails.len(), heads, names, count);
-        let colours = self.colours(cx, columns);
+        let places = Places::new(rect, overview.thumbnails.len(), overview.heads(), names, count);
+        // all maps share one scale, which has negative colours as soon as one of the maps may be negative
+        let is_differential = is_differential(columns);
+        let colours = colours::weight_colours(is_differential, self.is_linear, ColourMap::default(), cx.theme);
         let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
         self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);
         let sheet = maps::Maps { columns, chosen, colours, difference };

@@ -56,8 +56,7 @@ impl SideBySide {
         colours: Colours,
     ) {
         let (layers, rect, theme) = (column.thumbnails, ui.max_rect(), cx.theme);
-        let heads = layers.iter().map(AttentionLayer::heads).max().unwrap_or(1);
-        let grid = Grid::new(rect, names_width(ui, layers), layers.len(), heads);
+        let grid = Grid::new(rect, names_width(ui, layers), layers.len(), column.heads());
         self.names_ui(ui, cx, column, &grid);
         for (i, layer) in layers.iter().enumerate() {
             for head in 0..layer.heads() {
@@ -94,8 +93,7 @@ impl SideBySide {
         let colour = variant_colour(cx.mirror, column.variant, theme);
         paint_truncated(painter, rect.min, &words, theme::small(), colour, rect.width());
         let mono = theme::numbers();
-        let heads = column.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
-        for head in (0..heads).step_by(grid.stride(18.0)) {
+        for head in (0..column.heads()).step_by(grid.stride(18.0)) {
             let at = pos2(grid.cell(0, head).center().x, grid.corner.y - 3.0);
             painter.text(at, Align2::CENTER_BOTTOM, head.to_string(), mono.clone(), theme.secondary);
         }

@@ -40,8 +40,9 @@ impl<'a> Column<'a> {
         Self { variant: m.variant, sample: m.sample, thumbnails, whole: layers }
     }
 
-    pub fn payload(&self) -> &'a Arc<Payload> {
-        &self.sample.payload
+    /// Heads of the layer that has most.
+    pub fn heads(&self) -> usize {
+        self.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1)
     }
 
     /// The maps of a layer, whole if they are there, else small.

@@ -20,7 +20,7 @@ pub trait SweepChart: Measurement<Args = FlowSweepArgs> {
     fn axes() -> (Axis, Axis);
 
     /// Adds what was measured.
-    fn draw(&self, chart: Chart<'static>, theme: &Theme) -> Chart<'static>;
+    fn draw(&self, chart: &mut Chart<'static>, theme: &Theme);
 }
 
 /// Implements [`SweepChart`]: a line for each measurement, with its axes and its drawing.
@@ -35,9 +35,9 @@ macro_rules! sweep_charts {
                 ($x, $y)
             }
 
-            fn draw(&self, chart: Chart<'static>, theme: &Theme) -> Chart<'static> {
-                let draw: fn(Chart<'static>, &Self, &Theme) -> Chart<'static> = $draw;
-                draw(chart, self, theme)
+            fn draw(&self, chart: &mut Chart<'static>, theme: &Theme) {
+                let draw: fn(&mut Chart<'static>, &Self, &Theme) = $draw;
+                draw(chart, self, theme);
             }
         }
     )+ };
@@ -65,7 +65,7 @@ fn line(name: impl Into<String>, (colour, stroke): (Color32, Stroke), points: Ve
     Line::new(name.into(), colour, points).stroke(stroke).dots()
 }
 
-fn nfe(mut chart: Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) -> Chart<'static> {
+fn nfe(chart: &mut Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) {
     for curve in &sweep.solvers {
         let jumps = sweep.u0.iter().zip(&curve.nfe).zip(&curve.explained_by_growth_bound);
         let points: Vec<[f64; 2]> =
@@ -82,19 +82,17 @@ fn nfe(mut chart: Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) -> Chart<
         let look = solver_look(&curve.method, curve.policy, place, theme);
         chart.add(line(name, look, pairs(&sweep.u0, &curve.nfe)));
     }
-    chart
 }
 
-fn tolerance(mut chart: Chart<'static>, sweep: &FlowSweepTolerance, theme: &Theme) -> Chart<'static> {
+fn tolerance(chart: &mut Chart<'static>, sweep: &FlowSweepTolerance, theme: &Theme) {
     for (place, curve) in sweep.solvers.iter().enumerate() {
         let name = solver_name(&curve.method, curve.policy);
         let look = solver_look(&curve.method, curve.policy, place, theme);
         chart.add(line(name, look, pairs(&sweep.tolerance, &curve.nfe)));
     }
-    chart
 }
 
-fn invariance(mut chart: Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) -> Chart<'static> {
+fn invariance(chart: &mut Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) {
     let steps = floats(&sweep.steps);
     for (place, curve) in sweep.controls.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);
@@ -103,11 +101,10 @@ fn invariance(mut chart: Chart<'static>, sweep: &FlowSweepInvariance, theme: &Th
     let source = level(&steps, sweep.progress, sweep.source_percent);
     let name = format!("the source: {}%", sweep.source_percent);
     chart.add(line(name, (theme.secondary, Stroke::Dashed), source).short("the source").claim("D11"));
-    chart
 }
 
 /// Dashed: after nouns that steering was trained on.
-fn class(mut chart: Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) -> Chart<'static> {
+fn class(chart: &mut Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) {
     let looks = [
         ("plus", theme.warm, Stroke::Solid, &sweep.held_out.plus),
         ("minus", theme.cool, Stroke::Solid, &sweep.held_out.minus),
@@ -116,11 +113,10 @@ fn class(mut chart: Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) -> Ch
         ("minus_train", theme.cool, Stroke::Dashed, &sweep.trained.minus),
     ];
     chart.lines.extend(looks.map(|(name, colour, stroke, y)| line(name, (colour, stroke), pairs(&sweep.u0, y))));
-    chart
 }
 
 /// Solid: the control; dashed: the vector. Fluency is 1 where steering costs text nothing.
-fn activation(mut chart: Chart<'static>, sweep: &FlowSweepActivation, theme: &Theme) -> Chart<'static> {
+fn activation(chart: &mut Chart<'static>, sweep: &FlowSweepActivation, theme: &Theme) {
     let unsteered = sweep.strength.iter().position(|x| *x == 0.0);
     let ways = [("control", &sweep.control, Stroke::Solid), ("vector", &sweep.vector, Stroke::Dashed)];
     for (name, curves, stroke) in ways {
@@ -133,20 +129,18 @@ fn activation(mut chart: Chart<'static>, sweep: &FlowSweepActivation, theme: &Th
         let look = (theme.secondary, stroke);
         chart.add(line(format!("fluency, {name}"), look, pairs(&sweep.strength, &fluency)));
     }
-    chart
 }
 
-fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> Chart<'static> {
+fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
     let accuracy = pairs(&sweep.taus, &sweep.accuracy);
     chart.add(line("accuracy", (theme.series(0), Stroke::Solid), accuracy));
     let chance = level(&sweep.taus, sweep.progress, sweep.chance);
     chart.add(line("chance", (theme.secondary, Stroke::Dashed), chance));
     chart.band("95%", theme.text, pairs(&sweep.taus, &sweep.low), pairs(&sweep.taus, &sweep.high));
-    chart
 }
 
 /// A mark a token and a prompt; the names say how the ranks correlate.
-fn difficulty(mut chart: Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) -> Chart<'static> {
+fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) {
     let name = |of: &str, c: RankCorrelation| match c.rho.is_finite() {
         true => format!("{of}, ranks {} (p = {:.3})", number::signed(c.rho, 2), c.p),
         false => of.to_owned(),
@@ -159,81 +153,56 @@ fn difficulty(mut chart: Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Th
     for (place, (name, mark, x, y)) in kinds.into_iter().enumerate() {
         chart.add(Line::new(name, theme.series(place), pairs(x, y)).stroke(Stroke::Marks(mark)));
     }
-    chart
 }
 
-fn latency(mut chart: Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) -> Chart<'static> {
+fn latency(chart: &mut Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) {
     let turns = floats(&sweep.turns);
     for (place, (name, y)) in [("hybrid", &sweep.hybrid), ("baseline", &sweep.baseline)].into_iter().enumerate() {
         chart.add(line(name, (theme.series(place), Stroke::Solid), pairs(&turns, y)));
     }
-    chart
 }
 
-fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) -> Chart<'static> {
+fn gradients(chart: &mut Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) {
     let steps = floats(steps);
     for (place, curve) in curves.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);
         chart.add(line(curve.method.to_string(), look, pairs(&steps, &curve.values)));
     }
-    chart
 }
 
-/// A chart below the chart of the evaluations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LowerChart {
-    /// The first step, with the lengths at which one step fewer suffices.
-    FirstStep,
-    /// A measure that is not a count.
-    Curvature,
-    /// Steps whose length the error chose.
-    FreeSteps,
-}
-
-impl LowerChart {
-    pub const ALL: [LowerChart; 3] = [LowerChart::FirstStep, LowerChart::Curvature, LowerChart::FreeSteps];
-}
-
-pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Theme) -> Chart<'static> {
-    let (name, y) = match which {
-        LowerChart::FirstStep => ("first step", Axis::new("h_init").log()),
-        LowerChart::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
-        LowerChart::Curvature => ("bend", Axis::new("mean |d\u{b2}H/d\u{3c4}\u{b2}|").include(&[0.0])),
+/// The charts below that of the evaluations: the first step, with the lengths at which one step fewer suffices; a measure that
+/// is not a count; and the steps whose length the error chose.
+pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] {
+    let chart = |name: &str, y: Axis, lines: Vec<Line<'static>>| Chart {
+        lines,
+        legend: false,
+        ..Chart::new(name, Axis::new(CONTROL), y)
     };
-    let mut chart = Chart::new(name, Axis::new(CONTROL), y);
-    chart.legend = false;
-    let Some(sweep) = sweep else { return chart };
-    let solvers = |prefix: &'static str, y: fn(&NfeCurve) -> &[f64]| {
-        sweep.solvers.iter().enumerate().map(move |(place, curve)| {
+    let solvers = |prefix: &str, y: fn(&NfeCurve) -> &[f64]| -> Vec<Line<'static>> {
+        let solver = |(place, curve): (usize, &NfeCurve)| {
             let name = format!("{prefix} {}", solver_name(&curve.method, curve.policy));
             let look = solver_look(&curve.method, curve.policy, place, theme);
             line(name, look, pairs(&sweep.u0, y(curve)))
-        })
+        };
+        sweep.solvers.iter().enumerate().map(solver).collect()
     };
-    match which {
-        LowerChart::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
-        LowerChart::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
-        LowerChart::Curvature => {
-            let look = (theme.series(0), Stroke::Solid);
-            chart.add(line("bend", look, pairs(&sweep.u0, &sweep.curvature)));
-        }
+    let bend = line("bend", (theme.series(0), Stroke::Solid), pairs(&sweep.u0, &sweep.curvature));
+    let mut first_step = chart("first step", Axis::new("h_init").log(), solvers("h_init", |c| &c.h_init));
+    for steps in rungs(sweep) {
+        first_step.level(format!("{steps} steps suffice above"), rung(steps));
     }
-    if which == LowerChart::FirstStep {
-        chart.references.extend(rungs(sweep));
-    }
-    chart
+    [
+        first_step,
+        chart("bend", Axis::new("mean |d\u{b2}H/d\u{3c4}\u{b2}|").include(&[0.0]), vec![bend]),
+        chart("free steps", Axis::new("uncapped steps").include(&[0.0]), solvers("free", |c| &c.free)),
+    ]
 }
 
-/// The lengths of a first step at which one step fewer suffices, about where they are met.
-fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = Reference> {
+/// The numbers of steps of which one fewer suffices from some length of a first step on, about where such lengths are met.
+fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = u32> {
     let met = sweep.solvers.iter().flat_map(|c| &c.h_init).filter(|h| h.is_finite());
     let (low, high) = met.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), h| (low.min(*h), high.max(*h)));
-    (1..=8).filter(move |k| rung(*k) > low * 0.5 && rung(*k) < high * 2.0).map(|k| Reference {
-        label: format!("{k} steps suffice above"),
-        at: rung(k),
-        vertical: false,
-        claim: None,
-    })
+    (1..=8).filter(move |k| rung(*k) > low * 0.5 && rung(*k) < high * 2.0)
 }
 
 fn floats(x: &[usize]) -> Vec<f64> {

@@ -51,11 +51,11 @@ impl SweepKind {
             chart: |kind, payload, theme| {
                 let empty = format!("{} Press Measure; it goes on in the background.", kind.about);
                 let (x, y) = M::axes();
-                let chart = Chart::new(kind.name, x, y).empty(empty);
-                match payload.and_then(M::from_payload) {
-                    Some(sweep) => sweep.draw(chart, theme),
-                    None => chart,
+                let mut chart = Chart::new(kind.name, x, y).empty(empty);
+                if let Some(sweep) = payload.and_then(M::from_payload) {
+                    sweep.draw(&mut chart, theme);
                 }
+                chart
             },
         }
     }

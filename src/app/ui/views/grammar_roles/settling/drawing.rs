@@ -94,10 +94,6 @@ impl Stage {
     }
 }
 
-fn small() -> FontId {
-    theme::small()
-}
-
 /// The words, each above its column, and below each its role where all have room; else in two rows by turns.
 pub(super) fn draw_words(
     painter: &Painter,
@@ -107,7 +103,7 @@ pub(super) fn draw_words(
     position: ReadingPosition,
 ) {
     let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
-    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
+    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), theme::small(), theme.text).size().x + 4.0;
     let fit = |all: &[String], room: f32| all.iter().all(|text| width(text) <= room);
     let (in_one_row, with_roles) = (fit(tokens, stage.column), fit(roles, stage.column));
     for (i, word) in tokens.iter().enumerate() {
@@ -124,11 +120,11 @@ pub(super) fn draw_words(
             let half = width(word) / 2.0;
             let min = stage.rect.left() + half;
             let x = (left + stage.column / 2.0).clamp(min, (stage.rect.right() - half).max(min));
-            painter.text(pos2(x, y), Align2::CENTER_CENTER, word, small(), colour);
+            painter.text(pos2(x, y), Align2::CENTER_CENTER, word, theme::small(), colour);
         }
         if in_one_row && with_roles {
             let at = pos2(left + stage.column / 2.0, top + 25.0);
-            painter.text(at, Align2::CENTER_CENTER, role, small(), theme.secondary);
+            painter.text(at, Align2::CENTER_CENTER, role, theme::small(), theme.secondary);
         }
     }
 }
@@ -149,7 +145,7 @@ pub(super) fn draw_traces(
             pos2(stage.rect.left(), top + stage.strip / 2.0),
             Align2::LEFT_CENTER,
             name,
-            small(),
+            theme::small(),
             theme.trace(2 * strip),
         );
         let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
@@ -177,10 +173,6 @@ fn share(value: f32, max: f32) -> f32 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
 }
 
-fn colour_of(map: ColourMap, t: f32) -> Color32 {
-    map.colour(t)
-}
-
 /// One level: its states after the sweeps so far, error, precision and feedback.
 pub(super) fn draw_level(
     painter: &Painter,
@@ -193,7 +185,7 @@ pub(super) fn draw_level(
 ) {
     let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
     let at = pos2(stage.rect.left(), middle);
-    painter.text(at, Align2::LEFT_CENTER, format!("L{place}"), small(), theme.text);
+    painter.text(at, Align2::LEFT_CENTER, format!("L{place}"), theme::small(), theme.text);
     let ground = theme.raised;
     let (first, shown) = stage.sweeps;
     for column in 0..shown {
@@ -214,14 +206,14 @@ pub(super) fn draw_level(
     if let Some(errors) = level.errors.row(position.word).filter(|_| is_settled) {
         let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
         let map = ColourMap::Diverging { dark: theme.dark };
-        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / max));
+        let colour = |e: f32| (e != 0.0).then(|| map.colour(0.5 + 0.5 * e / max));
         bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
     }
     if level.feedback.rows() == 0 {
         return;
     }
     // from a tenth to ten, logarithmic
-    let precision = |v: f32| Some(colour_of(ColourMap::Viridis, 0.5 + 0.5 * v.max(1e-6).log10()));
+    let precision = |v: f32| Some(ColourMap::Viridis.colour(0.5 + 0.5 * v.max(1e-6).log10()));
     bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
     draw_feedback(painter, theme, stage, place, level);
 }
@@ -235,27 +227,26 @@ fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, place: usize, 
     let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
     painter.rect_filled(whole, 0.0, theme.raised);
     if max > 0.0 {
-        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / max));
+        let colour = |w: f32| Some(ColourMap::Magma.colour(w / max));
         bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
     }
 }
 
-pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, sweeps: usize) {
+pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage) {
     let top = stage.tops.iter().copied().fold(f32::INFINITY, f32::min);
     let (first, shown) = stage.sweeps;
     let mut words: Vec<String> = (0..shown).map(|c| format!("sweep {}", first + c + 1)).collect();
     words.extend(["error", "precision", "W_fb"].map(str::to_owned));
     for (column, words) in words.into_iter().enumerate() {
-        let galley = painter.layout_no_wrap(words.clone(), small(), theme.secondary);
+        let galley = painter.layout_no_wrap(words.clone(), theme::small(), theme.secondary);
         let words = match galley.size().x > stage.picture {
             // a number alone, or a shorter word, where the whole has no room
             true if column < shown => format!("{}", first + column + 1),
             true => words.replace("precision", "prec."),
             false => words,
         };
-        painter.text(pos2(stage.left(column), top - 3.0), Align2::LEFT_BOTTOM, words, small(), theme.secondary);
+        painter.text(pos2(stage.left(column), top - 3.0), Align2::LEFT_BOTTOM, words, theme::small(), theme.secondary);
     }
-    debug_assert!(sweeps >= shown);
 }
 
 /// Explains the picture under the pointer in a tooltip.

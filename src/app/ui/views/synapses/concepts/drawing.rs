@@ -1,26 +1,11 @@
 //! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
 //! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
-use crate::{analysis::distinct::distinct, telemetry::measurements::ConceptNoun, ui::views::painting::*};
-
-/// One synapse.
-pub struct SynapseRow {
-    pub name: String,
-    pub search: f64,
-    pub new: f64,
-    pub interval: (f64, f64),
-    pub p: f64,
-    pub confirmed: bool,
-    /// (code, correlation, p)
-    pub languages: Vec<(String, f64, f64)>,
-    pub details: String,
-}
-
-/// The correlations of random weights: in the search, and on new nouns in new frames.
-#[derive(Clone, Copy)]
-pub struct Scale {
-    pub random: [f64; 2],
-}
+use crate::{
+    analysis::distinct::distinct,
+    telemetry::measurements::{ConceptNoun, ConceptSearch, ConceptSynapse},
+    ui::views::painting::*,
+};
 
 const HIGH: f32 = 30.0;
 const LANGUAGE: f32 = 22.0;
@@ -53,19 +38,12 @@ impl Columns {
         let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
         let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW);
         let name = rect.left() + 4.0;
-        if narrow {
-            return Self {
-                name,
-                bars: [name, right - 4.0],
-                figures: rect.right() - 8.0,
-                roomy,
-                narrow,
-                languages: right + 4.0,
-            };
-        }
-        let figures = right - if roomy { 172.0 } else { 74.0 };
-        let bars = [(name + 142.0).min(figures - 60.0), figures - 8.0];
-        Self { name, bars, figures: right - 8.0, roomy, narrow, languages: right + 4.0 }
+        let beside = right - if roomy { 172.0 } else { 74.0 };
+        let (bars, figures) = match narrow {
+            true => ([name, right - 4.0], rect.right() - 8.0),
+            false => ([(name + 142.0).min(beside - 60.0), beside - 8.0], right - 8.0),
+        };
+        Self { name, bars, figures, roomy, narrow, languages: right + 4.0 }
     }
 
     fn across(&self, r: f64) -> f32 {
@@ -86,13 +64,30 @@ impl Columns {
     }
 }
 
-/// Draws all rows under a line of column names; returns the index of a clicked one.
-pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, focus: usize) -> Option<usize> {
+/// A synapse by its layer and its two neurons.
+pub fn name_of(search: &ConceptSearch, synapse: &ConceptSynapse) -> String {
+    let name = |neuron| neuron_name(neuron, search.per_head);
+    format!("layer {}  y {} \u{2192} x {}", synapse.layer, name(synapse.i), name(synapse.j))
+}
+
+/// How it did on new sentences, beside the correlation that counts.
+fn details(search: &ConceptSearch, synapse: &ConceptSynapse) -> String {
+    if search.is_own {
+        return "new: sentences that took no part in the search".to_owned();
+    }
+    let r = &synapse.correlation;
+    let [nouns, frames] = [r.new_nouns, r.new_frames].map(|r| number::rounded(r, 2));
+    format!("new nouns in known frames {nouns}, known nouns in new frames {frames}")
+}
+
+/// Draws all rows under a line of column names; returns the index of a clicked one. `random`: the correlations of random
+/// weights in the search, and on new nouns in new frames.
+pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64; 2], focus: usize) -> Option<usize> {
     let width = ui.available_width();
-    let languages = rows.first().map_or(0, |r| r.languages.len());
+    let languages = search.synapses.first().map_or(&[][..], |s| &s.languages);
     let lines = if width < NARROW { 2.0 } else { 1.0 };
     let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
-    let columns = Columns::new(head, languages);
+    let columns = Columns::new(head, languages.len());
     let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
     let label = |x: f32, y: f32, align: Align2, words: &str| {
         ui.painter().text(pos2(x, y), align, words, theme::small(), theme.secondary);
@@ -105,11 +100,12 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, fo
     };
     label(columns.bars[0], lower, Align2::LEFT_CENTER, bars);
     label(columns.figures, upper, Align2::RIGHT_CENTER, figures);
-    for (l, (code, ..)) in rows.first().map_or(&[][..], |r| &r.languages).iter().enumerate() {
-        label(columns.languages + LANGUAGE * (l as f32 + 0.5), lower, Align2::CENTER_CENTER, code);
+    for (l, found) in languages.iter().enumerate() {
+        label(columns.languages + LANGUAGE * (l as f32 + 0.5), lower, Align2::CENTER_CENTER, &found.language);
     }
     let mut clicked = None;
-    for (k, row) in rows.iter().enumerate() {
+    for (k, row) in search.synapses.iter().enumerate() {
+        let name = name_of(search, row);
         let (rect, response) = ui.allocate_exact_size(vec2(width, columns.high()), Sense::click());
         let ground = match (k == focus, response.hovered()) {
             (true, _) => Some(theme.raised),
@@ -120,31 +116,34 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, fo
         if let Some(ground) = ground {
             painter.rect_filled(rect, 3.0, ground);
         }
-        row_painted(&painter, theme, rect, row, scale);
+        row_painted(&painter, theme, rect, &name, row, random);
         if response.clicked() {
             clicked = Some(k);
         }
         response.widget_info(|| {
-            let [search, new] = [row.search, row.new].map(|r| number::rounded(r, 2));
-            let words = format!("{}, searched {search}, new {new}, p {:.4}", row.name, row.p);
+            let [searched, new] = [row.correlation.search, row.correlation.both_new].map(|r| number::rounded(r, 2));
+            let words = format!("{name}, searched {searched}, new {new}, p {:.4}", row.p_holm);
             WidgetInfo::labeled(Role::Button, true, words)
         });
+        let found = row.languages.iter();
         let by: Vec<String> =
-            row.languages.iter().map(|(c, r, p)| format!("{c} {} (p {p:.3})", number::rounded(*r, 2))).collect();
-        response.on_hover_text(format!("{}\n{}\nClick to follow it in the reading.", row.details, by.join("  ")));
+            found.map(|l| format!("{} {} (p {:.3})", l.language, number::rounded(l.correlation, 2), l.p)).collect();
+        let details = details(search, row);
+        response.on_hover_text(format!("{details}\n{}\nClick to follow it in the reading.", by.join("  ")));
     }
     clicked
 }
 
-fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, scale: Scale) {
+fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, name: &str, row: &ConceptSynapse, random: [f64; 2]) {
     let columns = Columns::new(rect, row.languages.len());
     let [above, middle] = columns.middles(rect);
-    painter.text(pos2(columns.name, above), Align2::LEFT_CENTER, &row.name, theme::small(), theme.text);
+    painter.text(pos2(columns.name, above), Align2::LEFT_CENTER, name, theme::small(), theme.text);
     let zero = columns.across(0.0);
     painter.vline(zero, middle - HIGH / 2.0..=middle + HIGH / 2.0, Stroke::new(1.0, theme.line));
     let full = if row.confirmed { theme.accent } else { theme.cool };
-    let bars = [(row.search, 7.0, full.gamma_multiply(0.35)), (row.new, -5.0, full)];
-    for ((r, up, colour), random) in bars.into_iter().zip(scale.random) {
+    let r = &row.correlation;
+    let bars = [(r.search, 7.0, full.gamma_multiply(0.35)), (r.both_new, -5.0, full)];
+    for ((r, up, colour), random) in bars.into_iter().zip(random) {
         let y = middle - up;
         if r.is_finite() {
             let to = columns.across(r);
@@ -156,24 +155,24 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, s
             painter.vline(x, y - 5.0..=y + 5.0, Stroke::new(2.0, theme.text));
         }
     }
-    let (low, high) = row.interval;
+    let (low, high) = (row.interval.low, row.interval.high);
     if low.is_finite() && high.is_finite() {
         painter.hline(columns.across(low)..=columns.across(high), middle + 5.0, Stroke::new(1.0, theme.text));
     }
-    let p = if row.p < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p).replacen("0.", ".", 1) };
-    let [new, low, high] = [row.new, low, high].map(|r| number::rounded(r, 2));
-    let figures = if row.interval.0.is_finite() && columns.roomy {
+    let p = if row.p_holm < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p_holm).replacen("0.", ".", 1) };
+    let [new, low, high] = [r.both_new, low, high].map(|r| number::rounded(r, 2));
+    let figures = if row.interval.low.is_finite() && columns.roomy {
         format!("{new} {low}..{high} {p}")
     } else {
         format!("{new} {p}")
     };
     painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, theme::numbers(), theme.text);
-    for (l, (_, r, p)) in row.languages.iter().enumerate() {
+    for (l, found) in row.languages.iter().enumerate() {
         let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);
-        if *p <= 0.05 {
+        if found.p <= 0.05 {
             painter.circle_filled(at, 5.0, full);
         } else {
-            let colour = if r.is_finite() { theme.secondary } else { theme.line };
+            let colour = if found.correlation.is_finite() { theme.secondary } else { theme.line };
             painter.circle_stroke(at, 4.5, Stroke::new(1.2, colour));
         }
     }
