@@ -26,7 +26,7 @@ use orrery_lab::{
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
             Sparse,
-            feedforward::{self, Sparsity, Surprise, UnitDrives},
+            feedforward::{self, Surprise},
         },
         spen::{COEFFICIENTS, Spen, SpenSpec},
     },
@@ -840,13 +840,12 @@ fn hebbian() -> Outcome {
     let (errors, precision) = (rows("errors"), rows("precision"));
     for (t, (input, state)) in rows("inputs").iter().map(sparse).zip(rows("states").iter().map(sparse)).enumerate() {
         feedforward::sanger(&mut sanger, units, [&input, &state], rate);
-        let sparsity = Sparsity { units, active, rate };
-        feedforward::foldiak(&mut foldiak, &mut inhibition, [&input, &state], sparsity);
+        feedforward::foldiak(&mut foldiak, &mut inhibition, [units, active], [&input, &state], rate);
         let (errors, precision) = (single(&errors[t]), single(&precision[t]));
         let level = Surprise { errors: &errors, precision: &precision, rate, decay };
         feedforward::surprise_gated(&mut surprise, &mut mean, &input, &level);
-        let drives = UnitDrives { state: &state, length: lengths[t] as f32 };
-        feedforward::forward_forward(&mut forward, units, &input, drives, rate * signs[t] as f32);
+        let (length, signed_rate) = (lengths[t] as f32, rate * signs[t] as f32);
+        feedforward::forward_forward(&mut forward, units, [&input, &state], length, signed_rate);
     }
     let near = |name: &str, found: &[f32], expected: &[f32]| {
         let off = apart(found, expected);

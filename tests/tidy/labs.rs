@@ -73,9 +73,9 @@ fn faults(lab: &Lab) -> Vec<String> {
     };
     check(lab.lesson.starts_with("# "), "its lesson has no title".into());
     check(lab.question.ends_with('?') || lab.question.ends_with('.'), "its question is no sentence".into());
-    let drawing = (lab.drawing)(&Canvas { size: [344.0, 126.0], pointer: None });
+    let drawing = lab.draw(&Canvas { size: [344.0, 126.0], pointer: None });
     check(!drawing.shapes.is_empty() && !drawing.caption.is_empty(), "its drawing is empty".into());
-    let moved = (lab.drawing)(&Canvas { size: [344.0, 126.0], pointer: Some(0.1) });
+    let moved = lab.draw(&Canvas { size: [344.0, 126.0], pointer: Some(0.1) });
     check(moved != drawing, "the pointer moves nothing in its drawing".into());
     check(!lab.panes.is_empty(), "it has no pane".into());
     for pane in lab.panes {

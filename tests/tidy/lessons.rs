@@ -7,7 +7,7 @@ use orrery::{
     experiments::claims::ledger::Ledger,
     labs::{
         LABS, Lab,
-        lesson::{Lesson, LessonStep, config_value},
+        lesson::{Lesson, LessonStep},
     },
     telemetry::measurements::MEASUREMENTS,
     ui::views,
@@ -20,10 +20,7 @@ fn lesson(lab: &Lab) -> Lesson {
 /// The settings that a step begins with.
 fn config(lab: &Lab, step: &LessonStep) -> Config {
     let mut config = lab.config(step.does.preset.as_deref()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
-    for (key, value) in &step.does.set {
-        let text = config_value(value).to_string();
-        config.set_text(&(lab.knobs)(), key, &text).unwrap_or_else(|e| panic!("{}: {e}", step.title));
-    }
+    step.does.put_into(&mut config, &(lab.knobs)()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
     config
 }
 

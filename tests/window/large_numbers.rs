@@ -81,7 +81,6 @@ fn shown(mirror: Mirror, width: f32) -> Harness<'static, Strip> {
                 actions: &mut actions,
                 devices: &[],
                 now: 0.0,
-                presenter: false,
             };
             strip.height = ui.scope(|ui| large_numbers_ui(ui, &mut shell, &mut strip.page)).response.rect.height();
             strip.asked.extend(actions.iter().cloned());

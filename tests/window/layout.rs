@@ -2,10 +2,17 @@
 //! on a graphics adapter the same forces as on the processor.
 
 use crate::planted_graph;
-use orrery::analysis::layout::{EXACT_UP_TO, ForceParams, Repulsion, STEPS, Schedule, Springs, settle, start, step};
+use orrery::analysis::layout::{
+    EXACT_UP_TO, ForceParams, Repulsion, STEPS, Schedule, Springs, after, start, step, steps_for,
+};
 
 fn springs(graph: &planted_graph::Planted) -> Springs {
     Springs::new(graph.nodes, &graph.edges)
+}
+
+/// The whole way from a start to rest.
+fn settled(springs: &Springs, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    after(u64::from(steps_for(places.len())), springs, &ForceParams::default(), places, |_| ())
 }
 
 fn far(a: [f32; 2], b: [f32; 2]) -> f32 {
@@ -15,7 +22,7 @@ fn far(a: [f32; 2], b: [f32; 2]) -> f32 {
 #[test]
 fn it_is_the_same_each_time_and_another_for_another_seed() {
     let graph = planted_graph::graph(300, 5, 1500, 0.8, 1);
-    let run = |seed| settle(&springs(&graph), &ForceParams::default(), start(0..300u32, seed));
+    let run = |seed| settled(&springs(&graph), start(0..300u32, seed));
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
 }
@@ -24,7 +31,7 @@ fn it_is_the_same_each_time_and_another_for_another_seed() {
 fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
     let graph = planted_graph::graph(400, 5, 2400, 0.8, 2);
     let springs = springs(&graph);
-    let places = settle(&springs, &ForceParams::default(), start(0..400u32, 1));
+    let places = settled(&springs, start(0..400u32, 1));
     let schedule = Schedule::fresh(400);
     assert_eq!(schedule.rest(), u64::from(STEPS));
     let next = step(
@@ -45,7 +52,7 @@ fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
 fn communities_part() {
     for (nodes, edges) in [(600, 4200), (EXACT_UP_TO + 600, 12_000)] {
         let graph = planted_graph::graph(nodes, 8, edges, 0.75, 3);
-        let places = settle(&springs(&graph), &ForceParams::default(), start(0..nodes as u32, 1));
+        let places = settled(&springs(&graph), start(0..nodes as u32, 1));
         let pure = planted_graph::purity(&graph, &places);
         assert!(pure > 0.75, "{nodes} nodes: {pure}");
     }
@@ -60,7 +67,7 @@ fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
     let after = step(&springs, &ForceParams::default(), Repulsion::Exact, turn, &[true, false, false], &places);
     assert_eq!(after[0], places[0]);
     assert!(after[1] != places[1] && after[2] != places[2]);
-    assert_eq!(settle(&Springs::new(0, &[]), &ForceParams::default(), vec![]), Vec::<[f32; 2]>::new());
+    assert_eq!(settled(&Springs::new(0, &[]), vec![]), Vec::<[f32; 2]>::new());
 }
 
 #[test]

@@ -5,10 +5,7 @@ use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     config::{Config, Value},
-    labs::{
-        LABS, find,
-        lesson::{LessonLink, config_value},
-    },
+    labs::{LABS, find, lesson::LessonLink},
     ui::{
         app::Opening,
         page::{Page, lesson},
@@ -172,7 +169,7 @@ fn every_step_shows_what_it_says() {
                 let shown = d.page().config.get(key);
                 let is_set = match value.as_float() {
                     Some(number) => shown.and_then(Value::as_f64) == Some(number),
-                    None => shown == Some(&config_value(value)),
+                    None => shown == Some(&Value::from_toml(value.clone())),
                 };
                 assert!(key == "seed" || is_set, "{}: {key} {shown:?}", step.title);
             }

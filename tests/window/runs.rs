@@ -140,7 +140,7 @@ fn points(names: &[String], figures: &[Comparison], rate: &dyn Fn(usize) -> f64)
         series: figure
             .lines
             .iter()
-            .map(|line| Arc::new(line.points().iter().map(|p| (p[0] as u64, p[1])).collect()))
+            .map(|line| Arc::new(line.points.iter().map(|p| (p[0] as u64, p[1])).collect()))
             .collect(),
     };
     let run = |i: usize| SweepRun {

@@ -106,7 +106,6 @@ fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
                 actions: &mut actions,
                 devices: &[],
                 now,
-                presenter: false,
             };
             lab_page_ui(ui, &mut shell, page, None);
         });

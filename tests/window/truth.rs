@@ -235,7 +235,6 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
             actions: &mut actions,
             devices: &devices,
             now,
-            presenter: false,
         };
         tiles_ui(ui, &mut shell, page);
     });

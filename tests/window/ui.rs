@@ -23,7 +23,7 @@ use egui_kittest::{
 use egui_tiles::TileId;
 use orrery::{
     config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
-    labs::{self, LABS, Lab, Pane, Preset, drawing::Drawing},
+    labs::{self, LABS, Lab, Pane, Preset},
     telemetry::{
         Channel, Command, Event, Inbox, Level, Question, QuestionState, RunHandle, RunInfo, RunState, StepStats,
         VariantInfo,
@@ -88,7 +88,7 @@ static LAB: Lab = Lab {
         Preset { id: "wide", title: "Wide", about: "Wider.", toml: "lab = \"pretend\"\n[model]\nwidth = 128\n" },
     ],
     plan,
-    drawing: |_| Drawing::default(),
+    drawing: |_, _| (),
     panes: &[Pane::tile("teller", 0), Pane::tile("other", 0)],
     headlines: &[],
     large_numbers: &[],
@@ -1100,7 +1100,7 @@ fn trained_weights_are_opened_ready_to_be_asked() {
         assert_eq!(d.page().config.value(FILE).unwrap(), "");
         assert_eq!(d.asked.launched.lock().unwrap().len(), 2 + i, "opened at once, paused");
     }
-    let picked = Delivery::Picked { dialog: DialogKind::OpenCheckpoint, path: Some("four".into()) };
+    let picked = Delivery::Picked { dialog: DialogKind::Open(FileKind::Checkpoint), path: Some("four".into()) };
     d.deliver.send(picked).unwrap();
     d.until("the picked one", |d| d.page().config.value(CHECKPOINT).unwrap() == "four");
     d.press(Key::Escape);
