@@ -206,6 +206,32 @@ fn settings_that_were_edited_do_not_go_on() {
 }
 
 #[test]
+fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
+    let here = tempfile::tempdir().unwrap();
+    let output = train(here.path(), "--steps 4 --set probe.residual_every=4").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = only_run(here.path());
+    let samples = folder.join("samples.jsonl");
+    let text = fs::read_to_string(&samples).unwrap();
+    // as a window has it where somebody asks once the run has ended
+    let mut asked: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    asked["request"] = 1.into();
+    assert_eq!(asked["step"], 4);
+    fs::write(&samples, format!("{text}{asked}\n")).unwrap();
+    let before = contents(&folder);
+    let output = orrery(here.path()).arg("resume").arg(&folder).output().unwrap();
+    assert!(output.status.success() && said(&output).contains("finished, at step 4 of 4"), "{}", said(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), folder.to_str().unwrap());
+    assert!(contents(&folder) == before, "a finished run was changed");
+
+    let output =
+        orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "6"]).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(fs::read_to_string(&samples).unwrap().contains(&asked.to_string()));
+    assert!(!folder.join("samples.superseded.jsonl").exists());
+}
+
+#[test]
 fn what_could_not_be_recorded_is_refused_before_the_first_step() {
     let here = tempfile::tempdir().unwrap();
     fs::write(here.path().join("file"), "").unwrap();

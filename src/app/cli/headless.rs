@@ -187,6 +187,11 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     store::check_folder(&args.run).map_err(Failure::wrong)?;
     figures::check_folder(&args.run)?;
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
+    let done = from.as_ref().map_or(0, |c| c.step);
+    if done >= plan.steps && store::has_finished(&args.run) {
+        notice!("the run is finished, at step {done} of {}: nothing was changed. --steps N trains it on", plan.steps);
+        return print_line!("{}", args.run.display());
+    }
     check_memory_need(&plan, args.insist_memory)?;
     notices.iter().for_each(|n| notice!("warning: {n}"));
     match &from {
@@ -194,6 +199,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         None => notice!("no checkpoint yet: beginning again from step 0"),
     }
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
+    writer.set_aside().iter().for_each(|words| notice!("{words}"));
     let options = DriveOptions {
         start: true,
         writer: Some(writer),

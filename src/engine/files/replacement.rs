@@ -33,7 +33,9 @@ impl Replacement {
         let mut builder = Builder::new();
         builder.prefix(".writing-").suffix(".tmp");
         allow(&mut builder, 0o666);
-        Ok(Self { path: path.to_owned(), temporary: builder.tempfile_in(folder_of(path))? })
+        let folder = folder_of(path);
+        let temporary = builder.tempfile_in(folder).map_err(|e| unmade(folder, &e))?;
+        Ok(Self { path: path.to_owned(), temporary })
     }
 
     /// Gives it its name without waiting for the disk: after a loss of power it may be damaged, or not there.
@@ -80,7 +82,16 @@ pub fn folder_beside(folder: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut builder = Builder::new();
     builder.prefix(prefix);
     allow(&mut builder, 0o777);
-    builder.tempdir_in(folder)
+    builder.tempdir_in(folder).map_err(|e| unmade(folder, &e))
+}
+
+/// The reason why nothing can be made in a folder, without the random name of what was to be made.
+fn unmade(folder: &Path, e: &io::Error) -> io::Error {
+    let words = match e.kind() {
+        io::ErrorKind::NotFound => format!("there is no folder {}", folder.display()),
+        why => format!("nothing can be made in {}: {why}", folder.display()),
+    };
+    io::Error::new(e.kind(), words)
 }
 
 /// Forces a file to the disk that was written into a folder of [`folder_beside`], and gives it its name beside that folder.
@@ -185,6 +196,16 @@ mod tests {
         try_writing(folder.path(), 9).unwrap();
         assert!(names(folder.path()).is_empty());
         assert!(try_writing(&folder.path().join("missing"), 9).is_err());
+    }
+
+    #[test]
+    fn an_error_names_the_folder_and_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap().path().join("missing");
+        for error in [replace(&folder.join("a.csv"), b"").unwrap_err(), folder_beside(&folder, ".making-").unwrap_err()]
+        {
+            let words = format!("there is no folder {}", folder.display());
+            assert_eq!((error.kind(), error.to_string()), (io::ErrorKind::NotFound, words));
+        }
     }
 
     #[test]

@@ -10,10 +10,10 @@ use std::{
 use super::{
     StoreError, checkpoint,
     description::{self, Description},
+    lock::is_being_written,
     names::{EVENTS, METRICS, SAMPLES},
     record::{MetricsIn, event_in},
     run_index::run_folders,
-    writer::is_being_written,
 };
 use crate::{
     files::read_end_inside,
@@ -72,13 +72,21 @@ pub fn last_change(folder: &Path) -> Option<SystemTime> {
 
 /// True if the last recorded state of a run is one from which it does not go on by itself.
 pub fn has_ended(folder: &Path) -> bool {
+    matches!(last_state(folder), Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
+}
+
+/// True if the last recorded state of a run is that all of its steps are done.
+pub fn has_finished(folder: &Path) -> bool {
+    last_state(folder) == Some(RunState::Finished)
+}
+
+fn last_state(folder: &Path) -> Option<RunState> {
     let state = |line: &[u8]| match event_in(line) {
         Ok(Some((_, Event::State(state)))) => Some(state),
         _ => None,
     };
     let tail = read_end_inside(folder, EVENTS, TAIL).unwrap_or_default();
-    let last = tail.rsplit(|b| *b == b'\n').find_map(state);
-    matches!(last, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
+    tail.rsplit(|b| *b == b'\n').find_map(state)
 }
 
 /// "today 14:03", "yesterday 14:03" or "2026-01-31 14:03".

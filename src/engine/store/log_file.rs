@@ -1,14 +1,19 @@
 //! One append-only log of a run folder: a JSON object a line.
 
 use std::{
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
 use serde::Serialize;
 
 use super::error::{At, StoreError};
-use crate::files::{WatchedFile, open_inside};
+use crate::files::{Replacement, WatchedFile, open_inside};
+
+/// Bytes that are read or moved at once.
+const CHUNK: u64 = 64 * 1024;
+/// A longer line is never kept; it is not held in memory at once.
+const LONGEST_LINE: u64 = 512 << 20;
 
 /// Appends whole lines, each with one `write` to the system.
 pub(super) struct Log {
@@ -20,13 +25,18 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Opens (makes) the log and cuts it to `length`; what lies beyond is first copied to
-    /// `<stem>.superseded.jsonl`.
+    /// Opens (makes) the log and cuts it to `length`, but for the lines beyond that `is_kept` wants; the others are first
+    /// copied to [`superseded_name`].
     ///
     /// # Errors
     /// If the log ends before `length` or within a line there, so that going on would leave a hole; if something
     /// that is not an ordinary file is in its place; if the system refuses.
-    pub fn open(folder: &Path, name: &str, length: u64) -> Result<Self, StoreError> {
+    pub fn open(
+        folder: &Path,
+        name: &str,
+        length: u64,
+        is_kept: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Self, StoreError> {
         let path = folder.join(name);
         let mut file = WatchedFile::open(folder, name).at("write", &path)?;
         let actual = file.length().at("read", &path)?;
@@ -36,10 +46,9 @@ impl Log {
                 path.display()
             )));
         }
+        let mut length = length;
         if length < actual {
-            move_aside(&mut file, length)?;
-            file.cut(length).at("cut", &path)?;
-            file.sync().at("write", &path)?;
+            (file, length) = supersede(file, length, is_kept)?;
         }
         file.seek(SeekFrom::Start(length)).at("write", &path)?;
         Ok(Self { file, length, is_torn: false, line: vec![] })
@@ -95,7 +104,6 @@ impl Log {
 
 /// The end of the last line that ends at or before `length`.
 fn lines_end(file: &mut (impl Read + Seek), length: u64) -> io::Result<u64> {
-    const CHUNK: u64 = 64 * 1024;
     let mut end = length;
     let mut chunk = vec![];
     while end > 0 {
@@ -111,17 +119,69 @@ fn lines_end(file: &mut (impl Read + Seek), length: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Copies what lies beyond `from` to the log's file of superseded lines.
-fn move_aside(file: &mut WatchedFile, from: u64) -> Result<(), StoreError> {
+/// Lines of a log that follow one another.
+struct Part {
+    start: u64,
+    end: u64,
+    is_kept: bool,
+}
+
+/// The file beside the log of this name to which its superseded lines go.
+pub(super) fn superseded_name(log: &str) -> String {
+    format!("{}.superseded.jsonl", log.strip_suffix(".jsonl").unwrap_or(log))
+}
+
+/// Copies the lines beyond `from` to the log's file of superseded lines and takes them out, but for those that are kept;
+/// returns the log and the length that is left. Whenever it is interrupted, the log has all of these lines or those that are
+/// kept.
+fn supersede(
+    mut file: WatchedFile,
+    from: u64,
+    is_kept: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<(WatchedFile, u64), StoreError> {
     let path = file.path().to_owned();
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = format!("{stem}.superseded.jsonl");
+    let parts = parts(&mut file, from, is_kept).at("read", &path)?;
+    if parts.iter().any(|part| !part.is_kept) {
+        copy_aside(&mut file, &parts)?;
+    }
+    let in_place = parts.first().filter(|part| part.is_kept).map_or(from, |part| part.end);
+    if parts.iter().any(|part| part.is_kept && part.start > in_place) {
+        return replaced(file, in_place, &parts).at("write", &path);
+    }
+    file.cut(in_place).at("cut", &path)?;
+    file.sync().at("write", &path)?;
+    Ok((file, in_place))
+}
+
+/// The lines beyond `from`, those that are kept and the others by turns. A line without an end is not kept.
+fn parts(file: &mut WatchedFile, from: u64, is_kept: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<Vec<Part>> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::with_capacity(CHUNK as usize, file);
+    let (mut parts, mut line, mut start): (Vec<Part>, Vec<u8>, u64) = (vec![], vec![], from);
+    loop {
+        line.clear();
+        let length = Read::by_ref(&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)? as u64;
+        if length == 0 {
+            return Ok(parts);
+        }
+        let (end, is_kept) = (start + length, line.ends_with(b"\n") && is_kept(&line));
+        match parts.last_mut() {
+            Some(last) if last.is_kept == is_kept => last.end = end,
+            _ => parts.push(Part { start, end, is_kept }),
+        }
+        start = end;
+    }
+}
+
+/// Copies the parts that are not kept to the log's file of superseded lines.
+fn copy_aside(file: &mut WatchedFile, parts: &[Part]) -> Result<(), StoreError> {
+    let path = file.path().to_owned();
+    let name = superseded_name(&path.file_name().unwrap_or_default().to_string_lossy());
     let aside = path.with_file_name(&name);
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut to = WatchedFile::open(folder, &name).at("write", &aside)?;
     let before = to.seek(SeekFrom::End(0)).at("write", &aside)?;
-    file.seek(SeekFrom::Start(from)).at("read", &path)?;
-    let copied = append(file, &mut to).at("write", &aside).inspect_err(|_| {
+    let copied = append(file, parts, &mut to).at("write", &aside).inspect_err(|_| {
         // A partial copy is cut off, so that another attempt does not append it twice.
         let _ = to.cut(before);
     })?;
@@ -129,15 +189,38 @@ fn move_aside(file: &mut WatchedFile, from: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Copies to the end; the last line gets its end if it lacks one.
-fn append(file: &mut WatchedFile, to: &mut WatchedFile) -> io::Result<u64> {
-    let copied = io::copy(file, to)?;
+/// Copies the parts that are not kept to the end; the last line gets its end if it lacks one.
+fn append(file: &mut WatchedFile, parts: &[Part], to: &mut WatchedFile) -> io::Result<u64> {
+    let mut copied = 0;
+    for part in parts.iter().filter(|part| !part.is_kept) {
+        file.seek(SeekFrom::Start(part.start))?;
+        copied += io::copy(&mut Read::by_ref(file).take(part.end - part.start), to)?;
+    }
     let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
+    to.seek(SeekFrom::End(-1))?;
+    to.read_exact(&mut last)?;
     if last != *b"\n" {
         to.write_all(b"\n")?;
     }
     to.sync()?;
     Ok(copied)
+}
+
+/// Puts a file in the place of the log that has all of it up to `in_place` and the kept parts beyond; returns it and its
+/// length.
+fn replaced(mut file: WatchedFile, in_place: u64, parts: &[Part]) -> io::Result<(WatchedFile, u64)> {
+    let path = file.path().to_owned();
+    let mut whole = Replacement::create(&path)?;
+    let mut length = 0;
+    let before = Part { start: 0, end: in_place, is_kept: true };
+    let beyond = parts.iter().filter(|part| part.is_kept && part.start > in_place);
+    for part in [&before].into_iter().chain(beyond) {
+        file.seek(SeekFrom::Start(part.start))?;
+        length += io::copy(&mut Read::by_ref(&mut file).take(part.end - part.start), &mut whole)?;
+    }
+    // some systems replace no file that is open
+    drop(file);
+    whole.commit()?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    Ok((WatchedFile::open(folder, path.file_name().unwrap_or_default())?, length))
 }

@@ -26,7 +26,8 @@
 //! forced to the disk, and their lengths are kept in the checkpoint. To resume, the part of each
 //! log beyond those lengths is first copied to `<name>.superseded.jsonl` and then cut off: the run
 //! goes on from the checkpoint and writes those steps again, with the same numbers. So the logs
-//! never hold a step twice over, and plain tools need to know nothing of resuming.
+//! never hold a step twice over, and plain tools need to know nothing of resuming. Answers to
+//! questions about steps up to the checkpoint's stay: training does not give them again.
 
 pub mod checkpoint;
 mod description;
@@ -35,6 +36,7 @@ mod error;
 pub mod export;
 pub mod import;
 mod listing;
+mod lock;
 mod log_file;
 mod names;
 pub mod note;
@@ -56,10 +58,13 @@ pub use checkpoint::{Checkpoint, DataPosition, Lengths, Loaded};
 pub use description::machines;
 pub use environment::Environment;
 pub use error::StoreError;
-pub use listing::{Interruption, RunSummary, has_ended, interruption, last_change, list, local_text, summary};
+pub use listing::{
+    Interruption, RunSummary, has_ended, has_finished, interruption, last_change, list, local_text, summary,
+};
+pub use lock::is_being_written;
 pub use names::{LOCK, MAX_CONFIG, check_folder, is_record, is_run};
 pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, QuestionInbox, ReceivedQuestion, Reply};
 pub use reader::{Damage, Look, Reader};
 pub use record::{FORMAT, PROTOCOL, RunRecord};
 pub use snapshots::VariantWeights;
-pub use writer::{Writer, check_writable, is_being_written};
+pub use writer::{Writer, check_writable};

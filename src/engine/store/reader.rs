@@ -199,6 +199,11 @@ impl Reader {
         }
     }
 
+    /// The state that was recorded last of what was read so far.
+    pub fn recorded_state(&self) -> Option<&RunState> {
+        self.end.as_ref()?.state.as_ref()
+    }
+
     /// True if the run that was read so far has an end on record.
     pub fn has_ended(&self) -> bool {
         self.end.as_ref().is_some_and(RunEnd::is_recorded)

@@ -216,6 +216,12 @@ pub(super) struct SampleIn {
     pub request: Option<u64>,
 }
 
+/// The step of a line of samples.jsonl that answers a question; `None` for any other line.
+pub(super) fn answered_step(line: &[u8]) -> Option<u64> {
+    let sample: SampleIn = serde_json::from_slice(line).ok()?;
+    sample.request.map(|_| sample.step)
+}
+
 /// A line of events.jsonl: the newest step and the time of the event, then the event.
 #[derive(Serialize)]
 pub(super) struct EventOut<'a> {

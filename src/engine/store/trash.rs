@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{StoreError, error::At, names, writer::is_being_written};
+use super::{StoreError, error::At, lock::is_being_written, names};
 use crate::files;
 
 /// Its folder within the folder of runs.

@@ -13,8 +13,7 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
-    fs::{self, TryLockError},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
@@ -24,13 +23,15 @@ use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
     error::{At, StoreError},
-    log_file::Log,
-    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, MAX_RUN, METRICS, RUN, SAMPLES, SNAPSHOTS},
+    lock::lock_folder,
+    log_file::{Log, superseded_name},
+    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, MAKING, MAX_RUN, METRICS, RUN, SAMPLES, SNAPSHOTS},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
     snapshots,
 };
 use crate::{
-    files::{self, WatchedFile, folder_beside, open_inside},
+    config::counted,
+    files::{self, WatchedFile, folder_beside},
     telemetry::{Channel, Event, Level, RunInfo, Sample, Sink},
 };
 
@@ -72,6 +73,8 @@ struct OpenFolder {
     step: u64,
     /// Set until `Started` comes again after a resume.
     resumed_from: Option<u64>,
+    /// Answers to questions that the resume has superseded.
+    superseded_answers: usize,
     answers: HashMap<(Channel, usize), Answer>,
     /// Held by the process that writes this folder; the system lets go of it when that dies.
     _lock: WatchedFile,
@@ -103,7 +106,8 @@ impl Writer {
     }
 
     /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none.
-    /// Lines of the logs beyond it go to `<name>.superseded.jsonl`.
+    /// Lines of the logs beyond it go to `<name>.superseded.jsonl`, but for the answers to questions about steps up to its own:
+    /// training does not give those again.
     pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let lock = lock_folder(folder)?;
         let description = describe(folder)?;
@@ -122,8 +126,7 @@ impl Writer {
         checkpoint::move_aside_after(folder, step)?;
         snapshots::remove_after(folder, step);
         [CHECKPOINTS, SNAPSHOTS].into_iter().try_for_each(|name| names::make_folder(folder, name))?;
-        let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
-        open.step = step.unwrap_or(0);
+        let mut open = OpenFolder::around(folder.to_owned(), lock, lengths, step.unwrap_or(0))?;
         open.resumed_from = Some(open.step);
         let words = match step {
             Some(step) => {
@@ -133,8 +136,18 @@ impl Writer {
             }
             None => "taken up again from the beginning: there was no checkpoint".to_owned(),
         };
-        open.write(&Event::Notice { level: Level::Info, text: words })?;
+        for text in std::iter::once(words).chain(open.set_aside()) {
+            open.write(&Event::Notice { level: Level::Info, text })?;
+        }
         Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
+    }
+
+    /// How many answers to questions the resume has put aside, since they are of later steps, and where; `None` without any.
+    pub fn set_aside(&self) -> Option<String> {
+        match &self.lock().place {
+            FolderState::Open(open) => open.set_aside(),
+            FolderState::Planned { .. } => None,
+        }
     }
 
     /// The run's folder, once it is made.
@@ -281,24 +294,38 @@ impl OpenFolder {
         // Renamed, there is nothing left to remove.
         let _ = making.keep();
         let lock = lock_folder(&path)?;
-        let mut open = Self::around(path, lock, Lengths::default())?;
+        let mut open = Self::around(path, lock, Lengths::default(), 0)?;
         open.ids = ids_of(info);
         Ok(open)
     }
 
-    /// The logs of a folder, cut to these lengths.
-    fn around(path: PathBuf, lock: WatchedFile, lengths: Lengths) -> Result<Self, StoreError> {
+    /// The logs of a folder at this step, cut to these lengths but for answers about steps up to it.
+    fn around(path: PathBuf, lock: WatchedFile, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
+        let mut superseded_answers = 0;
+        let mut is_kept_answer = |line: &[u8]| {
+            let answered = record::answered_step(line);
+            superseded_answers += usize::from(answered.is_some_and(|at| at > step));
+            answered.is_some_and(|at| at <= step)
+        };
         Ok(Self {
-            metrics: Log::open(&path, METRICS, lengths.metrics)?,
-            samples: Log::open(&path, SAMPLES, lengths.samples)?,
-            events: Log::open(&path, EVENTS, lengths.events)?,
+            metrics: Log::open(&path, METRICS, lengths.metrics, &mut |_| false)?,
+            samples: Log::open(&path, SAMPLES, lengths.samples, &mut is_kept_answer)?,
+            events: Log::open(&path, EVENTS, lengths.events, &mut |_| false)?,
             path,
             ids: vec![],
-            step: 0,
+            step,
             resumed_from: None,
+            superseded_answers,
             answers: HashMap::new(),
             _lock: lock,
         })
+    }
+
+    fn set_aside(&self) -> Option<String> {
+        let aside = self.path.join(superseded_name(SAMPLES));
+        let answers = counted(self.superseded_answers, "answer");
+        let words = || format!("set aside, as training goes over their steps again: {answers} in {}", aside.display());
+        (self.superseded_answers > 0).then(words)
     }
 
     /// Records the start of a resumed run: the settings may ask for more steps, the machine may be another.
@@ -452,25 +479,6 @@ fn rename_into_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, S
             }
             Err(e) => return Err(StoreError::io("make the run folder", &path, e)),
         }
-    }
-}
-
-/// Returns true if a process, this one or another, is writing in this run folder now. Systems that cannot lock are
-/// trusted.
-pub fn is_being_written(folder: &Path) -> bool {
-    let lock = open_inside(folder, LOCK);
-    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
-fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
-    let path = folder.join(LOCK);
-    let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(StoreError::new(format!(
-            "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",
-            folder.display()
-        ))),
-        _ => Ok(file),
     }
 }
 

@@ -65,6 +65,16 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// The device and its threads: "cpu · 2 threads"; `None` where the program that wrote the run named no device.
+    pub fn device_label(&self) -> Option<String> {
+        let threads = match self.threads {
+            0 => String::new(),
+            1 => " · 1 thread".to_owned(),
+            n => format!(" · {n} threads"),
+        };
+        (!self.device.is_empty()).then(|| format!("{}{threads}", self.device))
+    }
+
     /// The groups of its variants, in the order of their first members: seeds of one variant are one group.
     pub fn groups(&self) -> Vec<&str> {
         distinct(self.variants.iter().map(|variant| variant.group.as_str()))
@@ -114,12 +124,40 @@ pub enum RunState {
     Stopped,
     /// Another program trains it, and what it records is read as it is written. Never recorded itself.
     #[serde(skip)]
-    Followed,
+    Followed(FollowedState),
     /// Ended by an error, NaN loss or panic. What was recorded stays.
     Failed {
         /// The error as a sentence.
         message: String,
     },
+}
+
+/// The state of a run that another program trains, as far as its folder says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FollowedState {
+    /// It trains, or is about to.
+    Running,
+    /// It waits between two steps.
+    Paused,
+    /// It has made all its steps.
+    Finished,
+    /// Its program ended it.
+    Stopped,
+    /// No end is recorded, and no program writes it any more.
+    Killed,
+}
+
+impl FollowedState {
+    /// The state in a word.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Running => "followed",
+            Self::Paused => "paused",
+            Self::Finished => "finished",
+            Self::Stopped => "stopped",
+            Self::Killed => "killed",
+        }
+    }
 }
 
 /// The severity of a notice.

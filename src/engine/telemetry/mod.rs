@@ -19,8 +19,8 @@ pub use array::{Array, MatrixView, Precision, ShapeError};
 pub use channel::{Channel, channels};
 pub use command::{Args, Command, Question};
 pub use event::{
-    Event, FOREIGN, InputFile, Level, QuestionState, RunInfo, RunState, Sample, Sink, StageStart, StepStats,
-    VariantInfo,
+    Event, FOREIGN, FollowedState, InputFile, Level, QuestionState, RunInfo, RunState, Sample, Sink, StageStart,
+    StepStats, VariantInfo,
 };
 pub use handle::RunHandle;
 pub use inbox::{Inbox, InboxBatch};

@@ -176,6 +176,48 @@ fn what_is_superseded_is_put_aside_not_lost() {
 }
 
 #[test]
+fn answers_about_steps_that_training_does_not_make_again_stay() {
+    let out = scratch_folder();
+    let (mut toy, mut writer) = begin(out.path());
+    let answer = |step: u64, request: u64| {
+        let payload = super::folder::residual(&[step as f64, 1.0]);
+        sample(step, Residual::CHANNEL, Some(request), payload)
+    };
+    train(&mut toy, &mut writer, EVERY);
+    let folder = writer.folder().unwrap();
+    drop(writer);
+    let lines = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let before = lines("samples.jsonl");
+
+    // each is written at once: the first of its channel
+    let tell = |writer: &mut Writer, event: &Event| writer.event(event).unwrap();
+    let (mut toy, mut writer) = resume(&folder);
+    assert_eq!(writer.set_aside(), None);
+    tell(&mut writer, &answer(EVERY, 1));
+    drop(writer);
+    let (_, mut writer) = resume(&folder);
+    train(&mut toy, &mut writer, EVERY + 3);
+    tell(&mut writer, &answer(EVERY + 3, 2));
+    drop(writer);
+    let (_, mut writer) = resume(&folder);
+    tell(&mut writer, &answer(3, 3));
+    let words = writer.set_aside().unwrap();
+    drop(writer);
+
+    assert!(words.contains("1 answer in") && words.contains("samples.superseded.jsonl"), "{words}");
+    assert!(notices(&read(&folder)).contains(&words));
+    let (kept, aside) = (lines("samples.jsonl"), lines("samples.superseded.jsonl"));
+    let added: Vec<&str> = kept.strip_prefix(&before).unwrap().lines().collect();
+    assert_eq!(added.len(), 2, "{kept}");
+    assert!(added[0].contains(r#""request":1,"#) && added[1].contains(r#""request":3,"#), "{kept}");
+    assert_eq!(aside.matches(r#""request":2,"#).count(), 1, "{aside}");
+    let (toy, writer) = resume(&folder);
+    assert_eq!(writer.set_aside(), None);
+    drop((toy, writer));
+    assert_eq!(lines("samples.jsonl"), kept, "nothing is moved a second time");
+}
+
+#[test]
 fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
     let out = scratch_folder();
     let reference = never_stopped(&out.path().join("reference"));

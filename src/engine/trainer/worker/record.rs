@@ -43,6 +43,10 @@ impl Worker {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
             Ok(writer) => {
+                // the record has it already
+                if let Some(words) = writer.set_aside() {
+                    self.listeners.notice(Level::Info, words);
+                }
                 self.listeners.set_record(writer.clone());
                 self.unrecorded = None;
                 self.options.writer = Some(writer);
