@@ -125,7 +125,11 @@ if (scrubber) {
   const show = () => {
     const at = Number(range.value);
     output.textContent = `step ${steps[at]}`;
-    for (const [id, view] of Object.entries(views)) document.getElementById(id).src = view.pictures[view.at[at]];
+    for (const [id, view] of Object.entries(views)) {
+      const image = document.getElementById(id), place = view.at[at];
+      image.style.visibility = place === null ? "hidden" : "visible"; // nothing was there yet
+      if (place !== null) image.src = view.pictures[place];
+    }
   };
   range.oninput = show;
   scrubber.hidden = false;

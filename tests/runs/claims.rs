@@ -117,8 +117,11 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     let here = tempfile::tempdir().unwrap();
     let all = done(here.path(), "claims");
     assert!(all.contains("A12 *") && all.contains("124 claims"), "{all}");
+    let of = |id: &str| all.lines().find(|line| line.starts_with(id)).unwrap_or_default().to_owned();
+    assert!(of("A2 ").contains("between -0.01 and 0.01"), "where it stands, beside its effect: {}", of("A2 "));
     let paper = done(here.path(), "claims list --paper ema --verdict needs");
     assert!(paper.contains("B36") && !paper.contains("A21"), "{paper}");
+    assert!(!paper.contains("124 claims") && paper.contains(": 0 stand,"), "the counts are those of the rows: {paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
     assert!(one.contains("orrery claims run A2"), "{one}");

@@ -49,6 +49,14 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         ("run equilibrium --set train.accumulate=2", 2, "draws its own points"),
         ("run ode_flow --set train.batch=2", 2, "by turns"),
         ("run ode_flow --text short.txt", 2, "its own language"),
+        ("run ode_flow --set task.kind=field --text short.txt", 2, "read no text"),
+        ("run equilibrium --text nowhere.txt", 2, "the network reads no text"),
+        ("ask ode_flow steer", 2, "its lab ode_flow asks flow"),
+        ("runs --out nowhere", 2, "there is no folder `nowhere`"),
+        ("list --runs nowhere", 2, "there is no folder `nowhere`"),
+        ("runs --json --name mine", 2, "cannot be used with"),
+        ("sweep folder --table --step 20", 2, "cannot be used with"),
+        ("sweep folder --missing --light", 2, "cannot be used with"),
         ("ask fast_slow gate_entropi", 2, "did you mean `gate_entropy`? (`orrery ask --list`"),
         ("run folder", 2, "folder"),
         ("resume folder", 2, "`folder` is not a run folder"),
@@ -74,6 +82,16 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         }
         fs::remove_dir_all(here.join("runs")).ok();
     }
+}
+
+#[test]
+fn a_file_that_is_refused_is_no_crash_of_which_one_wants_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.pt"), "none").unwrap();
+    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    p.args(["model", "info", "bad.pt"]).current_dir(folder.path());
+    let output = p.env("RUST_BACKTRACE", "1").env_remove("RUST_LIB_BACKTRACE").output().unwrap();
+    assert_eq!((output.status.code(), said(&output).lines().count()), (Some(2), 1), "{}", said(&output));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::{
 };
 
 use orrery::{
+    experiments::run_rows,
     store::{Reader, Writer},
     telemetry::{
         Event, Measurement, Sample,
@@ -94,6 +95,34 @@ fn runs_are_set_beside_each_other() {
     assert!(out.status.success(), "{}", told(&out));
     let svg = fs::read_to_string(folded.join("held_out_loss-coupled.svg")).unwrap();
     assert!(svg.contains("lr 0.001, 2 seeds") && svg.contains("seed 1, lr 0.01<"), "{svg}");
+    let settings = fs::read_to_string(folded.join("settings.csv")).unwrap();
+    assert_eq!(settings.lines().last().unwrap(), "\"lr 0.001, 2 seeds\",\"1, 2\",0.001");
+    let numbers = fs::read_to_string(folded.join("numbers.csv")).unwrap();
+    assert_eq!(numbers.lines().count(), 1 + 2 * 2, "a row a point and variant: {numbers}");
+    assert!(told(&out).contains("lr 0.001, 2 seeds") && told(&out).contains(" ± "), "{}", told(&out));
+
+    // with all digits, and over the seeds
+    let of_gate = |run: &Path| run_rows::row_of(run).unwrap().headlines.group("gate", "coupled").unwrap().mean;
+    let mut table = csv::Reader::from_reader(numbers.as_bytes());
+    let [mean, sd] =
+        ["|tanh γ|", "|tanh γ|, sd"].map(|of| table.headers().unwrap().iter().position(|h| h == of).unwrap());
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    let gates = |name: &str| {
+        let row = rows.iter().find(|row| row[0].contains(name) && row[1].starts_with("coupled")).unwrap();
+        (row[mean].parse::<f64>().unwrap(), row[sd].parse::<f64>().ok())
+    };
+    assert_eq!(gates("lr 0.01"), (of_gate(runs[0]), None));
+    let [a, b] = [runs[1], runs[2]].map(of_gate);
+    let (mean, sd) = gates("2 seeds");
+    assert!((mean - (a + b) / 2.0).abs() < 1e-15 && (sd.unwrap() - (a - b).abs() / 2f64.sqrt()).abs() < 1e-15);
+}
+
+#[test]
+fn a_run_that_is_given_twice_is_said() {
+    let [a, b, ..] = runs();
+    assert!(!told(&compare(&[a, b], &[])).contains("more than once"));
+    let out = compare(&[a, b, a], &[]);
+    assert!(out.status.success() && told(&out).contains("is given more than once"), "{}", told(&out));
 }
 
 /// A copy of a run as it would be, had it been killed at step 2: after its first measurements alone.

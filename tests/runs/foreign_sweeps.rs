@@ -85,6 +85,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
 
     // the table of runs has no such row either, and writes its index nowhere else
     let outside = scratch_folder();
+    fs::create_dir(here.join("elsewhere")).unwrap();
     let listed = |name: &str| {
         let output = done(here, &["runs", "--json", "--out", "elsewhere"]);
         assert!(said(&output).contains("link"), "{name}: {}", said(&output));

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
-use crate::command::orrery;
+use crate::{command::orrery, foreign_run::ForeignRun};
 
 /// A short run, as `run` in the folder.
 fn with_run() -> tempfile::TempDir {
@@ -72,8 +72,40 @@ fn a_page_has_the_exported_numbers_and_needs_no_network() {
     for (view, pictures) in views["views"].as_object().unwrap() {
         let count = pictures["pictures"].as_array().unwrap().len() as u64;
         let at = pictures["at"].as_array().unwrap();
-        assert!(at.len() == steps.len() && at.iter().all(|place| place.as_u64().unwrap() < count), "{view}");
+        assert!(at.len() == steps.len() && at.iter().all(|place| place.as_u64().is_none_or(|p| p < count)), "{view}");
+        assert!(at.last().unwrap().is_u64(), "{view}");
     }
+}
+
+#[test]
+fn a_view_stands_at_the_steps_that_have_it() {
+    let here = with_run();
+    let log = here.path().join("run/samples.jsonl");
+    let samples = fs::read_to_string(&log).unwrap();
+    let is_kept = |line: &&str| !line.contains("\"fast_slow.staircase\"") || line.starts_with("{\"step\":6,");
+    let kept: Vec<&str> = samples.lines().filter(is_kept).collect();
+    assert!(kept.len() < samples.lines().count() && kept.iter().any(|line| line.contains("fast_slow.staircase")));
+    fs::write(&log, kept.join("\n") + "\n").unwrap();
+    let (code, said) = orrery(here.path(), "report run -o run.html");
+    assert_eq!(code, Some(0), "{said}");
+    let views = data(&fs::read_to_string(here.path().join("run.html")).unwrap(), "view-data");
+    let at = views["views"]["view-staircase"]["at"].as_array().unwrap();
+    assert!(at[0].is_null() && at.last().unwrap().is_u64(), "{at:?}");
+}
+
+#[test]
+fn nothing_is_said_that_another_program_has_not_recorded() {
+    let here = tempfile::tempdir().unwrap();
+    ForeignRun::finished(here.path(), "wide", 1e-3);
+    let (code, said) = orrery(here.path(), "report wide -o wide.html");
+    assert_eq!(code, Some(0), "{said}");
+    let page = fs::read_to_string(here.path().join("wide.html")).unwrap();
+    let facts = page.split_once("<p class=\"note\">").unwrap().1.split_once("</p>").unwrap().0;
+    assert!(facts.contains("step 20") && facts.contains(", finished"), "{facts}");
+    for invented in ["of 0", "seed 0", "0 threads", "1 threads", "\u{b7}  \u{b7}"] {
+        assert!(!facts.contains(invented), "{facts}");
+    }
+    assert!(page.contains("id=\"view-losses\"") && !page.contains("id=\"view-questions\""), "only results are drawn");
 }
 
 #[test]

@@ -67,7 +67,12 @@ fn made() -> &'static Path {
         let here = with_spec(SPEC);
         let output = done(here.path(), &["sweep", "rates.toml", "--jobs", "2"]);
         assert!(said(&output).contains("* best by held-out loss"), "{}", said(&output));
-        assert_eq!(runs(here.path()).len(), 8);
+        let made = runs(here.path());
+        assert_eq!(made.len(), 8);
+        for run in made {
+            let name = run.file_name().unwrap().to_str().unwrap();
+            assert!(said(&output).contains(&format!(" finished: {name} (")), "{name}: {}", said(&output));
+        }
         here
     };
     MADE.get_or_init(make).path()

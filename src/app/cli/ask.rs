@@ -16,9 +16,10 @@ use super::{
     trained_run::no_checkpoint,
 };
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     config::{Knob, check_names},
-    labs::foreign::asks,
+    labs::{LABS, foreign::asks},
     probe::{self, AnyProbe, PROBES},
     store::snapshots,
     telemetry::{Args, table},
@@ -141,7 +142,18 @@ fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Fai
 
 /// The probe of this name, its own or that of the protocol, so that runs of this program and of others are asked alike.
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
-    asks::probe_of(id).ok_or_else(|| Failure::usage(probe::unknown(id)))
+    asks::probe_of(id).ok_or_else(|| Failure::usage(view_words(id).unwrap_or_else(|| probe::unknown(id))))
+}
+
+/// Where a view is named in place of a probe: what is measured in the first lab that shows it.
+fn view_words(id: &str) -> Option<String> {
+    let lab = LABS.iter().find(|lab| lab.panes.iter().any(|pane| pane.view == id))?;
+    let plan = (lab.plan)(&lab.config(None).ok()?).ok()?;
+    let probes = distinct(plan.probes.iter().map(|schedule| schedule.probe.as_str())).join(", ");
+    Some(format!(
+        "`{id}` is a view, and not a probe: its lab {} asks {probes} (`orrery ask --list` names all probes)",
+        lab.id
+    ))
 }
 
 /// The arguments that were typed, each checked against those of the question.

@@ -3,13 +3,10 @@
 
 mod multiples;
 mod points;
+mod tables;
 
-use super::{
-    figures,
-    summary::{cell_at, fitted},
-};
+use super::{figures, summary::fitted};
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         run_table::{Difference, differences},
@@ -21,6 +18,7 @@ use crate::{
         multiples::{ReplayedRuns, shared_views},
     },
 };
+use tables::Numbers;
 
 /// Most lines in one figure; more cannot be distinguished.
 const MAX_RUNS: usize = 30;
@@ -35,7 +33,8 @@ pub struct CompareArgs {
     /// The folder to write figures (SVG, and PNG where there is a graphics adapter) and tables (CSV) into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Draw runs that differ only in their seed as one line: their mean, with a band of one standard deviation
+    /// Draw runs that differ only in their seed as one line, their mean with a band of one standard deviation, and give them
+    /// one row in the tables
     #[arg(long)]
     fold: bool,
     /// Also draws this view of every run into one picture, and of two runs the difference where the view has one; may be
@@ -69,6 +68,12 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
         output::check(out, &inputs)?;
     }
+    let places: Vec<Option<PathBuf>> = args.runs.iter().map(|run| run.canonicalize().ok()).collect();
+    for (i, run) in args.runs.iter().enumerate() {
+        if places[i].is_some() && places[..i].contains(&places[i]) {
+            notice!("warning: {} is given more than once, and counts each time", run.display());
+        }
+    }
     let runs: Vec<ComparedRun> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
     for run in runs.iter().filter(|r| !r.row.problems.is_empty()) {
         notice!("{}: {}", run.row.folder, run.row.problems.join("; "));
@@ -76,14 +81,15 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differing = differences(&rows);
     let names = names(&rows, &differing);
-    let [settings, numbers] = [settings_table(&names, &differing), numbers_table(&names, &rows)];
-    for (title, table) in [("settings that differ", &settings), ("headline numbers", &numbers)] {
+    let of_table = tables::rows(&runs, &names, args.fold);
+    let (settings, numbers) = (tables::settings(&of_table, &differing), Numbers::new(&of_table, &runs));
+    for (title, table) in [("settings that differ", &settings), ("headline numbers", &numbers.text())] {
         print_line!("{title}\n{}\n", fitted(table).join("\n"))?;
     }
     let Some(out) = &args.out else { return Ok(()) };
     output::make_folder(out)?;
-    for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
-        output::write(&out.join(name), as_csv(table).as_bytes(), &[])?;
+    for (name, csv) in [("settings.csv", tables::as_csv(&settings)), ("numbers.csv", numbers.csv())] {
+        output::write(&out.join(name), csv.as_bytes(), &[])?;
     }
     let drawn = comparisons(&runs, &names);
     let drawn = if args.fold { folded(drawn) } else { drawn };
@@ -131,46 +137,6 @@ fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
         () => row.folder.clone(),
     };
     rows.iter().zip(&all).map(of).collect()
-}
-
-type TextTable = Vec<Vec<String>>;
-
-fn settings_table(names: &[String], differing: &[Difference]) -> TextTable {
-    let head = std::iter::once("run".to_owned()).chain(differing.iter().map(|d| d.key.clone())).collect();
-    let row = |(i, name): (usize, &String)| {
-        std::iter::once(name.clone()).chain(differing.iter().map(|d| d.values[i].clone())).collect()
-    };
-    std::iter::once(head).chain(names.iter().enumerate().map(row)).collect()
-}
-
-/// A row for each run and variant, with the newest step of its numbers; a number of another step says which.
-fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
-    let keys = distinct(rows.iter().flat_map(|r| r.headlines.keys()));
-    let heading =
-        |key: &&str| rows.iter().find_map(|r| r.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key));
-    let head = ["run", "variant", "step"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();
-    let mut table: TextTable = vec![head];
-    for (name, row) in names.iter().zip(rows) {
-        for loss in &row.losses {
-            let step = keys.iter().filter_map(|key| row.headlines.step(key, &loss.group)).max();
-            let cell = |key: &&str| match (row.headlines.group(key, &loss.group), row.headline_of(key)) {
-                (Some(group), Some(headline)) => {
-                    let other = row.headlines.step(key, &loss.group).filter(|at| Some(*at) != step);
-                    cell_at(headline, Some(&group), other)
-                }
-                _ => String::new(),
-            };
-            let own = [name.clone(), loss.label.clone(), optional_field(step)];
-            table.push(own.into_iter().chain(keys.iter().map(cell)).collect());
-        }
-    }
-    table
-}
-
-fn as_csv(table: &TextTable) -> String {
-    let mut out = Table::new(table.iter().take(1).flatten());
-    table.iter().skip(1).for_each(|row| out.row(row));
-    out.finish()
 }
 
 /// A figure for each number and variant that at least one run measured more than once.

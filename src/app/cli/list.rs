@@ -1,6 +1,6 @@
 //! `orrery list`: labs, presets, views, settings, past runs.
 
-use super::terminal::one_line;
+use super::{run_table, terminal::one_line};
 use crate::{cli::prelude::*, config::Applies, labs::LABS, ui::views::VIEWS};
 
 #[derive(Args)]
@@ -30,6 +30,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return VIEWS.iter().try_for_each(|v| print_line!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about));
     }
     if let Some(dir) = &args.runs {
+        run_table::check_named(dir)?;
         let runs = store::list(dir).map_err(Failure::wrong)?;
         if runs.is_empty() {
             print_line!("no runs in {}; `orrery run LAB` makes one", dir.display())?;

@@ -10,6 +10,9 @@ use crate::cli::prelude::*;
 /// `mi_option_purge_delay` of mimalloc's header, which its crate does not name.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
+/// Says whether errors have a backtrace; without it, `RUST_BACKTRACE` does, as for panics.
+const ERROR_BACKTRACES: &str = "RUST_LIB_BACKTRACE";
+
 /// Call it first in `main`: it sets the environment, which no other thread may read meanwhile.
 pub fn prepare_process() {
     // SAFETY: the call only sets a number of milliseconds. The next step needs the memory that a step frees, and the
@@ -17,6 +20,10 @@ pub fn prepare_process() {
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 5_000) };
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
+    if std::env::var_os(ERROR_BACKTRACES).is_none() {
+        // SAFETY: as above. The errors of candle would print a backtrace where only that of a panic was wanted.
+        unsafe { std::env::set_var(ERROR_BACKTRACES, "0") };
+    }
 }
 
 /// The number of cores that this process may use.

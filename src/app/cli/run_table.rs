@@ -41,30 +41,35 @@ pub struct RunsArgs {
     edit: Edit,
 }
 
+/// The arguments of listing, which say nothing of a run that is changed.
+const LISTING: [&str; 4] = ["filter", "sort", "json", "csv"];
+
 /// Changes of the run that is named.
 #[derive(Args)]
 #[group(multiple = true)]
 struct Edit {
     /// A run's folder, to be changed by the options below
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["filter", "sort", "json", "csv"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = LISTING)]
     edit: Option<PathBuf>,
     /// Give it this name; empty removes the name
-    #[arg(long, requires = "edit")]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
     name: Option<String>,
     /// Attach this note to it; empty removes the note
-    #[arg(long, requires = "edit")]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
     note: Option<String>,
     /// Replace its tags with these, separated by commas; empty removes them all
-    #[arg(long, requires = "edit")]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
     tags: Option<String>,
     /// Pin it above all others, or not
-    #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pin: Option<bool>,
     /// Hide it unless `is:archived` is asked for, or list it again
-    #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     archive: Option<bool>,
     /// Move it to the trash, a folder `.trash` beside the runs
-    #[arg(long, requires = "edit")]
+    #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
     delete: bool,
     /// Restore a run from the trash, given its folder there
     #[arg(long, value_name = "RUN", conflicts_with = "edit")]
@@ -80,6 +85,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     }
     let filter = Filter::parse(&args.filter.join(" ")).map_err(Failure::usage)?;
     let order = args.sort.as_deref().map_or_else(Order::default, Order::parse);
+    check_named(&args.out)?;
     let listing = list(&args.out)?;
     let all = &sweep::results::rows_with_sweeps(&args.out, listing.rows);
     if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
@@ -97,6 +103,17 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     };
     damage::report_rows(rows.iter().copied());
     output::print(text.as_bytes())
+}
+
+/// Checks that a folder of runs that was named is there. The default one is made by the first run.
+///
+/// # Errors
+/// If it is not.
+pub fn check_named(out: &Path) -> Result<(), Failure> {
+    match out.is_dir() || out == Path::new(RUNS) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("there is no folder `{}`", out.display()))),
+    }
 }
 
 /// The rows of the folder; how far their reading is goes to standard error, since the first one of many runs takes long.

@@ -95,8 +95,12 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
 
 /// A [`cell`] with the step of its number where that is another than the table says: "5.5500 (step 0)".
 pub(super) fn cell_at(headline: &Headline, group: Option<&SeedSummary>, other_step: Option<u64>) -> String {
-    let step = other_step.map_or(String::new(), |step| format!(" (step {step})"));
-    format!("{}{step}", cell(headline, group))
+    format!("{}{}", cell(headline, group), step_words(other_step))
+}
+
+/// " (step 0)", behind a number of another step than the table says.
+pub(super) fn step_words(other_step: Option<u64>) -> String {
+    other_step.map_or(String::new(), |step| format!(" (step {step})"))
 }
 
 #[cfg(test)]

@@ -157,15 +157,17 @@ fn finish(row: &mut RunRow, runs: &Path) {
         Ok(note) => row.note = note,
         Err(e) => row.problems.push(e.to_string()),
     }
-    if row.state.is_held() && !store::is_being_written(&row.path) && !may_be_written(row) {
+    if row.state.is_held() && !may_be_written(&row.lab, &row.path) {
         row.state = RowState::Killed;
     }
 }
 
-/// Another program's run has no lock: as long as its logs have changed recently, it may continue.
-fn may_be_written(row: &RunRow) -> bool {
+/// True if a process holds the folder of a run. Another program's may have no lock: as long as its logs have changed
+/// recently, it may continue.
+pub fn may_be_written(lab: &str, folder: &Path) -> bool {
     const LATE: Duration = Duration::from_secs(120);
-    row.lab == FOREIGN && store::last_change(&row.path).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE)
+    let has_changed = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE);
+    store::is_being_written(folder) || lab == FOREIGN && has_changed()
 }
 
 /// The row of one run folder, wherever it lies.
@@ -263,7 +265,7 @@ impl EventSummary {
             Some(RunState::Stopped) => RowState::Stopped,
             Some(RunState::Failed { message }) => RowState::Failed(message),
             Some(RunState::Paused) => RowState::Paused,
-            Some(RunState::Running | RunState::Followed) | None => RowState::Running,
+            Some(RunState::Running | RunState::Followed(_)) | None => RowState::Running,
         };
         let mut problems = self.problems;
         let unsaid: Vec<String> = damage.0.iter().filter(|lost| !problems.contains(lost)).cloned().collect();

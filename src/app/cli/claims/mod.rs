@@ -14,7 +14,7 @@ use super::{choice::one_named, summary::laid_out, sweep::MakeArgs};
 use crate::{
     cli::prelude::*,
     experiments::{
-        claims::{entry::ClaimState, ledger::Row},
+        claims::{entry::ClaimState, ledger::Row, table::summary},
         short_number::short,
     },
 };
@@ -153,15 +153,16 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         let all: Vec<Value> = rows.iter().map(described).collect();
         return print_line!("{}", Value::Array(all));
     }
-    let head = ["id", "claim", "seeds", "effect [interval]", "verdict"].map(str::to_owned).to_vec();
-    let line = |row: &Row| {
+    let head = ["id", "claim", "seeds", "effect [interval]", "stands if", "verdict"].map(str::to_owned).to_vec();
+    let line = |row: &Row| -> Vec<String> {
         let star = if row.claim.starred { " *" } else { "" };
         let id = format!("{}{star}", row.claim.id);
-        vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
+        let effect = [row.seeds_label(), row.effect_label(), row.stands_label()];
+        [id, row.claim.title.clone()].into_iter().chain(effect).chain([row.standing.label()]).collect()
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
     laid_out(&lines, |_| true).iter().try_for_each(|line| print_line!("{line}"))?;
-    notice!("{}; `orrery claims show ID` says at which scale, and more", ledger.summary());
+    notice!("{}; `orrery claims show ID` says at which scale, and more", summary(&rows));
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use crate::{
             entry::ClaimEntry,
             ledger::{Judgement, Ledger, Row},
             rule::Rule,
+            table::summary,
         },
         short_number::short,
     },
@@ -33,7 +34,7 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
         out,
         "<p class=\"note\">{}. A verdict says its scale, the paper's or ours; dots are seeds, the bar is the interval, the dashed \
          line the paper's number, the shade where the claim stands.</p>",
-        escaped(&ledger.summary())
+        escaped(&summary(rows))
     );
     let (entries, theme) = (ledger.entries(), Theme::light());
     for (paper, entries) in ledger.papers.iter().zip(&entries) {

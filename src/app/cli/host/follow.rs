@@ -16,10 +16,11 @@ use crate::{
         remote::FollowedRun,
         stream::POLL,
     },
+    experiments::run_rows::may_be_written,
     labs::foreign::asks,
     probe::neuron_graph::MATRIX_PROBES,
     store::{Look, Reply, snapshots},
-    telemetry::{Command, Inbox, Question, QuestionState},
+    telemetry::{Command, FollowedState, Inbox, Question, QuestionState},
 };
 
 /// Looks after which a run that may continue is said to be followed; one that is just ending is not.
@@ -56,7 +57,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
     let mut followed = Followed::open(folder, inbox, options)?;
     followed.tell();
     if !followed.is_whole {
-        followed.begin();
+        followed.send_state();
     }
     let mut looks = 0;
     while followed.may_grow() {
@@ -73,6 +74,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         followed.look();
+        followed.send_state();
         followed.take_replies();
         looks += 1;
         if looks == POLLS_BEFORE_NOTICE {
@@ -104,6 +106,8 @@ struct Followed<'a> {
     weights_changed: Option<SystemTime>,
     /// The problem that was reported last.
     trouble: String,
+    /// The state that the window knows.
+    sent: Option<FollowedState>,
 }
 
 /// Dropping withdraws the questions that the program has not answered.
@@ -134,6 +138,7 @@ impl<'a> Followed<'a> {
             computing: vec![],
             weights_changed: None,
             trouble: String::new(),
+            sent: None,
         })
     }
 
@@ -181,10 +186,24 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// The window has what was there; the rest comes as it is written.
-    fn begin(&self) {
-        if !self.reader.has_failed() {
-            self.inbox.deliver(Event::State(RunState::Followed));
+    /// Sends the state of the run if the window knows another. That it failed is told as it is recorded.
+    fn send_state(&mut self) {
+        let state = (!self.reader.has_failed()).then(|| self.state());
+        if let Some(new) = state.filter(|_| state != self.sent) {
+            self.inbox.deliver(Event::State(RunState::Followed(new)));
+        }
+        self.sent = state;
+    }
+
+    fn state(&self) -> FollowedState {
+        match self.reader.recorded_state() {
+            Some(RunState::Finished) => FollowedState::Finished,
+            Some(RunState::Stopped) => FollowedState::Stopped,
+            _ if self.options.followed.is_none() && !may_be_written(&self.info.lab, self.folder) => {
+                FollowedState::Killed
+            }
+            Some(RunState::Paused) => FollowedState::Paused,
+            _ => FollowedState::Running,
         }
     }
 
@@ -220,7 +239,7 @@ impl<'a> Followed<'a> {
         // the one that was in its place is dropped, and what it was asked is withdrawn
         *self = other;
         self.tell();
-        self.begin();
+        self.send_state();
         self.notice(
             Level::Info,
             "the folder's logs or its variants were rewritten, so it was read again from the start".to_owned(),

@@ -56,7 +56,11 @@ impl Curves {
                 self.channels.push(channel.clone());
                 self.channels.len() - 1
             });
-            self.points.entry((place, stats.variant)).or_default().push((stats.step, *value));
+            // other programs may log in any order
+            let points = self.points.entry((place, stats.variant)).or_default();
+            let at = points.partition_point(|(step, _)| *step < stats.step);
+            let replaced = usize::from(points.get(at).is_some_and(|(step, _)| *step == stats.step));
+            points.splice(at..at + replaced, [(stats.step, *value)]);
         }
     }
 

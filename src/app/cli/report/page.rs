@@ -93,7 +93,7 @@ impl Report<'_> {
         }
     }
 
-    /// One line with the seed, the steps, the way the run ended, the device and the date.
+    /// One line with the seed, the steps, the way the run ended and the device, as far as they are recorded.
     fn facts(&self) -> String {
         let info = self.mirror.info.as_ref();
         let state = match &self.mirror.state {
@@ -102,15 +102,15 @@ impl Report<'_> {
             Some(RunState::Stopped) => "stopped".to_owned(),
             _ => "without an end".to_owned(),
         };
-        let total = info.map_or(self.mirror.step, |i| i.total_steps);
-        let device = info.map_or(String::new(), |i| format!(" \u{b7} {}, {} threads", i.device, i.threads));
-        format!(
-            "seed {} \u{b7} step {} of {total}, {state}{device} \u{b7} written by Orrery {} \u{b7} {}",
-            self.config.seed,
-            self.mirror.step,
-            env!("CARGO_PKG_VERSION"),
-            self.lab.source
-        )
+        // another program may have left out what it does not know
+        let seed = (self.lab.trains() || self.config.seed > 0).then(|| format!("seed {}", self.config.seed));
+        let total = info.map(|i| i.total_steps).filter(|total| *total > 0);
+        let total = total.map_or(String::new(), |total| format!(" of {total}"));
+        let steps = format!("step {}{total}, {state}", self.mirror.step);
+        let written = format!("written by Orrery {}", env!("CARGO_PKG_VERSION"));
+        let source = Some(self.lab.source.to_owned()).filter(|source| !source.is_empty());
+        let facts = [seed, Some(steps), info.and_then(|i| i.device_label()), Some(written), source];
+        facts.into_iter().flatten().collect::<Vec<_>>().join(" \u{b7} ")
     }
 
     fn headlines(&self, out: &mut String) {
@@ -159,7 +159,8 @@ impl Report<'_> {
         }
         out.push_str("<div class=\"grid\">\n");
         for view in &pictures.views {
-            let last = view.at.last().and_then(|at| view.pictures.get(*at)).map_or("", String::as_str);
+            let last =
+                view.at.iter().flatten().next_back().and_then(|at| view.pictures.get(*at)).map_or("", String::as_str);
             let title = escaped(view.view.title);
             let about = escaped(view.measured.as_deref().unwrap_or(view.view.about));
             let _ = writeln!(

@@ -20,8 +20,8 @@ pub struct ViewPictures {
     pub measured: Option<String>,
     /// `data:` addresses, each picture once.
     pub pictures: Vec<String>,
-    /// The picture that stands for each step of the scrubber.
-    pub at: Vec<usize>,
+    /// The picture that stands for each step of the scrubber; `None` where there was nothing yet.
+    pub at: Vec<Option<usize>>,
 }
 
 /// All views at the same steps.
@@ -52,14 +52,15 @@ impl Pictures {
             for step in &steps {
                 let figure = Figure::new(pane.view, mirror, config, &knobs, theme);
                 let figure = Figure { step: *step, size: SIZE, pixels_per_point: PIXELS_PER_POINT, ..figure };
-                let Some(picture) = picture(&figure, offscreen.as_deref_mut())? else { break };
-                let place = *places.entry(picture.clone()).or_insert_with(|| {
-                    drawn.pictures.push(picture);
-                    drawn.pictures.len() - 1
+                let place = picture(&figure, offscreen.as_deref_mut())?.map(|picture| {
+                    *places.entry(picture.clone()).or_insert_with(|| {
+                        drawn.pictures.push(picture);
+                        drawn.pictures.len() - 1
+                    })
                 });
                 drawn.at.push(place);
             }
-            if drawn.at.len() == steps.len() && !drawn.pictures.is_empty() {
+            if !drawn.pictures.is_empty() {
                 all.push(drawn);
             }
         }

@@ -144,7 +144,7 @@ impl SweepReport {
         }
         out.push_str("</tr>\n");
         for (i, row) in table.rows.iter().enumerate() {
-            let is_best = table.best.is_some_and(|(_, best)| best == i);
+            let is_best = table.best.is_some_and(|(_, best)| best == Some(i));
             let mark = if is_best { " \u{2605}" } else { "" };
             let _ = write!(out, "<tr><td class=\"number\">{}{mark}</td>", i + 1);
             for value in &row.values {
@@ -162,7 +162,8 @@ impl SweepReport {
             out.push_str("</tr>\n");
         }
         out.push_str("</table>\n<p class=\"note\">Mean and standard deviation over the seeds that have finished");
-        if let Some(column) = table.best.and_then(|(column, _)| table.columns.get(column)) {
+        if let Some(column) = table.best.and_then(|(column, best)| table.columns.get(column).filter(|_| best.is_some()))
+        {
             let _ = write!(out, "; \u{2605} best by {}", escaped(&column.heading));
         }
         out.push_str(". The numbers are those of <code>table.csv</code>; point at one to read it in full.</p>\n");

@@ -135,9 +135,21 @@ impl SweepFolder {
 
     /// The reason that a run itself gave for not starting.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
+        self.printed(task)?.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
+    }
+
+    /// The name of the run's folder, as the run itself printed it at its end.
+    pub fn printed_run(&self, task: SweepTask) -> Option<String> {
+        let (printed, runs) = (self.printed(task)?, self.runs());
+        let name = |line: &str| Path::new(line).strip_prefix(&runs).ok().map(|name| name.display().to_string());
+        printed.lines().rev().find_map(name)
+    }
+
+    /// The end of the run's output.
+    fn printed(&self, task: SweepTask) -> Option<String> {
         let log = Path::new(LOGS).join(format!("{}.txt", task_name(task)));
         let said = files::read_end_inside(&self.path, log, MAX_OUTPUT).ok()?;
-        String::from_utf8_lossy(&said).lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
+        Some(String::from_utf8_lossy(&said).into_owned())
     }
 
     /// Every run of the sweep, by its number.

@@ -43,7 +43,7 @@ pub struct SweepArgs {
     out: PathBuf,
     /// Write the pictures of what has run so far into this folder (SVG, and PNG where there is a graphics adapter),
     /// without running anything
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["missing", "task", "table"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = pictures::OTHERS)]
     pictures: Option<PathBuf>,
     #[command(flatten)]
     picture: PictureArgs,

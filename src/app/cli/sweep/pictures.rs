@@ -14,17 +14,20 @@ use crate::{
     ui::sweep_pictures::{PictureChoices, Prepared, figures},
 };
 
+/// The arguments of a sweep that draw no picture.
+pub const OTHERS: [&str; 3] = ["missing", "task", "table"];
+
 #[derive(Args)]
 pub struct PictureArgs {
     /// The number that the pictures show: a headline number or a scalar's channel, `gate` or `gate of coupled`; the objective
     /// without it
-    #[arg(long, requires = "pictures", value_name = "KEY")]
+    #[arg(long, requires = "pictures", conflicts_with_all = OTHERS, value_name = "KEY")]
     number: Option<String>,
     /// Draw the pictures as of this step; without it, as of the newest
-    #[arg(long, requires = "pictures")]
+    #[arg(long, requires = "pictures", conflicts_with_all = OTHERS)]
     step: Option<u64>,
     /// Draw the pictures on a light background instead of the dark one
-    #[arg(long, requires = "pictures")]
+    #[arg(long, requires = "pictures", conflicts_with_all = OTHERS)]
     light: bool,
 }
 

@@ -45,11 +45,15 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                 while let Some(number) =
                     next().filter(|_| !stopping.load(Ordering::SeqCst) && !full.load(Ordering::SeqCst))
                 {
-                    let name = tasks.get(*number).map(|task| task_name(*task)).unwrap_or_default();
+                    let task = tasks.get(*number).copied();
+                    let name = task.map(task_name).unwrap_or_default();
                     let outcome = make(sweep, *number, &name).and_then(|child| wait(child, &stopping));
                     let count = ended.fetch_add(1, Ordering::SeqCst) + 1;
                     let said = match outcome {
-                        Ok(status) if status.success() => "finished".to_owned(),
+                        Ok(status) if status.success() => {
+                            let run = task.and_then(|task| sweep.printed_run(task));
+                            run.map_or("finished".to_owned(), |run| format!("finished: {run}"))
+                        }
                         Ok(status) if status.code() == Some(i32::from(INTERRUPTED)) => "stopped".to_owned(),
                         // before it could listen
                         Ok(status) if status.code().is_none() && stopping.load(Ordering::SeqCst) => {

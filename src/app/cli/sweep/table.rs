@@ -7,7 +7,10 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    experiments::{seeds::SeedSummary, sweep::exponent},
+    experiments::{
+        seeds::SeedSummary,
+        sweep::{exponent, results::only_least},
+    },
     labs::headline::Headline,
 };
 
@@ -47,8 +50,8 @@ pub struct SweepTable {
     /// A row for each point.
     pub rows: Vec<PointRow>,
     pub seeds: usize,
-    /// The column that ranks points, with its best row.
-    pub best: Option<(usize, usize)>,
+    /// The column that ranks points, with its best row; without that where several are as good.
+    pub best: Option<(usize, Option<usize>)>,
     /// The exponents of the objective along the only axis, by column.
     exponents: Vec<(usize, SeedSummary)>,
 }
@@ -95,14 +98,13 @@ impl SweepTable {
         self.columns.iter().enumerate().filter(|(_, c)| c.key == objective.key).filter_map(fit).collect()
     }
 
-    fn best(&self, folder: &SweepFolder) -> Option<(usize, usize)> {
+    fn best(&self, folder: &SweepFolder) -> Option<(usize, Option<usize>)> {
         let objective = folder.sweep.objective.as_ref()?;
         let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
         let sign = folder.sweep.lab.headline(&objective.key)?.better.sign()?;
         let known =
             self.rows.iter().enumerate().filter_map(|(i, row)| Some((i, sign * row.numbers[column].as_ref()?.mean)));
-        let best = known.filter(|(_, v)| v.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((column, best.0))
+        Some((column, only_least(known)))
     }
 
     /// The table as aligned text for a terminal.
@@ -111,7 +113,7 @@ impl SweepTable {
         lines[0].push("runs".to_owned());
         lines[0].extend(self.columns.iter().map(|c| c.heading.clone()));
         for (i, row) in self.rows.iter().enumerate() {
-            let mark = if self.best.is_some_and(|(_, best)| best == i) { "*" } else { "" };
+            let mark = if self.best.is_some_and(|(_, best)| best == Some(i)) { "*" } else { "" };
             let mut line = vec![format!("{}{mark}", i + 1)];
             line.extend(row.values.clone());
             line.push(format!("{}/{}", row.finished, self.seeds));
@@ -119,7 +121,7 @@ impl SweepTable {
             lines.push(line);
         }
         let mut words = summary::laid_out(&lines, |column| column == 0);
-        if let Some((column, _)) = self.best {
+        if let Some((column, Some(_))) = self.best {
             words.push(format!("* best by {}", self.columns[column].heading));
         }
         for (column, SeedSummary { mean, interval, seeds, .. }) in &self.exponents {

@@ -8,7 +8,7 @@ use super::{
     ledger::{Ledger, Row, Standing},
     statistics::Outcome,
 };
-use crate::experiments::short_number::short;
+use crate::{config::counted, experiments::short_number::short};
 
 const INTRO: &str = "# The ledger of claims
 
@@ -74,6 +74,11 @@ impl Row<'_> {
         outcome.as_ref().map_or(String::new(), Outcome::label)
     }
 
+    /// Where the effect must lie for the claim to stand; empty without a rule.
+    pub fn stands_label(&self) -> String {
+        self.claim.rule.as_ref().map_or(String::new(), |rule| rule.stands.label())
+    }
+
     /// Seeds that have a value; "5 of 8" or "60, the rule asks 8" where that are fewer or more than the rule asks for. Empty
     /// without runs.
     pub fn seeds_label(&self) -> String {
@@ -105,31 +110,34 @@ pub(super) fn table_line<const N: usize>(cells: [String; N]) -> String {
     format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }
 
+/// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need data or hardware, 8 have no rule yet".
+pub fn summary(rows: &[Row]) -> String {
+    let count = |state: ClaimState| rows.iter().filter(|row| row.standing.state() == state).count();
+    let outdated = match count(ClaimState::Outdated) {
+        0 => String::new(),
+        n => format!(", {n} outdated"),
+    };
+    format!(
+        "{}: {} stand, {} do not stand, {} cannot be told{outdated}; {} not run, {} need data or hardware, {} have no rule yet",
+        counted(rows.len(), "claim"),
+        count(ClaimState::Stands),
+        count(ClaimState::DoesNotStand),
+        count(ClaimState::CannotBeTold),
+        count(ClaimState::NotRun),
+        count(ClaimState::Needs),
+        count(ClaimState::Open),
+    )
+}
+
 impl Ledger {
     /// The pages that are made from the ledger, by their names in `docs`.
     pub fn pages(&self) -> [(&'static str, String); 2] {
         [("claims.md", self.markdown()), ("results.md", self.results_markdown())]
     }
 
-    /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need data or hardware, 8 have no rule yet".
+    /// The [`summary`] of all claims.
     pub fn summary(&self) -> String {
-        let rows = self.rows();
-        let count = |state: ClaimState| rows.iter().filter(|row| row.standing.state() == state).count();
-        let outdated = match count(ClaimState::Outdated) {
-            0 => String::new(),
-            n => format!(", {n} outdated"),
-        };
-        format!(
-            "{} claims: {} stand, {} do not stand, {} cannot be told{outdated}; {} not run, {} need data or hardware, \
-             {} have no rule yet",
-            rows.len(),
-            count(ClaimState::Stands),
-            count(ClaimState::DoesNotStand),
-            count(ClaimState::CannotBeTold),
-            count(ClaimState::NotRun),
-            count(ClaimState::Needs),
-            count(ClaimState::Open),
-        )
+        summary(&self.rows())
     }
 
     /// The page `docs/claims.md`.

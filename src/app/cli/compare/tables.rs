@@ -1,0 +1,154 @@
+//! The tables of compared runs: the settings in which they differ, and their headline numbers. A row is of one run, or of all
+//! that differ in nothing but the seed.
+
+use super::{
+    super::summary::{cell_at, step_words},
+    ComparedRun, first_but_for_seed,
+};
+use crate::{
+    analysis::distinct::distinct,
+    cli::prelude::*,
+    experiments::{run_table::Difference, seeds::SeedSummary},
+    labs::headline::Headline,
+    ui::comparison::folded_name,
+};
+
+/// Lines of cells, the first of them the head.
+pub type TextTable = Vec<Vec<String>>;
+
+/// The first columns of numbers.
+const COLUMNS: [&str; 3] = ["run", "variant", "step"];
+
+/// The name of a row, and the runs that it is of, by their places.
+pub struct Row {
+    name: String,
+    runs: Vec<usize>,
+}
+
+/// A row for each run, or, folded, for all runs that differ in nothing but the seed.
+pub fn rows(runs: &[ComparedRun], names: &[String], is_folded: bool) -> Vec<Row> {
+    let like: Vec<usize> = (0..runs.len()).map(|i| if is_folded { first_but_for_seed(runs, i) } else { i }).collect();
+    let row = |first: usize| {
+        let members: Vec<usize> = (0..runs.len()).filter(|i| like[*i] == first).collect();
+        let name = match members.len() {
+            1 => names[first].clone(),
+            seeds => folded_name(&names[first], seeds),
+        };
+        Row { name, runs: members }
+    };
+    distinct(like.iter().copied()).into_iter().map(row).collect()
+}
+
+/// The settings that differ, a column each.
+pub fn settings(rows: &[Row], differing: &[Difference]) -> TextTable {
+    let head = std::iter::once("run".to_owned()).chain(differing.iter().map(|d| d.key.clone())).collect();
+    let line = |row: &Row| {
+        let value = |d: &Difference| distinct(row.runs.iter().map(|i| d.values[*i].as_str())).join(", ");
+        std::iter::once(row.name.clone()).chain(differing.iter().map(value)).collect()
+    };
+    std::iter::once(head).chain(rows.iter().map(line)).collect()
+}
+
+/// A table as CSV.
+pub fn as_csv(table: &TextTable) -> String {
+    let mut out = Table::new(table.iter().take(1).flatten());
+    table.iter().skip(1).for_each(|row| out.row(row));
+    out.finish()
+}
+
+/// The headline numbers, a line for each row and group of variants.
+pub struct Numbers {
+    headings: Vec<String>,
+    lines: Vec<NumberLine>,
+}
+
+struct NumberLine {
+    name: String,
+    variant: String,
+    /// By column.
+    numbers: Vec<Option<Number>>,
+}
+
+struct Number {
+    headline: &'static Headline,
+    summary: SeedSummary,
+    step: Option<u64>,
+}
+
+impl NumberLine {
+    /// The newest step of its numbers.
+    fn step(&self) -> Option<u64> {
+        self.numbers.iter().flatten().filter_map(|number| number.step).max()
+    }
+
+    /// The step of a number, where that is another than the line says.
+    fn other_step(&self, number: &Number) -> Option<u64> {
+        number.step.filter(|at| Some(*at) != self.step())
+    }
+}
+
+impl Numbers {
+    pub fn new(rows: &[Row], runs: &[ComparedRun]) -> Self {
+        let keys = distinct(runs.iter().flat_map(|run| run.row.headlines.keys()));
+        let heading = |key: &&str| {
+            runs.iter().find_map(|run| run.row.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key))
+        };
+        let mut lines = vec![];
+        for row in rows {
+            let members: Vec<&RunRow> = row.runs.iter().map(|i| &runs[*i].row).collect();
+            for loss in members.iter().take(1).flat_map(|run| &run.losses) {
+                let numbers = keys.iter().map(|key| number_of(&members, key, &loss.group)).collect();
+                lines.push(NumberLine { name: row.name.clone(), variant: loss.label.clone(), numbers });
+            }
+        }
+        Self { headings: keys.iter().map(heading).collect(), lines }
+    }
+
+    /// Rounded, for a person.
+    pub fn text(&self) -> TextTable {
+        let head = COLUMNS.map(str::to_owned).into_iter().chain(self.headings.iter().cloned()).collect();
+        let line = |line: &NumberLine| {
+            let cell = |n: &Number| cell_at(n.headline, Some(&n.summary), line.other_step(n));
+            let own = [line.name.clone(), line.variant.clone(), optional_field(line.step())];
+            let cells = line.numbers.iter().map(|number| number.as_ref().map_or(String::new(), cell));
+            own.into_iter().chain(cells).collect()
+        };
+        std::iter::once(head).chain(self.lines.iter().map(line)).collect()
+    }
+
+    /// With all digits, for a program. Beside a number that some line has of several seeds stands its standard deviation.
+    pub fn csv(&self) -> String {
+        let is_of_seeds = |number: &Number| number.summary.seeds > 1;
+        let has_spread = |i: usize| self.lines.iter().filter_map(|line| line.numbers[i].as_ref()).any(is_of_seeds);
+        let spread: Vec<bool> = (0..self.headings.len()).map(has_spread).collect();
+        let mut head = COLUMNS.map(str::to_owned).to_vec();
+        for (heading, has_spread) in self.headings.iter().zip(&spread) {
+            head.push(heading.clone());
+            head.extend(has_spread.then(|| format!("{heading}, sd")));
+        }
+        let mut out = Table::new(&head);
+        for line in &self.lines {
+            let mut cells = vec![line.name.clone(), line.variant.clone(), optional_field(line.step())];
+            for (number, has_spread) in line.numbers.iter().zip(&spread) {
+                let mean = |n: &Number| format!("{}{}", n.summary.mean, step_words(line.other_step(n)));
+                let sd = || optional_field(number.as_ref().filter(|n| is_of_seeds(n)).map(|n| n.summary.sd));
+                cells.push(number.as_ref().map_or(String::new(), mean));
+                cells.extend(has_spread.then(sd));
+            }
+            out.row(&cells);
+        }
+        out.finish()
+    }
+}
+
+/// A number of a group of variants over runs, at the newest step at which one of them has it.
+fn number_of(runs: &[&RunRow], key: &str, group: &str) -> Option<Number> {
+    let step = runs.iter().filter_map(|run| run.headlines.step(key, group)).max();
+    let of_step = runs.iter().filter(|run| run.headlines.step(key, group) == step);
+    let found: Vec<SeedSummary> = of_step.filter_map(|run| run.headlines.group(key, group)).collect();
+    let summary = match found.as_slice() {
+        [one] => one.clone(),
+        seeds => SeedSummary::new(&seeds.iter().map(|seed| seed.mean).collect::<Vec<_>>())?,
+    };
+    Some(Number { headline: runs.iter().find_map(|run| run.headline_of(key))?, summary, step })
+}
