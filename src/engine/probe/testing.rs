@@ -1,6 +1,6 @@
 //! The text that tests of probes read, and what a probe measures on it.
 
-use super::{AnyProbe, ProbeContext};
+use super::{Answer, AnyProbe, ProbeContext};
 use crate::{
     config::Value,
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
@@ -19,6 +19,17 @@ pub(super) fn prose() -> Result<Corpus> {
     text(Source::Generated("harbour".into()))
 }
 
+/// What a probe answers about a model with these arguments.
+pub(super) fn answers(
+    probe: &dyn AnyProbe,
+    model: &mut dyn Trainable,
+    corpus: &Corpus,
+    args: &[(&str, Value)],
+) -> Result<Vec<Answer>> {
+    let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args))
+}
+
 /// The first measurement that a probe makes of a model with these arguments.
 pub(super) fn measured<M: Measurement>(
     probe: &dyn AnyProbe,
@@ -26,7 +37,6 @@ pub(super) fn measured<M: Measurement>(
     corpus: &Corpus,
     args: &[(&str, Value)],
 ) -> Result<M> {
-    let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    let found = probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args))?;
+    let found = answers(probe, model, corpus, args)?;
     Ok(M::from_payload(&found[0].payload).cloned().expect("a measurement"))
 }

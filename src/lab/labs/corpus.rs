@@ -129,6 +129,18 @@ impl CorpusSettings {
         self.reading(Source::Folder { path, domains: self.domains })
     }
 
+    /// Refuses a text of the user's own for a task that reads none; `why` says so.
+    ///
+    /// # Errors
+    /// If a folder or a file is named; the error names its key.
+    pub fn refuse_own_text(&self, why: &str) -> Result<(), ConfigError> {
+        let named = [(Self::folder.name, self.folder.path().is_some()), (Self::file.name, self.file.path().is_some())];
+        match named.into_iter().find(|(_, is_named)| *is_named) {
+            Some((key, _)) => Err(ConfigError::inconsistent(key, format!("`{key}` must be empty: {why}"))),
+            None => Ok(()),
+        }
+    }
+
     /// True for texts of associative recall: pairs of a key and a value, and then the keys again.
     pub fn asks_for_pairs(&self) -> bool {
         let is_generated = self.folder.path().is_none() && self.file.path().is_none();

@@ -114,6 +114,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         ..CorpusSettings::default()
     };
     let variants = [Variant::new("network", "network", ModelSpec::Stationary(spec))];
+    s.corpus.refuse_own_text("the network reads no text; empty it, or set `task.kind` to block")?;
     refuse_accumulation(&s.train)?;
     let every = s.probe.map;
     let probes = vec![

@@ -4,7 +4,7 @@
 //!
 //! ```toml
 //! preset = "fast_slow_needed"     # replaces all settings but opened files; without one they stay
-//! set = { "train.steps" = 200 }   # settings on top of it
+//! set = { "train.steps" = 200 }   # settings on top of it; those that act in views wait for the reader's guess
 //! view = "gate"                   # the view to bring to the front
 //! scrub = 63                      # the step to look at, once there is one
 //! token = 12                      # what is selected in all views: token, neuron

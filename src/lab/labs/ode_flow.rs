@@ -110,21 +110,15 @@ impl OdeFlowSettings {
         let prompt = match self.task.kind {
             Task::Train => return Ok(spec),
             Task::Field => {
+                self.corpus
+                    .refuse_own_text("flows in the plane read no text; empty it, or set `task.kind` to train")?;
                 refuse_accumulation(&self.train)?;
                 return Ok(spec);
             }
             Task::Published => Some(self.steer.prompt.trim().to_owned()),
             Task::Steer | Task::Both => None,
         };
-        let own = [
-            (CorpusSettings::folder.name, matches!(spec.source, Source::Folder { .. })),
-            (CorpusSettings::file.name, matches!(spec.source, Source::File(_))),
-        ];
-        for (key, is_named) in own {
-            refuse_if(is_named, key, || {
-                format!("`{key}` must be empty: steering makes its own language; empty it, or set `task.kind` to train")
-            })?;
-        }
+        self.corpus.refuse_own_text("steering makes its own language; empty it, or set `task.kind` to train")?;
         let batch = self.train.batch;
         let why = || {
             format!(

@@ -130,9 +130,10 @@ fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize],
     let Some(&k) = confirmed.first() else {
         let languages = if many { ", two languages" } else { "" };
         return format!(
-            "No synapse confirmed for {concept}. The first of the ranking has {:.2} {kept}, the best of {models} random models \
-             {random:.2}; a corrected p of at most {LEVEL}{languages} and a margin of {MARGIN} are asked for.",
-            search.first_correlation(),
+            "No synapse confirmed for {concept}. The best of {} has {:.2} {kept}, the best of {models} random models {random:.2}; \
+             a corrected p of at most {LEVEL}{languages} and a margin of {MARGIN} above the best random model are asked for.",
+            search.synapses.len(),
+            search.best_correlation(),
         );
     };
     let s = &search.synapses[k];

@@ -328,11 +328,11 @@ impl SweepResults {
     }
 
     /// The point that the number is best at, among those with a value of the newest step; nothing where neither way is
-    /// better.
+    /// better, or where several are as good.
     pub fn best(&self, number: usize, as_of: &AsOf) -> Option<usize> {
         let sign = self.numbers.get(number)?.better.sign()?;
         let known = (0..self.points.len()).filter_map(|i| Some((i, sign * as_of.mean_at_newest_step(i)?)));
-        known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+        only_least(known)
     }
 
     pub fn progress(&self) -> RunCounts {
@@ -374,6 +374,14 @@ impl SweepResults {
         };
         distinct(self.runs.iter().filter_map(why))
     }
+}
+
+/// The place of the least number; nothing where several places have it.
+pub fn only_least(numbers: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
+    let numbers: Vec<(usize, f64)> = numbers.filter(|(_, number)| number.is_finite()).collect();
+    let least = numbers.iter().map(|(_, number)| *number).reduce(f64::min)?;
+    let mut places = numbers.into_iter().filter(|(_, number)| *number == least).map(|(place, _)| place);
+    places.next().filter(|_| places.next().is_none())
 }
 
 impl RunCounts {

@@ -47,7 +47,7 @@ settings! {
         /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
         #[knob("Task")]
         kind: Task = Task::Map,
-        /// For the task block: the model's own slow state at this token of a passage is the control y of a random generator of 12 states, by its first two principal components. Controls 1 to 4 do nothing then.
+        /// For the task block: the model's own slow state at this token of a passage is the control y of a random generator of 12 states, by its first two principal components. The controls below do nothing then.
         #[knob("Own control at token", range(0..=95), in_views, symbol("t"), unit("tokens"))]
         token: usize = 48,
     }
@@ -57,16 +57,16 @@ settings! {
     /// The slow control that a person holds.
     pub struct ControlSettings in "control" {
         /// The slow context. It tilts every log rate, each by its own random amount; the stationary distribution follows. Beyond the range under Learned map the network was never trained.
-        #[knob("Control 1", range(-4.0..=4.0), in_views, symbol("y₀"))]
+        #[knob("Control y₀", range(-4.0..=4.0), in_views)]
         y0: f64 = 0.0,
         /// Like the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control 2", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 2), symbol("y₁"))]
+        #[knob("Control y₁", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 2))]
         y1: f64 = 0.0,
         /// Like the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control 3", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 3), symbol("y₂"))]
+        #[knob("Control y₂", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 3))]
         y2: f64 = 0.0,
         /// Like the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control 4", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 4), symbol("y₃"))]
+        #[knob("Control y₃", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 4))]
         y3: f64 = 0.0,
     }
 }

@@ -61,16 +61,16 @@ settings! {
     /// name, for what is measured by schedule.
     pub struct ControlSettings in "control" {
         /// The control that is trained: +1 leads to good words, -1 to bad ones, 0 leaves the model alone. In the playground a wind from the left.
-        #[knob("Control 1", range(-2.0..=2.0), in_views, symbol("u₀"))]
+        #[knob("Control u₀", range(-2.0..=2.0), in_views)]
         u0: f64 = 0.0,
         /// Enters the flow like the first, but nobody trained it to mean anything. In the playground a wind from below.
-        #[knob("Control 2", range(-2.0..=2.0), in_views, symbol("u₁"))]
+        #[knob("Control u₁", range(-2.0..=2.0), in_views)]
         u1: f64 = 0.0,
         /// Untrained, as the second. The flow has four controls in all.
-        #[knob("Control 3", range(-2.0..=2.0), in_views, symbol("u₂"))]
+        #[knob("Control u₂", range(-2.0..=2.0), in_views)]
         u2: f64 = 0.0,
         /// Untrained, as the second. The flow has four controls in all.
-        #[knob("Control 4", range(-2.0..=2.0), in_views, symbol("u₃"))]
+        #[knob("Control u₃", range(-2.0..=2.0), in_views)]
         u3: f64 = 0.0,
         /// Multiplies the learned scale of the flow. 0 stops the flow: the layers before and after are then joined directly.
         #[knob("Flow strength", range(0.0..=4.0), in_views, symbol("×α"))]

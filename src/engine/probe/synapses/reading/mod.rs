@@ -101,7 +101,9 @@ impl<'a> ReadingQuery<'a> {
             written => format!("{}, then {written} that it wrote", self.passage.about),
         };
         let layer = reading.layer;
-        let about = format!("{read}, synapses from y of layer {} to x of layer {layer}, {how}", layer - 1);
+        let asked = self.args.layer.filter(|asked| *asked != layer);
+        let lacking = asked.map_or(String::new(), |asked| format!(" (the model has no layer {asked})"));
+        let about = format!("{read}, synapses from y of layer {} to x of layer {layer}{lacking}, {how}", layer - 1);
         Answer::new(reading, about, self.cx.corpus.token_texts(ids))
     }
 }
@@ -128,6 +130,20 @@ mod tests {
         let args = [("longest", Value::Int(24)), ("i", Value::Int(0)), ("j", Value::Int(8))];
         let found: measurements::SynapseReading = testing::measured(&ReadingProbe, model.as_mut(), &corpus, &args)?;
         assert_eq!((found.synapses[0].j, found.synapses[0].sigma.len()), (8, 24));
+        Ok(())
+    }
+
+    #[test]
+    fn a_layer_that_the_model_lacks_is_named() -> Result<()> {
+        let corpus = testing::prose()?;
+        let sizes = BdhSpec { d_model: 8, heads: 1, neurons: 8, layers: 2, ..BdhSpec::default() };
+        let mut model = ModelSpec::Bdh(sizes).build(corpus.vocab(), 3, &Device::Cpu)?;
+        let about = |layer: i64, model: &mut dyn Trainable| -> Result<String> {
+            let args = [("longest", Value::Int(24)), ("layer", Value::Int(layer))];
+            Ok(testing::answers(&ReadingProbe, model, &corpus, &args)?[0].about.clone())
+        };
+        assert!(about(30, model.as_mut())?.contains("to x of layer 1 (the model has no layer 30),"));
+        assert!(about(1, model.as_mut())?.contains("to x of layer 1, as the model"));
         Ok(())
     }
 }

@@ -100,6 +100,18 @@ fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
 }
 
 #[test]
+fn a_tie_has_no_best() {
+    let mut r = results();
+    r.numbers[0].series[2] = Arc::clone(&r.numbers[0].series[0]);
+    r.numbers[0].series[1] = Arc::clone(&r.numbers[0].series[0]);
+    r.numbers[0].series[3] = Arc::clone(&r.numbers[0].series[0]);
+    let late = r.as_of(0, 20);
+    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), None));
+    assert_eq!(only_least([(3, 2.0), (4, 1.0), (5, f64::NAN)].into_iter()), Some(4));
+    assert_eq!(only_least(std::iter::empty()), None);
+}
+
+#[test]
 fn seeds_fold_where_both_have_a_step() {
     let r = results();
     assert_eq!(r.curve(0, 0), [[0.0, 4.0, 0.0], [10.0, 3.0, 2f64.sqrt()], [20.0, 2.0, 2f64.sqrt()]]);
