@@ -9,10 +9,10 @@ use orrery::{
     config::Value,
     labs,
     telemetry::{
-        Event, Measurement, QuestionState, Sample, Synapse,
-        measurements::{ConceptSearch, QueryKeyMaps, SynapseReading, TopContexts},
+        Args, Event, Measurement, QuestionState, RunState, Sample, Synapse,
+        measurements::{ConceptSearch, LogitLens, QueryKeyMaps, SynapseReading, TopContexts},
     },
-    ui::mirror::Mirror,
+    ui::{figure::Figure, mirror::Mirror, questions::QuestionTime, theme::Theme},
 };
 
 use crate::{
@@ -139,6 +139,46 @@ fn what_was_written_is_told_apart() {
     assert!(rows.headers().unwrap().iter().take(3).eq(["position", "token", "written"]));
     let written = rows.records().filter(|r| &r.as_ref().unwrap()[2] == "1").count();
     assert_eq!(written, 24);
+}
+
+/// What a run measured by itself comes before the answer to a question that nobody here has put.
+#[test]
+fn an_old_answer_stands_behind_what_was_measured() {
+    let mut mirror = recorded::twins();
+    let measured = mirror.sample_at(0, LogitLens::CHANNEL, recorded::STEPS).unwrap().clone();
+    let answer = |request| {
+        let tokens = vec!["Zz".to_owned(); measured.tokens.len()];
+        Event::Sample(Sample { request: Some(request), about: "another question".into(), tokens, ..measured.clone() })
+    };
+    mirror.apply(answer(1));
+    let mut shown = tile("logit_lens", Mirror::default());
+    let theme = Theme::dark();
+    for state in [RunState::Finished, RunState::Stopped] {
+        mirror.apply(Event::State(state));
+        let figure = Figure::new("logit_lens", &mirror, &shown.config, &shown.knobs, &theme);
+        assert!(!figure.csv().unwrap().unwrap().contains("Zz"), "a picture of the record");
+    }
+    shown.mirror = mirror;
+    let mut harness = shown.shown(sized(640.0, 520.0));
+    assert!(!harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);
+    let Tile { questions, mirror, .. } = harness.state_mut();
+    let time = QuestionTime { at: None, scheduled: None, is_measured: false };
+    let request = questions.put((LogitLens::PROBE, Some(0)), Args::new(), mirror, &time);
+    mirror.apply(answer(request));
+    harness.run_steps(2);
+    assert!(harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);
+}
+
+#[test]
+fn a_form_to_fill_in_is_no_picture() {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(recorded::twins_info())));
+    mirror.apply(Event::State(RunState::Finished));
+    let (tile, theme) = (tile("merging", Mirror::default()), Theme::dark());
+    for view in ["merging", "steer"] {
+        let figure = Figure::new(view, &mirror, &tile.config, &tile.knobs, &theme);
+        assert!(figure.nothing().unwrap().is_some(), "{view}");
+    }
 }
 
 /// An answer that comes token by token is followed at its newest token, and not played again once it is whole.

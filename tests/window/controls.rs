@@ -238,6 +238,30 @@ fn a_search_finds_a_folded_setting() {
     assert!(!in_panel(&d, "Warm-up").is_empty() && in_panel(&d, "Coupling scale").is_empty());
 }
 
+/// Undo in a text field is the field's own: what it took back is no step of the page.
+#[test]
+fn a_text_that_was_undone_where_it_was_typed_leaves_no_step() {
+    let mut d = open(Opening::Lab("traces".into()), VIEWS);
+    d.until("the field", |d| d.harness.query_by_role_and_label(Role::TextInput, "sentence").is_some());
+    let before = d.page().config.clone();
+    let next_undo = |d: &Desktop| d.page().history.next_undo().map(str::to_owned);
+    let last_step = next_undo(&d);
+    let field = d.harness.get_by_role_and_label(Role::TextInput, "sentence");
+    field.focus();
+    d.steps(4);
+    for word in [" and", " then"] {
+        d.harness.get_by_role_and_label(Role::TextInput, "sentence").type_text(word);
+        d.steps(90);
+    }
+    assert_ne!(d.page().config, before);
+    for _ in 0..8 {
+        d.command(Key::Z);
+    }
+    assert_eq!(d.page().config, before, "the field took it back");
+    d.press(Key::Escape);
+    assert_eq!(next_undo(&d), last_step);
+}
+
 #[test]
 fn a_setting_that_the_palette_seeks_is_unfolded() {
     let mut d = lab_page("fast_slow");
@@ -268,11 +292,11 @@ fn a_lesson_shows_its_controls_whether_essential_or_not() {
 fn a_control_that_a_tile_has_is_not_shown_twice() {
     let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
     paste(&mut d, "orrery:ode_flow#view=steer");
-    d.until("the dials", |d| d.shows("Control 1 is in the tile Steering"));
-    assert!(d.harness.query_by_role_and_label(Role::Slider, "Control 1").is_none());
+    d.until("the dials", |d| d.shows("Control u₀ is in the tile Steering"));
+    assert!(d.harness.query_by_role_and_label(Role::Slider, "Control u₀").is_none());
     assert!(d.harness.query_by_role_and_label(Role::Slider, "u\u{2080}").is_some());
     paste(&mut d, "orrery:ode_flow#view=losses");
-    d.until("the control", |d| d.harness.query_by_role_and_label(Role::Slider, "Control 1").is_some());
+    d.until("the control", |d| d.harness.query_by_role_and_label(Role::Slider, "Control u₀").is_some());
     assert!(!d.shows("is in the tile Steering"));
 }
 
@@ -419,9 +443,9 @@ fn a_link_locks_or_hides_the_controls_in_views() {
     d.until("the dials", |d| dial(d) == Some(false));
     paste(&mut d, "orrery:ode_flow?lock=view_controls#view=steer");
     d.until("locked dials", |d| dial(d) == Some(true));
-    assert!(d.shows("The link locks the controls in the views.") && d.shows("Control 1 is in the tile Steering"));
+    assert!(d.shows("The link locks the controls in the views.") && d.shows("Control u₀ is in the tile Steering"));
     paste(&mut d, "orrery:ode_flow?hide=view_controls#view=steer");
-    d.until("the setting in the panel", |d| d.harness.query_by_role_and_label(Role::Slider, "Control 1").is_some());
+    d.until("the setting in the panel", |d| d.harness.query_by_role_and_label(Role::Slider, "Control u₀").is_some());
     assert!(d.shows("The link hides the controls in the views.") && dial(&d).is_none());
     d.click("Unlock");
     d.until("the dials again", |d| dial(d) == Some(false));

@@ -37,6 +37,10 @@ impl Desk {
         views
     }
 
+    fn state(&self) -> &'static str {
+        self.page().and_then(|page| page.run.as_ref()).map_or("none", |run| run.state_label())
+    }
+
     /// Shows a step by the scrubber.
     fn scrub(&mut self, step: u64) {
         self.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(step as f64);
@@ -50,14 +54,14 @@ fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     let run = ForeignRun::finished(here.path(), "nanogpt", 1e-3);
     let mut desk = Desk::new(here.path());
     desk.drop_folder(&run.folder);
-    desk.until("the run is shown", |d| d.newest() == 20 && d.views().len() == 4);
+    desk.until("the run is shown", |d| d.newest() == 20 && d.views().len() == 4 && d.state() == "finished");
     assert_eq!(desk.views(), ["attention", "gate", foreign::LOGGED, "losses"]);
     let page = desk.page().unwrap();
     assert_eq!(page.lab.id, "foreign");
     assert!(!page.lab.trains() && page.config.get("lr").is_some());
     let mirror = page.mirror().unwrap();
     assert!(mirror.curve(0, "gate/tanh").is_some_and(|gate| gate.len() == 20));
-    assert!(matches!(mirror.state, Some(RunState::Followed)), "nobody answers questions for it");
+    assert!(matches!(mirror.state, Some(RunState::Followed(_))), "nobody answers questions for it");
     assert!(desk.shows("nanogpt"), "its name stands at the top");
     assert!(desk.shows("Settings of the run") && desk.shows("model.layers"), "its settings stand at the left");
     assert!(desk.harness.query_by_role_and_label(Role::Button, "Run").is_none(), "there is nothing to start");
@@ -117,6 +121,15 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     std::fs::write(run.folder.join("samples.jsonl"), "").unwrap();
     run.step(1);
     desk.until("the folder is read anew", |d| d.newest() == 1);
+    desk.until("it goes on", |d| d.state() == "followed");
+    run.state(1, &json!("paused"));
+    desk.until("it is paused", |d| d.state() == "paused");
+    // no program holds the folder, and nothing was written for an hour
+    for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
+        let file = std::fs::File::options().append(true).open(run.folder.join(log)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    }
+    desk.until("it was killed", |d| d.state() == "killed");
     run.state(1, &json!({"failed": {"message": "RuntimeError: out of memory"}}));
     desk.until("the failure is shown", |d| d.shows("out of memory"));
 }
@@ -314,6 +327,20 @@ fn an_answer_stands_before_what_is_logged() {
     tile.state_mut().questions.put_aside(key);
     (0..2).for_each(|_| tile.step());
     assert!(tile.state().subtitle.contains("batch 0"), "{}", tile.state().subtitle);
+}
+
+/// Only a run that is resumed goes back in its steps; another program may log in any order.
+#[test]
+fn a_step_that_is_logged_late_stands_in_its_place() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    [1, 2, 4, 5, 3, 2].into_iter().for_each(|step| run.step(step));
+    [4, 2].into_iter().for_each(|step| run.samples(step));
+    let mirror = mirror(&run);
+    let steps: Vec<u64> = mirror.curve(0, "gate/tanh").unwrap().points(0, 9).map(|p| p.0).collect();
+    assert_eq!(steps, [1, 2, 3, 4, 5]);
+    let samples = mirror.samples(0, AttentionMaps::CHANNEL);
+    assert_eq!(samples.iter().map(|sample| sample.step).collect::<Vec<_>>(), [2, 4]);
 }
 
 /// The run of a folder as the window knows it.

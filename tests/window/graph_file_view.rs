@@ -184,6 +184,7 @@ fn arrowheads_and_loops_are_seen() {
             theme: &Theme::new(true),
             size: [480.0, 400.0],
             pixels_per_point: 1.0,
+            questions: None,
         };
         figure.image(&mut offscreen).unwrap()
     };

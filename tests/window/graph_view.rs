@@ -507,6 +507,7 @@ fn pictures_to_look_at() {
             theme: &Theme::new(dark),
             size,
             pixels_per_point: scale,
+            questions: None,
         };
         let image = figure.image(&mut offscreen).unwrap();
         println!("{dark} {size:?} {scale}: {:?}", begun.elapsed());

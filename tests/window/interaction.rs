@@ -149,7 +149,8 @@ fn hover(harness: &mut Harness<'_, Tile>, canvas: &str) {
     (0..40).for_each(|_| harness.step());
 }
 
-/// The name of each line, and its newest value at or before the place of the pointer.
+/// The name of each line, and its newest value at or before the place of the pointer, with its own step where that is
+/// another than the box names, and the word for one that is smoothed.
 #[test]
 fn hovering_a_chart_shows_the_value_of_every_line() {
     for view in ["losses", "gate", "staircase"] {
@@ -161,12 +162,19 @@ fn hovering_a_chart_shows_the_value_of_every_line() {
         let is_line = |name: &String| {
             !["dLoss", "entropy"].iter().any(|other| name.starts_with(other)) && !name.ends_with(" (raw)")
         };
-        let value = |column: usize| {
-            let so_far = records.iter().take_while(|row| row[0].parse::<f64>().unwrap() <= x);
-            value_label(so_far.filter_map(|row| row[column].parse().ok()).last().unwrap())
+        let row = |column: usize| {
+            let so_far = records.iter().map(|row| (row[0].parse::<f64>().unwrap(), &row[column]));
+            let known = so_far.take_while(|(at, _)| *at <= x).filter_map(|(at, value)| Some((at, value.parse().ok()?)));
+            let (at, value) = known.last().unwrap();
+            let name = &header[column];
+            let smoothed = if header.contains(&format!("{name} (raw)")) { ", smoothed" } else { "" };
+            let step = if at == x { String::new() } else { format!(", {} {at}", header[0]) };
+            [format!("{name}{smoothed}{step}"), value_label(value)]
         };
         let columns = (1..header.len()).filter(|column| is_line(&header[*column]));
-        let wanted: Vec<[String; 2]> = columns.map(|column| [header[column].clone(), value(column)]).collect();
+        let wanted: Vec<[String; 2]> = columns.map(row).collect();
+        let is_smoothed = wanted.iter().any(|[name, _]| name.contains(", smoothed"));
+        assert_eq!(is_smoothed, view == "losses", "{wanted:?}");
         assert!(wanted.len() > 1, "{view}: {header:?}");
         rows.truncate(wanted.len());
         assert_eq!(rows, wanted, "{view} at {x}");

@@ -99,6 +99,7 @@ fn a_picture_of_another_size_is_of_the_tiles_state() {
         theme: &theme,
         size: [1000.0, 700.0],
         pixels_per_point: 1.0,
+        questions: None,
     };
     let drawing = figure.svg_of(view.as_mut(), selection).unwrap();
     assert!(drawing.contains(">coupled<") && !drawing.contains(">frozen<"), "{}", &drawing[..400]);

@@ -80,6 +80,7 @@ fn a_step_says_what_is_missing_and_then_what_was_found() {
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
     assert!(d.shows("Check: not so at step"), "the pretended gate stays shut");
+    assert!(d.shows("The run says:"), "no sign, which would seem to judge a guess");
 }
 
 #[test]
@@ -171,7 +172,8 @@ fn every_step_shows_what_it_says() {
                     Some(number) => shown.and_then(Value::as_f64) == Some(number),
                     None => shown == Some(&Value::from_toml(value.clone())),
                 };
-                assert!(key == "seed" || is_set, "{}: {key} {shown:?}", step.title);
+                let waits = d.page().lesson.waiting.contains_key(key);
+                assert!(key == "seed" || is_set || waits, "{}: {key} {shown:?}", step.title);
             }
             if let Some(chart) = step.does.predict.as_ref().and_then(|p| p.chart.clone()) {
                 click(&mut d, "Draw it");
@@ -188,19 +190,39 @@ fn an_answer_is_not_shown_before_a_guess() {
     d.steps(6);
     assert!(d.shows("First guess: ") && !d.shows("the trace holds both together"));
     assert!(!d.shows("Check: "), "a control that is set is no finding");
-    let field = d.harness.get_by_role_and_label(Role::TextInput, "your guess");
-    field.focus();
-    d.steps(2);
-    d.harness.get_by_role_and_label(Role::TextInput, "your guess").type_text("they are");
-    d.steps(2);
-    d.press(Key::Enter);
-    d.steps(3);
+    guess(&mut d, "they are");
     assert_eq!(d.page().lesson.written[&1], "they are");
     assert!(d.shows("Your guess: they are") && d.shows("the trace holds both together") && !d.shows("First guess: "));
     click(&mut d, "Clear");
     assert!(d.shows("First guess: ") && !d.shows("the trace holds both together"));
     click(&mut d, "Show the answer");
     assert!(d.shows("the trace holds both together"));
+}
+
+/// Writes a guess in words.
+fn guess(d: &mut Desktop, words: &str) {
+    d.harness.get_by_role_and_label(Role::TextInput, "your guess").focus();
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::TextInput, "your guess").type_text(words);
+    d.steps(2);
+    d.press(Key::Enter);
+    d.steps(3);
+}
+
+#[test]
+fn a_setting_that_shows_the_answer_waits_for_a_guess() {
+    let mut d = open(Opening::Lesson(link("ode_flow", 2)));
+    let u0 = |d: &Desktop| d.page().config.get("control.u0").and_then(Value::as_f64);
+    assert_eq!(u0(&d), Some(0.0));
+    assert!(d.shows("Once you have guessed, the step sets Control u₀ = 0.5."));
+    guess(&mut d, "as at 0");
+    assert_eq!(u0(&d), Some(0.5));
+    assert!(!d.shows("Once you have guessed"));
+    // taken again, the step has its settings at once
+    click(&mut d, "Step 1: First the language, then the wind");
+    assert_eq!(u0(&d), Some(0.0));
+    click(&mut d, "Step 2: Does it jump, or slide?");
+    assert_eq!(u0(&d), Some(0.5));
 }
 
 #[test]

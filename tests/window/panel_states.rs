@@ -7,7 +7,7 @@ use orrery::{
     config::Value,
     labs::{self, LABS, Lab, merging::MergingSettings},
     telemetry::{
-        Event, MEASUREMENTS, Measurement, RunState, Sample, StepStats,
+        Event, FollowedState, MEASUREMENTS, Measurement, RunState, Sample, StepStats,
         measurements::{FlowSweepNfe, ModularityAtStep},
     },
     ui::{page::Page, widgets::number::grouped},
@@ -50,7 +50,7 @@ fn no_view_advises_to_begin_a_run_that_has_begun() {
             let words = stage.words();
             assert!(!is_advice(&words), "{view}, {state:?} at {step}, without an answer: {words}");
         }
-        for state in [RunState::Stopped, RunState::Followed, failed.clone()] {
+        for state in [RunState::Stopped, RunState::Followed(FollowedState::Running), failed.clone()] {
             stage.begin(30, state.clone());
             let words = stage.words();
             assert!(!is_advice(&words), "{view}, {state:?}: {words}");
@@ -62,7 +62,7 @@ fn no_view_advises_to_begin_a_run_that_has_begun() {
 #[test]
 fn a_run_that_another_process_trains_says_when_it_can_be_asked() {
     let mut stage = Stage::new(lab("fast_slow"), "staircase");
-    stage.begin(30, RunState::Followed);
+    stage.begin(30, RunState::Followed(FollowedState::Running));
     let words = stage.words();
     assert!(words.contains("once the process that trains it has ended") && !words.contains("Press R"), "{words}");
 }

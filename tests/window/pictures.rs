@@ -61,6 +61,7 @@ fn view_picture(offscreen: &mut Offscreen, view: &str, mirror: &Mirror, dark: bo
         theme: &theme,
         size: [480.0, 300.0],
         pixels_per_point: 1.0,
+        questions: None,
     };
     let image = figure.image(offscreen).unwrap_or_else(|e| panic!("{view}: {e}"));
     RgbaImage::from_raw(image.width, image.height, image.rgba).unwrap()

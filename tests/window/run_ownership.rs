@@ -255,6 +255,7 @@ fn what_views_alone_read_keeps_no_control_from_its_run() {
     desk.page.launch(&mut host, &desk.ctx);
     desk.page.pump();
     let runs = desk.commands.borrow().len();
+    desk.page.lesson.written.insert(1, "between".to_owned());
     lesson::take_step(&mut desk.page, 1, &mut host, &desk.ctx).unwrap();
     assert_eq!(desk.page.config.get("control.u0"), Some(&Value::Float(0.5)));
     assert_eq!(desk.commands.borrow().len(), runs, "the step begins no run");

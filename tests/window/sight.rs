@@ -8,7 +8,11 @@ use std::{
 };
 
 use crossbeam::channel::bounded;
-use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, Vec2, ViewportId, accesskit::Role, pos2, vec2};
+use eframe::egui::{
+    Context, FullOutput, Key, Modifiers, RawInput, Rect, Shape, Vec2, ViewportId,
+    accesskit::{self, Role},
+    pos2, vec2,
+};
 use egui_kittest::kittest::{NodeT, Queryable};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
@@ -21,9 +25,9 @@ use orrery::{
         app::Opening,
         lists::Lists,
         page::{Page, example},
-        panels::{Shell, lab_page_ui},
+        panels::{CONTROLS, INSPECTOR, Shell, lab_page_ui},
         plot::{self, Drawn},
-        session::Session,
+        session::{Session, Tab},
         theme::{self, Theme},
         views::{self, VIEWS},
     },
@@ -90,8 +94,40 @@ fn filled(lab: &'static Lab, ctx: &Context) -> Page {
 
 /// Draws the page some times; returns what its tiles drew last.
 fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
-    let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
+    frames(page, ctx, sheet, &mut Session { still: true, ..Session::default() });
+    plot::drawn(ctx)
+}
+
+/// What a frame has: the words that are whole in sight, and the bars of what scrolls.
+#[derive(Default)]
+struct Seen {
+    words: Vec<String>,
+    bars: Vec<Rect>,
+}
+
+impl Seen {
+    fn of(out: &FullOutput) -> Self {
+        let words = out.shapes.iter().filter_map(|clipped| match &clipped.shape {
+            Shape::Text(text) => {
+                let place = Rect::from_min_size(text.pos, text.galley.size());
+                let is_whole = clipped.clip_rect.expand(SLACK).contains_rect(place);
+                is_whole.then(|| text.galley.text().to_owned())
+            }
+            _ => None,
+        });
+        let nodes = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes);
+        let bars = nodes.filter(|(_, node)| node.role() == Role::ScrollBar && node.label().is_none());
+        let place =
+            |r: accesskit::Rect| Rect::from_min_max(pos2(r.x0 as f32, r.y0 as f32), pos2(r.x1 as f32, r.y1 as f32));
+        Self { words: words.collect(), bars: bars.filter_map(|(_, node)| node.bounds().map(place)).collect() }
+    }
+}
+
+/// Draws the page some times; returns what is seen last.
+fn frames(page: &mut Page, ctx: &Context, sheet: &Sheet, session: &mut Session) -> Seen {
+    let (theme, mut seen) = (Theme::dark(), Seen::default());
     theme::apply(&theme, true, ctx);
+    ctx.enable_accesskit();
     plot::watch(ctx);
     for frame in 0..5 {
         let (mut actions, now) = (Actions::default(), 1.0 + f64::from(frame) / 60.0);
@@ -101,7 +137,7 @@ fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
         let out = ctx.run_ui(input, |ui| {
             let mut shell = Shell {
                 theme: &theme,
-                session: &mut session,
+                session: &mut *session,
                 lists: Lists::default(),
                 actions: &mut actions,
                 devices: &[],
@@ -109,9 +145,10 @@ fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
             };
             lab_page_ui(ui, &mut shell, page, None);
         });
+        seen = Seen::of(&out);
         out.drop_without_applying_deltas();
     }
-    plot::drawn(ctx)
+    seen
 }
 
 /// The tiles in front, with the id of their view and their height, the bar of tabs with it.
@@ -192,6 +229,77 @@ fn the_first_sight_of_every_lab_is_large_enough() {
     }
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
     assert!(only.is_some() || pictures >= LABS.len() * SHEETS.len(), "only {pictures} pictures were seen");
+}
+
+/// Whatever a side panel shows, it leaves the tiles their room.
+#[test]
+fn side_panels_keep_their_width() {
+    let sheet = &SHEETS[0];
+    let room = sheet.size[0] - CONTROLS - INSPECTOR - 16.0;
+    for lab in LABS {
+        let ctx = Context::default();
+        let mut page = opened(lab, &ctx);
+        let mut session = Session { still: true, ..Session::default() };
+        let steps = page.lesson.lesson.steps.len();
+        for (tab, step) in std::iter::once((Tab::Inspector, None)).chain((0..steps).map(|i| (Tab::Lesson, Some(i)))) {
+            (session.tab, page.lesson.current) = (tab, step);
+            frames(&mut page, &ctx, sheet, &mut session);
+            let tree = &page.tiling.tree;
+            let width = tree.root.and_then(|root| tree.tiles.rect(root)).map_or(0.0, |rect| rect.width());
+            assert!((width - room).abs() < SLACK, "{}, {tab:?} {step:?}: {width} of {room}", lab.id);
+        }
+    }
+}
+
+/// Tabs are numbered as they stand in their bars, whatever the arrangement was in which they got their numbers.
+#[test]
+fn numbers_of_tabs_rise_along_their_bars() {
+    let lab = labs::find("ode_flow").unwrap();
+    let ctx = Context::default();
+    let mut page = opened(lab, &ctx);
+    for sheet in [&SHEETS[4], &SHEETS[0], &TINY] {
+        draw(&mut page, &ctx, sheet);
+        let views: Vec<String> = page.tiling.by_number().into_iter().map(|(.., view)| view).collect();
+        let own = lab.panes.iter().filter(|pane| pane.place != Place::More);
+        assert_eq!(views, own.map(|pane| pane.view).collect::<Vec<_>>(), "{}", sheet.name);
+    }
+}
+
+/// Bars stand in the margin of a tile, beside what it shows.
+#[test]
+fn bars_of_tiles_cover_nothing() {
+    let (ctx, sheet) = (Context::default(), &SHEETS[2]);
+    let mut page = opened(labs::find("ode_flow").unwrap(), &ctx);
+    let seen = frames(&mut page, &ctx, sheet, &mut Session { still: true, ..Session::default() });
+    let tree = &page.tiling.tree;
+    let tiles: Vec<Rect> = tree.active_tiles().into_iter().filter_map(|id| tree.tiles.rect(id)).collect();
+    let is_upright = |bar: &&Rect| bar.height() > bar.width();
+    let in_tiles = seen.bars.iter().filter(is_upright).filter_map(|bar| {
+        let tile =
+            tiles.iter().filter(|tile| tile.contains(bar.center())).min_by(|a, b| a.area().total_cmp(&b.area()))?;
+        Some((bar, tile))
+    });
+    let in_tiles: Vec<(&Rect, &Rect)> = in_tiles.collect();
+    assert!(!in_tiles.is_empty(), "the tile of Steering scrolls");
+    for (bar, tile) in in_tiles {
+        // of a bar that no pointer is at four points are drawn
+        assert!(bar.right() - 4.0 >= tile.right() - 8.0, "{bar:?} in {tile:?}");
+    }
+}
+
+/// In front of a class everything is half as large again; the sliders still stand beside what they move.
+#[test]
+fn sliders_and_their_effect_are_in_sight_in_presenter_mode() {
+    let presented = Sheet { name: "projector", size: [1280.0 / 1.5, 800.0 / 1.5], scale: 1.0, least_tile: 300.0 };
+    let ctx = Context::default();
+    let mut page = opened(labs::find("ode_flow").unwrap(), &ctx);
+    let mut session = Session { still: true, is_presenting: true, ..Session::default() };
+    let words = frames(&mut page, &ctx, &presented, &mut session).words;
+    for wanted in ["u\u{2080}", "u\u{2083}", "mass of a class", "next word"] {
+        assert!(words.iter().any(|word| word == wanted), "{wanted}: {words:?}");
+    }
+    let is_share = |word: &&String| word.starts_with("0.") && word.len() == 6;
+    assert!(words.iter().filter(is_share).count() >= 8, "a value at each bar: {words:?}");
 }
 
 /// The measure finds what it looks for.

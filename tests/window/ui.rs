@@ -39,6 +39,7 @@ use orrery::{
         plot::svg::Svg,
         session::Session,
         views::{VIEWS, View, ViewCx, ViewEntry},
+        widgets::number::grouped,
     },
 };
 
@@ -1325,6 +1326,9 @@ fn nothing_ends_a_training_without_asking() {
     for (i, ends) in all.into_iter().enumerate() {
         ends(&mut d);
         d.until("the question", |d| d.shows("A run is training"));
+        let asked_at = d.page().newest();
+        let is_said = |d: &Desktop, step| d.shows(&format!("at step {} of", grouped(step)));
+        d.until("the sheet follows the run", |d| d.page().newest() > asked_at && is_said(d, d.page().newest()));
         d.click("Keep training");
         assert!(!d.shows("A run is training"));
         assert_eq!((d.state(), d.asked.launched.lock().unwrap().len()), ("running", 1), "{i}");

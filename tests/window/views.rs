@@ -56,6 +56,7 @@ impl Draw<'_> {
             theme: &theme,
             size: self.sheet.0,
             pixels_per_point: self.sheet.1,
+            questions: None,
         })
     }
 

@@ -261,6 +261,10 @@ impl App {
                 panels::lab_page_ui(ui, &mut shell, page, interrupted);
             }
         }
+        if let Some(Overlay::StopFirst(sheet)) = &mut self.overlay {
+            // the training goes on behind the sheet
+            sheet.step = self.pages.get(sheet.id).map_or(sheet.step, Page::newest);
+        }
         if let Some(overlay) = &mut self.overlay {
             let page = self.open.and_then(|id| self.pages.get(id));
             overlay.ui(ui.ctx(), &mut shell, page);

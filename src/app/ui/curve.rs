@@ -73,7 +73,7 @@ impl Curve {
         let mut below = self.values.len();
         let mut level = 0;
         while below.is_multiple_of(FACTOR) {
-            let joined = self.extent_of_last(level);
+            let joined = self.extent_before(level, below);
             if self.levels.len() == level {
                 self.levels.push(vec![]);
             }
@@ -83,9 +83,34 @@ impl Curve {
         }
     }
 
-    /// Extent of the last FACTOR entries below `level`.
-    fn extent_of_last(&self, level: usize) -> Extent {
-        let end = if level == 0 { self.values.len() } else { self.levels[level - 1].len() };
+    /// Puts a value in its place by its step, where it replaces one of the same step: other programs may log in any order.
+    /// Takes logarithmic time where it is the last or replaces one, and otherwise as much as there are later points.
+    pub fn insert(&mut self, step: u64, value: f64) {
+        let place = self.steps.partition_point(|s| *s < step);
+        if self.steps.get(place) == Some(&step) {
+            self.replace(place, value);
+        } else {
+            let later: Vec<(u64, f64)> = self.points(step, u64::MAX).collect();
+            self.push(step, value);
+            later.into_iter().for_each(|(step, value)| self.push(step, value));
+        }
+    }
+
+    fn replace(&mut self, place: usize, value: f64) {
+        self.values[place] = value;
+        let mut bucket = place;
+        for level in 0..self.levels.len() {
+            bucket /= FACTOR;
+            if bucket >= self.levels[level].len() {
+                break;
+            }
+            self.levels[level][bucket] = self.extent_before(level, (bucket + 1) * FACTOR);
+        }
+        self.lineage = Lineage::default();
+    }
+
+    /// Extent of the FACTOR entries below `level` that end before `end`.
+    fn extent_before(&self, level: usize, end: usize) -> Extent {
         (end - FACTOR..end).map(|i| self.entry(level, i)).fold(Extent::NONE, Extent::join)
     }
 
@@ -390,6 +415,21 @@ mod tests {
         c.push(15, 7.0);
         assert_eq!(c.len(), 2, "step 20 was taken back");
         assert_eq!(c.value_at(100), Some(7.0));
+    }
+
+    #[test]
+    fn a_value_is_put_in_its_place() {
+        let mut c = Curve::default();
+        [1, 3, 5, 7, 9, 11, 13, 15, 17].into_iter().for_each(|step| c.insert(step, step as f64));
+        let before = c.lineage();
+        c.insert(19, 19.0);
+        assert_eq!(c.lineage(), before, "only what is put before others begins anew");
+        c.insert(4, -4.0);
+        c.insert(5, 50.0);
+        let expected = [1.0, 3.0, -4.0, 50.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0];
+        assert_eq!(c.points(0, 99).map(|p| p.1).collect::<Vec<_>>(), expected);
+        assert_eq!(c.extent(0, 99), Extent { min: -4.0, max: 50.0 });
+        assert_ne!(c.lineage(), before);
     }
 
     #[test]

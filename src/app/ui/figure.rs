@@ -45,12 +45,15 @@ pub struct Figure<'a> {
     /// Width and height in points, title included.
     pub size: [f32; 2],
     pub pixels_per_point: f32,
+    /// The questions of the page whose view this is; `None` of a record, where nobody has asked.
+    pub questions: Option<&'a Questions>,
 }
 
 impl<'a> Figure<'a> {
     /// A view of the run's last step, in the usual size; `config` are the run's settings, `knobs` those of its lab.
     pub fn new(view: &'a str, mirror: &'a Mirror, config: &'a Config, knobs: &'a [Knob], theme: &'a Theme) -> Self {
-        Self { view, mirror, step: mirror.step, config, knobs, theme, size: [960.0, 600.0], pixels_per_point: 2.0 }
+        let (step, size, pixels_per_point) = (mirror.step, [960.0, 600.0], 2.0);
+        Self { view, mirror, step, config, knobs, theme, size, pixels_per_point, questions: None }
     }
 }
 
@@ -224,7 +227,8 @@ impl Figure<'_> {
 
     /// A context in which asking and setting lead nowhere.
     fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
-        let (mut actions, mut questions) = (Actions::default(), Questions::default());
+        let mut actions = Actions::default();
+        let mut questions = self.questions.cloned().unwrap_or_else(Questions::unasked);
         let mut cx = ViewCx {
             mirror: self.mirror,
             step: self.step,

@@ -9,14 +9,14 @@ struct UndoStep<T> {
 }
 
 /// Steps to go back to and forth to. Changes to the same thing in quick succession, or while one button is held (one
-/// drag), are one step.
+/// drag) or one text field has the focus, are one step.
 #[derive(Debug, Default)]
 pub struct History<T> {
     past: Vec<UndoStep<T>>,
     future: Vec<UndoStep<T>>,
     /// The key and the time (seconds) of the last change.
     last: Option<(String, f64)>,
-    /// Since when a button of the pointer is held, seconds.
+    /// Since when a button of the pointer is held, or a text is being typed, seconds.
     held_since: Option<f64>,
 }
 
@@ -25,7 +25,7 @@ const MERGE_SECONDS: f64 = 0.6;
 const MAX_STEPS: usize = 200;
 
 impl<T> History<T> {
-    /// Says since when a button of the pointer is held, if one is.
+    /// Says since when a button of the pointer is held, or a text is being typed, if that is so.
     pub fn hold(&mut self, since: Option<f64>) {
         self.held_since = since;
     }
@@ -43,6 +43,14 @@ impl<T> History<T> {
         self.past.push(UndoStep { name, state: before });
         if self.past.len() > MAX_STEPS {
             self.past.remove(0);
+        }
+    }
+
+    /// Forgets the last step if it changed nothing in the end. A change that follows is a step of its own.
+    pub fn forget_last_if(&mut self, is_nothing: impl FnOnce(&T) -> bool) {
+        if self.past.last().is_some_and(|step| is_nothing(&step.state)) {
+            self.past.pop();
+            self.last = None;
         }
     }
 

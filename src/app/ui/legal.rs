@@ -2,7 +2,7 @@
 
 use crate::{
     config::{Config, Knob, Value},
-    labs::Lab,
+    labs::{Lab, bdh::BdhSettings, synapses::settings::ReadingSettings},
 };
 
 /// Values tried on each side of the wanted one.
@@ -31,6 +31,16 @@ pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wan
     (0..SEARCH_RADIUS).map(|by| wanted + way * by).find(|value| is_legal(*value)).unwrap_or(value)
 }
 
+/// The last layer of the model of these settings, for a setting that names one of its layers. Nothing where a checkpoint
+/// brings its own, or the settings leave their number open.
+pub fn last_layer(config: &Config, knob: &Knob) -> Option<i64> {
+    let is_of_file = config.get(BdhSettings::checkpoint.name).is_some_and(|path| !path.to_string().is_empty());
+    match config.get(BdhSettings::layers.name) {
+        Some(Value::Int(layers @ 1..)) if knob.key == ReadingSettings::layer.name && !is_of_file => Some(layers - 1),
+        _ => None,
+    }
+}
+
 /// Tells whether a run can be made with a value of the setting, all others as they are.
 fn legality(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob) -> impl FnMut(i64) -> bool {
     let mut tried = config.clone();
@@ -40,7 +50,21 @@ fn legality(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob) -> impl FnM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labs::LABS;
+    use crate::labs::{LABS, find};
+
+    #[test]
+    fn a_layer_is_one_of_the_models() {
+        let lab = find("synapses").unwrap();
+        let (mut config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
+        let knob = |key: &str| knobs.iter().find(|knob| knob.key == key).unwrap();
+        config.set(&knobs, "model.layers", Value::Int(6)).unwrap();
+        assert_eq!(last_layer(&config, knob("reading.layer")), Some(5));
+        assert_eq!(last_layer(&config, knob("reading.longest")), None);
+        config.set(&knobs, "model.checkpoint", Value::Text("other.pt".into())).unwrap();
+        assert_eq!(last_layer(&config, knob("reading.layer")), None, "the file says how many it has");
+        let other = find("trained_bdh").unwrap();
+        assert_eq!(last_layer(&other.config(None).unwrap(), knob("reading.layer")), None);
+    }
 
     /// The width of the fast-slow lab is an even multiple of its heads; key-value heads divide the query heads.
     #[test]

@@ -42,6 +42,8 @@ pub struct LessonState {
     pub asked: BTreeSet<usize>,
     /// The run and its step when the present step was taken.
     pub taken: Option<(RunNumber, u64)>,
+    /// Settings of the present step that are set once the reader has guessed, or has run the lab.
+    pub waiting: BTreeMap<String, toml::Value>,
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// The outcomes of the current step's checks, by the run, its revision and the step of the lesson.
@@ -90,7 +92,11 @@ impl LessonState {
 
     /// True if the reader has guessed the answer to the current step's question, or asked for it.
     pub fn has_guess(&self) -> bool {
-        let Some(i) = self.current else { return false };
+        self.current.is_some_and(|i| self.has_guess_at(i))
+    }
+
+    /// True if the reader has guessed the answer to a step's question, or asked for it.
+    pub fn has_guess_at(&self, i: usize) -> bool {
         self.guesses.contains_key(&i) || self.written.contains_key(&i) || self.asked.contains(&i)
     }
 

@@ -80,8 +80,11 @@ impl Mirror {
             Event::Step(s) => {
                 self.step = self.step.max(s.step);
                 self.wall_secs = self.wall_secs.max(s.wall_secs);
+                let is_foreign = self.is_foreign();
                 for (channel, value) in s.scalars {
-                    self.scalars.entry((s.variant, channel)).or_default().push(s.step, value);
+                    let curve = self.scalars.entry((s.variant, channel)).or_default();
+                    // a run of Orrery's own goes back in its steps only where it is resumed
+                    if is_foreign { curve.insert(s.step, value) } else { curve.push(s.step, value) }
                 }
             }
             Event::Sample(s) | Event::Partial(s) => self.apply_sample(s),
@@ -113,9 +116,16 @@ impl Mirror {
             self.answers.insert(key, s);
             return;
         }
+        let is_foreign = self.is_foreign();
         let kept = self.samples.entry(key).or_default();
-        kept.truncate(kept.partition_point(|k| k.step < s.step));
-        kept.push(s);
+        let place = kept.partition_point(|k| k.step < s.step);
+        if is_foreign {
+            let replaced = usize::from(kept.get(place).is_some_and(|k| k.step == s.step));
+            kept.splice(place..place + replaced, [s]);
+        } else {
+            kept.truncate(place);
+            kept.push(s);
+        }
         if kept.len() > KEPT_SAMPLES {
             let newest_half = kept.len() / 2;
             let mut i = 0;
@@ -131,17 +141,20 @@ impl Mirror {
         self.questions.get(&request)
     }
 
+    /// True for a run that another program has written.
+    fn is_foreign(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.lab == FOREIGN)
+    }
+
     /// True for a run of another program that answers questions, or keeps weights that can be asked.
     pub fn can_be_asked_elsewhere(&self) -> bool {
-        let is_foreign =
-            |info: &Arc<RunInfo>| info.lab == FOREIGN && (!info.asks.is_empty() || !self.snapshots.is_empty());
-        self.info.as_ref().is_some_and(is_foreign)
+        let has_asks = self.info.as_ref().is_some_and(|info| !info.asks.is_empty());
+        self.is_foreign() && (has_asks || !self.snapshots.is_empty())
     }
 
     /// True for a run of Orrery's own that another process trains: its models are there, and it is asked over its folder.
     pub fn is_followed(&self) -> bool {
-        let is_own = |info: &Arc<RunInfo>| info.lab != FOREIGN;
-        self.state == Some(RunState::Followed) && self.info.as_ref().is_some_and(is_own)
+        matches!(self.state, Some(RunState::Followed(_))) && self.info.is_some() && !self.is_foreign()
     }
 
     /// The changes of live settings with which a recorded run goes on: those before its newest checkpoint; all of them

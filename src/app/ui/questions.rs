@@ -75,7 +75,7 @@ pub struct QuestionTime {
 pub type Key = (&'static str, Option<usize>);
 
 /// The book of one page.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Questions {
     /// The run that they were put to.
     run: RunNumber,
@@ -95,6 +95,8 @@ pub struct Questions {
     now: f64,
     /// Why the view being drawn shows the answer to another question than its controls do.
     outdated: Option<String>,
+    /// What is put here is asked of nobody.
+    is_unasked: bool,
 }
 
 /// The number of questions whose arguments are kept.
@@ -111,6 +113,16 @@ pub struct Unanswered {
 }
 
 impl Questions {
+    /// The book of a picture of a record: its view may put questions, which are asked of nobody.
+    pub fn unasked() -> Self {
+        Self { is_unasked: true, ..Self::default() }
+    }
+
+    /// True if the question was put to the run, so that its newest answer is the one that is wanted.
+    pub fn is_asked(&self, key: Key) -> bool {
+        !self.is_unasked && self.put.contains_key(&key)
+    }
+
     /// Forgets what was asked of another run. Request numbers go on.
     pub fn follow_run(&mut self, mirror: &Mirror) {
         if self.run != mirror.run {

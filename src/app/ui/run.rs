@@ -187,7 +187,7 @@ impl Run {
         match (&self.mirror.state, &self.origin) {
             (Some(RunState::Failed { .. }), _) => "failed",
             (_, RunOrigin::Example) => "example",
-            _ if self.mirror.is_followed() => "followed",
+            (Some(RunState::Followed(state)), _) => state.label(),
             (_, RunOrigin::Folder(_)) => "replay",
             (None, _) => "preparing",
             (Some(RunState::Running), _) => "running",
@@ -196,7 +196,6 @@ impl Run {
             (Some(RunState::Finished), _) if self.mirror.info.as_ref().is_some_and(|i| i.total_steps == 0) => "looking",
             (Some(RunState::Finished), _) => "finished",
             (Some(RunState::Stopped), _) => "stopped",
-            (Some(RunState::Followed), _) => "followed",
         }
     }
 }

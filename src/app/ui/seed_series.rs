@@ -213,7 +213,8 @@ impl SeedSeries {
                     let Some(spread) = spreads.get(&place) else { continue };
                     let each = curves.iter().map(|(v, raw)| {
                         let shown = smoothed_or_raw(members, *v, raw, self.weight);
-                        Line::new(mirror.variant_label(*v), colour, shown).short(group.label.clone())
+                        let line = Line::new(mirror.variant_label(*v), colour, shown).short(group.label.clone());
+                        Line { is_smoothed: self.weight > 0.0, ..line }
                     });
                     match look.seeds {
                         Seeds::Spread => {}
@@ -225,7 +226,7 @@ impl SeedSeries {
                         }
                     }
                     chart.band(format!("{label}, \u{b1}1 sd"), colour, &spread.low, &spread.high);
-                    Line::new(label, colour, &spread.mean)
+                    Line { is_smoothed: self.weight > 0.0, ..Line::new(label, colour, &spread.mean) }
                 }
             };
             let line = line.stroke(look.stroke).dots().short(group.label.clone());

@@ -198,10 +198,25 @@ impl Tiling {
         found.into_iter().map(|(id, view, _)| (id, view)).collect()
     }
 
-    /// Gives tiles that have no number the lowest free ones, in reading order; call when they have their places. A
-    /// tile that comes back has its former number, unless another has it now.
+    /// Open tiles in reading order, the tabs of a place as they stand in its bar.
+    fn as_they_stand(&self) -> Vec<TileId> {
+        let mut all: Vec<TileId> = vec![];
+        for (id, _) in self.in_order() {
+            let is_new = |tab: &TileId| {
+                let tiles = &self.tree.tiles;
+                tiles.get_pane(tab).is_some() && tiles.is_visible(*tab) && !all.contains(tab)
+            };
+            let new: Vec<TileId> = self.tabs_with(id).into_iter().filter(is_new).collect();
+            all.extend(new);
+        }
+        all
+    }
+
+    /// Gives tiles that have no number the lowest free ones, as they stand, so that the numbers of a bar of tabs rise in
+    /// every arrangement; call when they have their places. A tile that comes back has its former number, unless another
+    /// has it now.
     pub fn number(&mut self) {
-        let open: Vec<TileId> = self.in_order().into_iter().map(|(id, _)| id).collect();
+        let open = self.as_they_stand();
         let mut taken: HashSet<usize> = HashSet::new();
         let (kept, new): (Vec<TileId>, Vec<TileId>) =
             open.into_iter().partition(|id| self.numbers.get(id).is_some_and(|n| taken.insert(*n)));

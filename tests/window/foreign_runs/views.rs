@@ -88,7 +88,8 @@ fn every_view_shows_what_a_program_sends() {
         assert_eq!(open.iter().any(|pane| pane.view == view), !is_by_hand, "{view} opens by itself");
         for theme in [Theme::dark(), Theme::light()] {
             let figure = Figure::new(view, &mirror, &info.config, &[], &theme);
-            assert_eq!(figure.nothing(), Ok(None), "{view} has nothing to show");
+            let is_empty = figure.nothing().unwrap().is_some();
+            assert_eq!(is_empty, view == foreign::QUESTIONS, "{view}: a form to fill in is no picture");
         }
     }
 }

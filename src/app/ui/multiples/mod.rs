@@ -181,7 +181,7 @@ impl View for ScrolledView<'_> {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        scrolled_ui(ui, self.0, cx, Vec2::ZERO);
+        scrolled_ui(ui, self.0, cx, Vec2::ZERO, 0.0);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

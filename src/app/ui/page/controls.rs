@@ -123,6 +123,24 @@ mod tests {
     }
 
     #[test]
+    fn what_ends_as_it_began_is_no_step() {
+        let mut page = page();
+        let lr = page.config.get("train.lr").cloned().unwrap();
+        page.change("model.pool", Value::Int(2), 0.0);
+        // a text field keeps the focus, or a slider is held
+        page.history.hold(Some(1.0));
+        page.change("train.lr", Value::Float(0.5), 2.0);
+        page.change("train.lr", Value::Float(0.25), 5.0);
+        let before = page.history.next_undo().map(str::to_owned);
+        page.change("train.lr", lr.clone(), 9.0);
+        assert_ne!(page.history.next_undo().map(str::to_owned), before, "it was put back");
+        page.change("train.lr", Value::Float(0.5), 9.1);
+        assert_eq!(page.history.next_undo().map(str::to_owned), before);
+        undo::step_back(&mut page, UndoKind::Undo, 15.0);
+        assert_eq!((page.config.get("train.lr"), page.config.get("model.pool")), (Some(&lr), Some(&Value::Int(2))));
+    }
+
+    #[test]
     fn a_locked_setting_is_changed_by_nothing() {
         let mut page = page();
         page.change("train.lr", Value::Float(0.5), 0.0);

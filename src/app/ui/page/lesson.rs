@@ -1,22 +1,64 @@
 //! Following a step of the lesson: it changes the page's settings, its selection, its view and its step. A step whose
-//! settings are not those of the present run begins a new, paused one; it changes none of a run that has begun.
+//! settings are not those of the present run begins a new, paused one; it changes none of a run that has begun. What would
+//! show the answer to a step's question at once is set when the reader has guessed, or has run the lab.
+
+use std::collections::BTreeMap;
 
 use eframe::egui::Context;
 
 use super::{Page, play::scrub_to};
 use crate::{
     config::{Applies, Config, ConfigError},
+    labs::lesson::StepActions,
     ui::{
         host::Host,
         plot::{self, Guess},
+        run::Run,
         session::preset_of,
     },
 };
 
+/// The settings of a step that wait for the reader's guess: what acts in views shows its answer at once.
+pub fn waiting(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
+    let asks = |does: &&StepActions| does.predict.is_some() && !page.lesson.has_guess_at(i);
+    let acts_in_views = |key: &str| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
+    let does = page.lesson.lesson.steps.get(i).map(|step| &step.does).filter(asks);
+    let set = does.into_iter().flat_map(|does| &does.set).filter(|(key, _)| acts_in_views(key));
+    set.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// True if lessons judge the run: an example is not the reader's, and before a new run reports, the one of before is still
+/// in sight, which is not the step's.
+pub fn is_judged(run: &Run) -> bool {
+    !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some())
+}
+
+/// Sets what waited for the reader's guess, or for the run.
+fn set_waiting(page: &mut Page, now: f64) {
+    let lesson = &page.lesson;
+    let has_run = || page.run.as_ref().is_some_and(|run| is_judged(run) && lesson.has_run_since(&run.mirror));
+    if lesson.waiting.is_empty() || !(lesson.has_guess() || has_run()) {
+        return;
+    }
+    let does = StepActions { set: std::mem::take(&mut page.lesson.waiting), ..StepActions::default() };
+    let mut config = page.config.clone();
+    if does.put_into(&mut config, &page.knobs).is_err() {
+        return;
+    }
+    page.restrictions.keep_locked(&page.knobs, &mut config, &page.config);
+    for key in config.changed_keys(&page.config) {
+        if let Some(value) = config.get(&key) {
+            page.change(&key, value.clone(), now);
+        }
+    }
+}
+
 /// The settings with which a step of the lesson begins.
 fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
     let Some(step) = page.lesson.lesson.steps.get(i) else { return Ok(page.config.clone()) };
-    let mut config = step.does.settings(page.lab, &page.config)?;
+    let (mut does, waiting) = (step.does.clone(), waiting(page, i));
+    does.set.retain(|key, _| !waiting.contains_key(key));
+    let mut config = does.settings(page.lab, &page.config)?;
     page.restrictions.keep_locked(&page.knobs, &mut config, &page.config);
     Ok(config)
 }
@@ -45,6 +87,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     page.lesson.sought = Some(i);
     page.lesson.is_drawing = false;
     page.lesson.draft.clear();
+    page.lesson.waiting = waiting(page, i);
     page.lesson.taken = page.run.as_ref().map(|run| (run.mirror.run, run.mirror.step));
     if is_other {
         page.take_everything(config, None, format!("lesson step {}", i + 1), now);
@@ -86,7 +129,7 @@ pub fn share_guess(page: &Page, ctx: &Context) {
     plot::set_guess(ctx, guess());
 }
 
-/// Takes what was drawn.
+/// Takes what was drawn, and sets what waited for a guess.
 pub fn take_guess(page: &mut Page, ctx: &Context) {
     if let (Some(i), Some(guess)) = (page.lesson.current, plot::guess(ctx))
         && guess.is_drawing
@@ -94,4 +137,5 @@ pub fn take_guess(page: &mut Page, ctx: &Context) {
     {
         page.lesson.guesses.insert(i, guess.points);
     }
+    set_waiting(page, ctx.input(|i| i.time));
 }

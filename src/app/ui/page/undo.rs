@@ -62,6 +62,10 @@ impl Snapshot {
     fn has_config(&self) -> bool {
         self.config.is_some()
     }
+
+    fn is_of_settings_alone(&self) -> bool {
+        self.layout.is_none() && self.selection.is_none() && self.run.is_none()
+    }
 }
 
 /// The page after the last frame, to find what the user has changed since.
@@ -95,9 +99,12 @@ impl UndoKind {
     }
 }
 
-/// Notes that the settings were `before`.
+/// Notes that the settings were `before`. What ends as it began is no step: a field in which what was typed was undone, a
+/// slider that was dragged back.
 pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: String, now: f64) {
     page.history.note(Snapshot { config: Some(before), ..Snapshot::default() }, what, name, now);
+    let config = &page.config;
+    page.history.forget_last_if(|was| was.is_of_settings_alone() && was.config.as_ref() == Some(config));
 }
 
 /// Every setting at once, with a layout where one came along: `name` is where from.
@@ -218,7 +225,9 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     let now = ctx.input(|i| i.time);
     page.seen.now = now;
     let is_held = ctx.input(|i| i.pointer.any_down());
-    page.seen.held_since = is_held.then(|| page.seen.held_since.unwrap_or(now));
+    // undo inside of a text field is the field's own, so that all that is typed there is one step here
+    let is_busy = is_held || ctx.text_edit_focused();
+    page.seen.held_since = is_busy.then(|| page.seen.held_since.unwrap_or(now));
     page.history.hold(page.seen.held_since);
     if let Some(tile) = page.tiling.tree.dragged_id(ctx) {
         page.seen.dragged = Some(tile);

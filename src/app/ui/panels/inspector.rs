@@ -2,8 +2,8 @@
 
 use super::{heading, lesson};
 use crate::{
-    telemetry::{Channel, RunInfo},
-    ui::{panels::prelude::*, session::Tab},
+    telemetry::RunInfo,
+    ui::{panels::prelude::*, session::Tab, widgets::truncated::truncated},
 };
 
 pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -71,13 +71,8 @@ fn info_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, info: &RunInfo, stat
         pair_ui(ui, theme, "State", state);
         pair_ui(ui, theme, "Seed", &info.config.seed.to_string());
         // another program may have left out what it does not know
-        if !info.device.is_empty() {
-            let threads = match info.threads {
-                0 => String::new(),
-                1 => " · 1 thread".to_owned(),
-                n => format!(" · {n} threads"),
-            };
-            pair_ui(ui, theme, "Device", &format!("{}{threads}", info.device));
+        if let Some(device) = info.device_label() {
+            pair_ui(ui, theme, "Device", &device);
         }
         if !info.corpus.is_empty() {
             pair_ui(ui, theme, "Corpus", &info.corpus);
@@ -147,7 +142,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
         let words = match mirror.state {
             Some(RunState::Running) => "Nothing measured yet: the run has begun.",
             // it may have ended: another program's record is followed for as long as it is shown
-            Some(RunState::Followed) => "This run has recorded no numbers so far.",
+            Some(RunState::Followed(_)) => "This run has recorded no numbers so far.",
             Some(RunState::Stopped | RunState::Failed { .. }) => "This run has recorded no numbers.",
             _ => "Nothing measured yet. Space runs the lab.",
         };
@@ -155,37 +150,60 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
         return;
     }
     let n = mirror.variants().len().max(1);
+    let rows: Vec<ValueRow> = channels.keys().map(|channel| ValueRow::new(mirror, channel.as_str(), n, step)).collect();
+    let heads: Vec<String> = mirror.variants().iter().map(|v| v.id.chars().take(11).collect()).collect();
+    let values = rows.iter().flat_map(|row| row.values.iter().map(|value| value_text(*value)));
+    let chars = values.chain(heads.iter().cloned()).map(|cell| cell.chars().count()).max().unwrap_or(0).max(9);
+    let cell =
+        |words: &str, colour: Color32| RichText::new(format!("{words:>chars$}")).font(theme::numbers()).color(colour);
+    // the names have what the values leave, which are whole
+    let column = ui.painter().layout_no_wrap("0".repeat(chars), theme::numbers(), theme.text).size().x;
+    let names = (ui.available_width() - n as f32 * (column + COLUMN_GAP) - 1.0).max(LEAST_NAMES);
     ScrollArea::horizontal().id_salt("values").show(ui, |ui| {
-        Grid::new("values").num_columns(n + 1).spacing([12.0, 4.0]).show(ui, |ui| {
+        Grid::new("values").num_columns(n + 1).spacing([COLUMN_GAP, 4.0]).show(ui, |ui| {
             ui.label("");
-            for (i, v) in mirror.variants().iter().enumerate() {
-                let name: String = v.id.chars().take(11).collect();
-                let colour = variant_colour(mirror, i, theme);
-                let name = RichText::new(format!("{name:>9}")).font(theme::numbers()).color(colour);
-                ui.label(name).on_hover_text(&v.label);
+            for (i, (variant, head)) in mirror.variants().iter().zip(&heads).enumerate() {
+                ui.label(cell(head, variant_colour(mirror, i, theme))).on_hover_text(&variant.label);
             }
             ui.end_row();
-            for (channel, _) in channels {
-                value_row_ui(ui, theme, mirror, &channel, n, step);
+            for row in &rows {
+                ui.label(truncated(ui.painter(), &row.name, theme::small(), theme.secondary, names));
+                for value in &row.values {
+                    let label = ui.label(cell(&value_text(*value), theme.text));
+                    if let Some(value) = value {
+                        label.on_hover_text(format!("{value}"));
+                    }
+                }
+                ui.end_row();
             }
         });
     });
 }
 
-fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, n: usize, step: u64) {
-    let point = |variant| mirror.curve(variant, channel.as_str()).and_then(|c| c.point_at(step));
-    let points: Vec<Option<(u64, f64)>> = (0..n).map(point).collect();
-    let steps: Vec<Option<u64>> = points.iter().map(|p| p.map(|(step, _)| step)).collect();
-    let name = format!("{}{}", channel.as_str(), other_steps(&steps, step));
-    note_ui(ui, theme, name);
-    for value in points.into_iter().map(|p| p.map(|(_, value)| value)) {
-        let text = value.map_or("–".to_owned(), number::short);
-        let label = ui.label(RichText::new(format!("{text:>9}")).font(theme::numbers()).color(theme.text));
-        if let Some(v) = value {
-            label.on_hover_text(format!("{v}"));
-        }
+/// Between the columns of the values, points.
+const COLUMN_GAP: f32 = 12.0;
+/// Least width of the names beside them, points.
+const LEAST_NAMES: f32 = 96.0;
+
+/// A channel, with its value of each variant.
+struct ValueRow {
+    /// With the steps that the values are of, where they are others than the one shown.
+    name: String,
+    values: Vec<Option<f64>>,
+}
+
+impl ValueRow {
+    fn new(mirror: &Mirror, channel: &str, variants: usize, step: u64) -> Self {
+        let point = |variant| mirror.curve(variant, channel).and_then(|c| c.point_at(step));
+        let points: Vec<Option<(u64, f64)>> = (0..variants).map(point).collect();
+        let steps: Vec<Option<u64>> = points.iter().map(|p| p.map(|(step, _)| step)).collect();
+        let name = format!("{channel}{}", other_steps(&steps, step));
+        Self { name, values: points.into_iter().map(|p| p.map(|(_, value)| value)).collect() }
     }
-    ui.end_row();
+}
+
+fn value_text(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), number::short)
 }
 
 /// The steps at which values were measured, where they are not the step shown: " (step 0)".
@@ -242,7 +260,49 @@ fn changes_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror) {
 
 #[cfg(test)]
 mod tests {
-    use super::other_steps;
+    use super::*;
+    use crate::telemetry::{Event, StepStats, VariantInfo};
+
+    /// The values at a step in a panel of this width, and the places of the words that are drawn.
+    fn drawn(mirror: &Mirror, step: u64, width: f32) -> Vec<(String, Rect)> {
+        let (ctx, theme) = (Context::default(), Theme::dark());
+        theme::apply(&theme, true, &ctx);
+        let mut words = vec![];
+        for _ in 0..3 {
+            let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(width, 400.0)));
+            let input = egui::RawInput { screen_rect, ..egui::RawInput::default() };
+            let out = ctx.run_ui(input, |ui| values_ui(ui, &theme, mirror, step));
+            let text = |clipped: &egui::epaint::ClippedShape| match &clipped.shape {
+                Shape::Text(text) => {
+                    let place = Rect::from_min_size(text.pos, text.galley.size());
+                    Some((text.galley.text().trim().to_owned(), place.intersect(clipped.clip_rect)))
+                }
+                _ => None,
+            };
+            words = out.shapes.iter().filter_map(text).collect();
+            out.drop_without_applying_deltas();
+        }
+        words
+    }
+
+    #[test]
+    fn a_long_name_leaves_the_values_whole() {
+        let variant = |id: &str| VariantInfo { label: id.into(), id: id.into(), group: id.into(), seed: 1, params: 1 };
+        let name = "accuracy/of/a/name/that/is/longer/than/the/panel";
+        let mut mirror = Mirror::default();
+        let variants = vec![variant("a"), variant("b")];
+        mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
+        for (variant, value) in [(0, 0.25), (1, 0.75)] {
+            let scalars = vec![(name.into(), value)];
+            mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
+        }
+        let words = drawn(&mirror, 9, 256.0);
+        for value in [0.25, 0.75].map(number::short) {
+            let (_, place) = words.iter().find(|(text, _)| *text == value).expect("it is drawn");
+            assert!(place.right() <= 256.0 && place.width() > 40.0, "{value} at {place:?}");
+        }
+        assert!(words.iter().any(|(text, _)| *text == format!("{name} (step 7)")), "{words:?}");
+    }
 
     #[test]
     fn a_value_of_another_step_says_which() {

@@ -40,7 +40,11 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
 fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, value: &Value) {
     match (&knob.range, value) {
         (Range::Int { min, max }, Value::Int(v)) => {
-            int_ui(ui, shell, page, knob, *v, [*min, *max]);
+            // the model of the run that is shown, before any that would be made
+            let of_run = page.mirror().and_then(|mirror| mirror.info.as_ref());
+            let config = of_run.map_or(&page.config, |info| &info.config);
+            let max = legal::last_layer(config, knob).map_or(*max, |last| last.max(*v).clamp(*min, *max));
+            int_ui(ui, shell, page, knob, *v, [*min, max]);
         }
         (Range::Float { min, max, log }, Value::Float(v)) => {
             float_ui(ui, shell, page, knob, *v, [*min, *max], *log);

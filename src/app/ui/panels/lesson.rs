@@ -4,7 +4,10 @@
 use super::bordered;
 use crate::{
     labs::lesson::{LessonLink, LessonStep},
-    ui::{action::LessonAction, lesson::Outcome, panels::prelude::*, theme::BOLD, widgets::markdown::markdown_ui},
+    ui::{
+        action::LessonAction, lesson::Outcome, page::lesson::is_judged, panels::prelude::*, theme::BOLD,
+        widgets::markdown::markdown_ui,
+    },
 };
 
 pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -63,10 +66,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
 /// The question, the text and the outcomes of the step that is followed. Nothing tells the answer before the reader has
 /// guessed, asked for it, or run the lab since.
 fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
-    // before a new run reports, the one of before is still in sight, which is not the step's
-    let is_judged = |run: &&Run| !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some());
-    let reports = page.run.as_ref().filter(is_judged);
-    let mirror = reports.map(|run| &run.mirror);
+    let mirror = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
     let outcomes = page.lesson.judge(mirror).to_vec();
     let is_decided = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
     let has_guess = page.lesson.has_guess();
@@ -75,7 +75,8 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     let is_answered = is_told && !page.restrictions.hides_answers;
     predict_ui(ui, shell, page, step, is_answered);
     markdown_ui(ui, shell.theme, &step.text);
-    outcomes_ui(ui, shell, outcomes, may_show);
+    let guess = page.lesson.written.get(&i).map(String::as_str);
+    outcomes_ui(ui, shell, outcomes, may_show, step.does.predict.is_some().then_some(guess));
     if let Some(how) = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref()) {
         wrapped_ui(ui, format!("Judge this one yourself: {how}."), shell.theme.secondary);
     }
@@ -89,15 +90,19 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
 
 const ANSWERS_HIDDEN: &str = "The link that this page was opened with hides the answer.";
 
+/// The name of a setting on screen.
+fn label<'a>(page: &Page, key: &'a str) -> &'a str {
+    page.knobs.iter().find(|knob| knob.key == key).map_or(key, |knob| knob.label)
+}
+
 /// Describes the changes that a click on the step makes, by the names that stand on screen.
 fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> String {
     let does = &step.does;
-    let setting = |key: &String| page.knobs.iter().find(|k| k.key == *key).map_or(key.clone(), |k| k.label.to_owned());
     let preset = |id| shell.lists.preset_title(page.lab.id, id);
     let view = |id: &String| shell.lists.view(id).map_or(id.clone(), |v| v.title.to_owned());
     let mut parts: Vec<String> = vec![];
     parts.extend(does.preset.iter().map(|id| format!("the preset \u{201c}{}\u{201d} (opened files stay)", preset(id))));
-    parts.extend(does.set.iter().map(|(key, value)| format!("{} = {value}", setting(key))));
+    parts.extend(does.set.iter().map(|(key, value)| format!("{} = {value}", label(page, key))));
     parts.extend(does.token.map(|t| format!("token {t}")));
     parts.extend(does.neuron.map(|n| format!("neuron {n}")));
     parts.extend(does.view.iter().map(|id| format!("the view {}", view(id))));
@@ -111,6 +116,11 @@ fn predict_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page, step: &LessonStep
     let theme = shell.theme;
     let heading = if is_answered { "Asked" } else { "First guess" };
     ui.scope(|ui| markdown_ui(ui, theme, &format!("{heading}: {}", predict.ask)));
+    let waiting = &page.lesson.waiting;
+    if !waiting.is_empty() {
+        let set: Vec<String> = waiting.iter().map(|(key, value)| format!("{} = {value}", label(page, key))).collect();
+        wrapped_ui(ui, format!("Once you have guessed, the step sets {}.", set.join(", ")), theme.secondary);
+    }
     ui.horizontal_wrapped(|ui| {
         match predict.chart {
             Some(_) => draw_ui(ui, page, i),
@@ -155,8 +165,15 @@ fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
     }
 }
 
-/// Shows how the run bears out the step; what it found waits for a guess unless it `may_show`.
-fn outcomes_ui(ui: &mut Ui, shell: &Shell<'_>, mut outcomes: Vec<Outcome>, may_show: bool) {
+/// Shows how the run bears out the step; what it found waits for a guess unless it `may_show`. `asked`: the step asks for a
+/// guess, which this is in words. Then no sign stands before what was found: it would seem to judge the guess.
+fn outcomes_ui(
+    ui: &mut Ui,
+    shell: &Shell<'_>,
+    mut outcomes: Vec<Outcome>,
+    may_show: bool,
+    asked: Option<Option<&str>>,
+) {
     let theme = shell.theme;
     for outcome in &mut outcomes {
         if !may_show && matches!(outcome, Outcome::Holds(_) | Outcome::Fails(_)) {
@@ -164,11 +181,16 @@ fn outcomes_ui(ui: &mut Ui, shell: &Shell<'_>, mut outcomes: Vec<Outcome>, may_s
         }
     }
     outcomes.dedup();
+    if let (Some(guess), true) = (asked, outcomes.iter().any(|o| !matches!(o, Outcome::Waits(_)))) {
+        let guess = guess.map_or(String::new(), |guess| format!("You guessed \u{201c}{guess}\u{201d}. "));
+        wrapped_ui(ui, format!("{guess}The run says:"), theme.secondary);
+    }
+    let [holds, fails] = if asked.is_some() { ["\u{2013}"; 2] } else { ["\u{2713}", "\u{2717}"] };
     for outcome in &outcomes {
         let (sign, words, colour) = match outcome {
-            Outcome::Holds(words) => ("\u{2713}", words, theme.text),
+            Outcome::Holds(words) => (holds, words, theme.text),
             Outcome::Waits(words) => ("\u{2026}", words, theme.secondary),
-            Outcome::Fails(words) => ("\u{2717}", words, theme.error),
+            Outcome::Fails(words) => (fails, words, theme.error),
         };
         let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());
         label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Check: {words}")));

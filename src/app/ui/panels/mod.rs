@@ -112,7 +112,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
             .size_range(224.0..=420.0)
             .show_separator_line(false)
             .frame(ground(shell.theme, Margin::ZERO))
-            .show(ui, |ui| controls::controls_ui(ui, shell, page));
+            .show(ui, |ui| in_place_ui(ui, |ui| controls::controls_ui(ui, shell, page)));
     }
     if has_inspector && !shell.session.is_presenting {
         Panel::right("right panel")
@@ -120,7 +120,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
             .size_range(240.0..=520.0)
             .show_separator_line(false)
             .frame(ground(shell.theme, Margin::ZERO))
-            .show(ui, |ui| inspector::right_panel_ui(ui, shell, page));
+            .show(ui, |ui| in_place_ui(ui, |ui| inspector::right_panel_ui(ui, shell, page)));
     }
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
     egui::CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
@@ -131,6 +131,13 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
         let place = egui::UiBuilder::new().scope_id(egui::Id::unique(("page", page.lab.id)));
         ui.scope_builder(place, |ui| tiles::tiles_ui(ui, shell, page));
     });
+}
+
+/// Draws in the room that a side panel has: what is wider goes into its margin, and the panel keeps its width.
+fn in_place_ui(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
+    let place = ui.max_rect();
+    add(&mut ui.new_child(egui::UiBuilder::new().max_rect(place)));
+    ui.expand_to_include_rect(place);
 }
 
 /// A sheet over the page.

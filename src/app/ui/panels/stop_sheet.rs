@@ -5,6 +5,8 @@ use crate::ui::panels::prelude::*;
 /// Asks before an action ends a training; names both.
 #[derive(Debug)]
 pub struct StopSheet {
+    /// The id and the title of the lab.
+    pub id: &'static str,
     pub lab: &'static str,
     pub step: u64,
     pub total: u64,

@@ -162,7 +162,9 @@ impl Stage<'_> {
             // Its widgets keep their names, and a drag goes on, whatever the header has beside them.
             let name = ui.scope_id().with(("view", self.lab, &pane.view, id.0));
             let mut inner = ui.new_child(UiBuilder::new().max_rect(body).scope_id(name));
-            inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
+            // the margin at the right and below has the bars of what scrolls
+            let drawn = Rect::from_min_max(body.min - vec2(2.0, 2.0), rect.max);
+            inner.set_clip_rect(drawn.intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
                 Some(view) => {
                     let note = body_ui(&mut inner, id, view.as_mut(), &mut self.cx, self.notes.contains_key(&id));
@@ -262,9 +264,10 @@ impl Stage<'_> {
 
     /// Saves what a tile shows, as it is drawn; of a picture it is asked how it shall be.
     fn export(&mut self, id: TileId, pane: &Pane, format: ExportFormat) {
-        let name = format!("{}-{}-step{}", self.lab, pane.view, self.cx.step);
         let Some(entry) = self.lists.view(&pane.view) else { return };
         let Some(view) = self.views.get_mut(&id) else { return };
+        let step = step_said(&view.subtitle(&self.cx)).unwrap_or(self.cx.step);
+        let name = format!("{}-{}-step{step}", self.lab, pane.view);
         let view = NotedView { view: view.as_mut(), note: self.notes.get(&id).map(String::as_str) };
         let title = entry.title;
         if format == ExportFormat::Csv {
@@ -328,10 +331,15 @@ fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
 
 fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     view.needs(cx);
-    // a tile has no room to spare: its bars lie over what it shows
-    ui.spacing_mut().scroll.floating_allocated_width = 0.0;
-    let shown = scrolled_ui(ui, view, cx, MIN_TILE);
+    let bars = ui.spacing().scroll.allocated_width();
+    ui.set_max_size(ui.available_size() + Vec2::splat(bars));
+    let shown = scrolled_ui(ui, view, cx, MIN_TILE, bars);
     plot::end_tile(ui.ctx(), shown.inner_rect.size(), shown.content_size);
+}
+
+/// The step of what a view shows, as its subtitle says it, which may be older than the step that the page shows.
+fn step_said(subtitle: &str) -> Option<u64> {
+    subtitle.split(" \u{b7} ").find_map(|part| part.strip_prefix("step ")?.parse().ok())
 }
 
 /// Number, title and as much of the subtitle as fits.
@@ -359,4 +367,17 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
     job.wrap = egui::text::TextWrapping::truncate_at_width(room);
     let galley = painter.layout_job(job);
     painter.galley(pos2(at.right() + gap, middle - galley.size().y / 2.0), galley, theme.secondary);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::step_said;
+
+    #[test]
+    fn a_file_has_the_step_of_what_is_shown() {
+        assert_eq!(step_said("step 213 \u{b7} currency, 24 nouns"), Some(213));
+        assert_eq!(step_said("mean of heads \u{b7} step 7"), Some(7));
+        assert_eq!(step_said("what synapses hold while a text is read"), None);
+        assert_eq!(step_said("the gate at each step 0 to 9"), None);
+    }
 }

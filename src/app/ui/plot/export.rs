@@ -141,7 +141,7 @@ impl Chart<'_> {
     fn svg_labels(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
         svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_words, theme.secondary);
-        let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0);
+        let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0 + layout.x_words_drop);
         svg.text(at, "end", &layout.x_words, theme.secondary);
         for reference in &self.references {
             let path = if reference.vertical {

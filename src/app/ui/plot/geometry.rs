@@ -94,6 +94,8 @@ pub struct Layout {
     /// The axes' words, shortened to the room there is.
     pub x_words: String,
     pub y_words: String,
+    /// The distance of the x axis' words below its numbers, points: 0 where they stand at the end of these.
+    pub x_words_drop: f32,
     /// Number of lines whose names found no room, and the position of that note.
     pub unnamed: Option<(usize, Pos2)>,
     pub margins: [f32; 2],

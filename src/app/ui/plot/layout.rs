@@ -26,7 +26,7 @@ impl Layout {
         let x = x_ends(chart, state, x_scale);
         let y = y_ends(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
         let least = if state.is_in_tile { LEAST_PLOT } else { Vec2::ZERO };
-        let framed = |size: [f32; 2]| {
+        let framed = |size: [f32; 2], x_words_drop: f32| {
             let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
             let mut layout = Self {
                 size,
@@ -43,13 +43,14 @@ impl Layout {
                 labels: vec![],
                 x_words: String::new(),
                 y_words: String::new(),
+                x_words_drop,
                 unnamed: None,
                 margins: [0.0; 2],
             };
             layout.place_frame(chart, size, least.x, measure);
             layout
         };
-        let mut layout = framed(size);
+        let mut layout = framed(size, 0.0);
         // more height can have room for one more row of names, and then for one again
         for _ in 0..6 {
             let lacking = (least.y - layout.plot.height()).ceil();
@@ -57,20 +58,20 @@ impl Layout {
                 break;
             }
             size[1] += lacking;
-            layout = framed(size);
+            layout = framed(size, 0.0);
         }
+        layout.name_x_axis(chart, measure);
+        if layout.covers_x_ticks(measure) {
+            let mut lower = framed(size, ROW);
+            lower.name_x_axis(chart, measure);
+            if lower.plot.height() >= LEAST_PLOT.y {
+                layout = lower;
+            }
+        }
+        layout.drop_covered_x_ticks(measure);
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
-        let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
-        // no more numbers than whole ones, so that none needs a digit after the point
-        let max = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
-        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted.min(max));
-        if chart.x.whole {
-            layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
-        }
         let room = size[0] - 4.0;
         layout.y_words = elided(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
-        layout.x_words = elided(axis_label(&chart.x, x_scale), layout.plot.width() * 0.8, measure);
-        layout.drop_covered_x_ticks(size, measure);
         layout.thin_lines(chart, state, columns);
         layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
         layout.labels = labels(chart, &layout, measure);
@@ -93,7 +94,7 @@ impl Layout {
     fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
-        let bottom = size[1] - ROW - 4.0;
+        let bottom = size[1] - ROW - 4.0 - self.x_words_drop;
         let named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
         let width_of = |i: &usize| SWATCH + 4.0 + measure(chart.lines[*i].name(), false);
@@ -181,13 +182,40 @@ impl Layout {
         self.names = at.into_iter().map(|(line, y)| LineName { line, at: pos2(x, y) }).collect();
     }
 
-    /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
-    fn drop_covered_x_ticks(&mut self, size: [f32; 2], measure: Measure<'_>) {
-        let label_left = size[0] - measure(&self.x_words, false) - 16.0;
+    /// The numbers and the words of the x axis.
+    fn name_x_axis(&mut self, chart: &Chart<'_>, measure: Measure<'_>) {
+        let (x, scale) = (self.x, self.x_scale);
+        let wanted = (self.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
+        // no more numbers than whole ones, so that none needs a digit after the point
+        let max = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
+        self.x_ticks = scale.ticks(x[0], x[1], wanted.min(max));
+        if chart.x.whole {
+            self.x_ticks.retain(|t| (scale.value(t.0) - scale.value(t.0).round()).abs() < 1e-6);
+        }
+        self.x_words = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
+    }
+
+    /// True for a number that the words at the end of its row would cover, or that would stand out of the sheet.
+    fn is_covered(&self, (place, number): &(f64, String), measure: Measure<'_>) -> bool {
+        let end = match self.x_words_drop > 0.0 {
+            true => self.size[0] + 1.0,
+            false => self.size[0] - measure(&self.x_words, false) - 16.0,
+        };
+        self.x_at(*place) + measure(number, true) / 2.0 > end
+    }
+
+    /// True where the words of the x axis cover so many of its numbers that they shall have a row of their own: more than
+    /// one, or all but one.
+    fn covers_x_ticks(&self, measure: Measure<'_>) -> bool {
+        let covered = self.x_ticks.iter().filter(|tick| self.is_covered(tick, measure)).count();
+        !self.x_words.is_empty() && covered > 0 && (covered > 1 || self.x_ticks.len() - covered < 2)
+    }
+
+    fn drop_covered_x_ticks(&mut self, measure: Measure<'_>) {
         let mut ticks = std::mem::take(&mut self.x_ticks);
-        for (place, words) in &mut ticks {
-            if self.x_at(*place) + measure(words, true) / 2.0 > label_left {
-                words.clear();
+        for tick in &mut ticks {
+            if self.is_covered(tick, measure) {
+                tick.1.clear();
             }
         }
         self.x_ticks = ticks;

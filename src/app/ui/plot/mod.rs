@@ -144,6 +144,8 @@ pub struct Line<'a> {
     pub is_pinned: bool,
     /// The claim of the ledger that it is the number of: its name is then written beside it as well, and opens the claim.
     pub claim: Option<&'static str>,
+    /// Its values are means over neighbours, which the readout says.
+    pub is_smoothed: bool,
 }
 
 impl<'a> Line<'a> {
@@ -161,11 +163,12 @@ impl<'a> Line<'a> {
             named: true,
             is_pinned: false,
             claim: None,
+            is_smoothed: false,
         }
     }
 
     pub fn raw(mut self, raw: &'a Curve) -> Self {
-        self.raw = Some(raw);
+        (self.raw, self.is_smoothed) = (Some(raw), true);
         self
     }
 

@@ -335,7 +335,7 @@ impl Canvas<'_> {
         let small = FontId::proportional(TEXT);
         let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);
         self.painter.text(at, Align2::LEFT_CENTER, &layout.y_words, small.clone(), theme.secondary);
-        let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0);
+        let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0 + layout.x_words_drop);
         self.painter.text(at, Align2::RIGHT_TOP, &layout.x_words, small, theme.secondary);
         for reference in &self.chart.references {
             self.reference(reference);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eframe::egui::{self, Color32, FontId, Galley, Painter, Rect, StrokeKind, pos2, vec2};
 
 use super::{
-    ChartState,
+    ChartState, Line,
     geometry::{ROW, SWATCH, TEXT},
     layout::value_before,
     paint::Canvas,
@@ -22,29 +22,44 @@ impl Canvas<'_> {
             return;
         }
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
-        let mut rows: Vec<(Color32, &str, String)> = vec![];
-        let mut exact_x = None;
+        let mut read: Vec<(&Line<'_>, [f64; 2])> = vec![];
         for line in self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l)) {
             let Some([px, py]) = value_before(&line.data, x) else { continue };
             let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
             if area.contains(dot) {
                 self.painter.circle(dot, 3.0, line.colour, egui::Stroke::new(1.0, theme.panel));
             }
-            exact_x = Some(exact_x.map_or(px, |e: f64| e.max(px)));
-            if !line.label.is_empty() {
-                rows.push((line.colour, &line.label, value_label(py)));
-            }
+            read.push((line, [px, py]));
         }
-        if let (Some(over), Some(x)) = (over, exact_x) {
-            self.readout(over, at_x, &format!("{} {}", self.chart.x.label, x_label(x)), &rows);
+        let newest = read.iter().map(|(_, [px, _])| *px).reduce(f64::max);
+        if let (Some(over), Some(x)) = (over, newest) {
+            read.retain(|(line, _)| !line.label.is_empty());
+            let row = |(line, [px, py]): &(&Line<'_>, [f64; 2])| {
+                let other_x = Some(*px).filter(|px| *px != x);
+                (line.colour, self.row_label(line, other_x), value_label(*py))
+            };
+            let rows: Vec<(Color32, String, String)> = read.iter().map(row).collect();
+            self.readout(over, at_x, &self.place_label(x), &rows);
         }
     }
 
+    /// A place along the chart: "step 23".
+    fn place_label(&self, x: f64) -> String {
+        format!("{} {}", self.chart.x.label, x_label(x))
+    }
+
+    /// The name of a line, whether it is smoothed, and where its value is from another place than the head names.
+    fn row_label(&self, line: &Line<'_>, other_x: Option<f64>) -> String {
+        let smoothed = if line.is_smoothed { ", smoothed" } else { "" };
+        let place = other_x.map_or(String::new(), |x| format!(", {}", self.place_label(x)));
+        format!("{}{smoothed}{place}", line.label)
+    }
+
     /// Lists as many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
-    fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
+    fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[(Color32, String, String)]) {
         let (theme, screen) = (self.theme, over.ctx().content_rect().shrink(4.0));
         let words = |t: &str, font: FontId, colour| over.layout_no_wrap(t.to_owned(), font, colour);
-        let labels: Vec<_> = rows.iter().map(|r| words(r.1, FontId::proportional(TEXT), theme.text)).collect();
+        let labels: Vec<_> = rows.iter().map(|r| words(&r.1, FontId::proportional(TEXT), theme.text)).collect();
         let figures: Vec<_> = rows.iter().map(|r| words(&r.2, FontId::monospace(TEXT), theme.text)).collect();
         let head = words(head, FontId::monospace(TEXT), theme.secondary);
         let widest = |all: &[Arc<Galley>]| all.iter().map(|g| g.size().x).fold(0.0, f32::max);

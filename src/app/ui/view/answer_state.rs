@@ -242,7 +242,7 @@ impl<'a> ViewCx<'a> {
             None if mirror.is_preparing || mirror.info.is_some() => Some(Absence::Preparing),
             None => Some(Absence::NoRun),
             Some(RunState::Failed { message }) => Some(Absence::Failed { message, is_unmade: mirror.info.is_none() }),
-            Some(RunState::Stopped | RunState::Followed) => Some(Absence::Unrecorded),
+            Some(RunState::Stopped | RunState::Followed(_)) => Some(Absence::Unrecorded),
             Some(RunState::Paused) if mirror.step == 0 => Some(Absence::Untrained),
             Some(RunState::Paused | RunState::Running | RunState::Finished) => None,
         }
@@ -318,7 +318,7 @@ impl<'a> ViewCx<'a> {
             return (!is_cancelled || !is_same).then_some(Outdated::Refused(words));
         }
         let has_ended =
-            matches!(self.mirror.state, Some(RunState::Stopped | RunState::Followed | RunState::Failed { .. }));
+            matches!(self.mirror.state, Some(RunState::Stopped | RunState::Followed(_) | RunState::Failed { .. }));
         match self.open_question(key) {
             _ if is_same => None,
             Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),

@@ -107,9 +107,9 @@ impl<'a> ViewCx<'a> {
         is_past.then(|| self.mirror.snapshot_at(self.step).unwrap_or(self.step))
     }
 
-    /// The newest answer to a question, if it was known at the shown step; where nothing was asked (a run opened from
-    /// its folder), the recorded one. While another answer is on its way, the one before stays in view, with its own
-    /// step.
+    /// The newest answer to a question of this page, if it was known at the shown step; where none was asked (a run opened
+    /// from its folder, a picture), what the run measured by itself, or else the recorded answer, whose question is not
+    /// known. While another answer is on its way, the one before stays in view, with its own step.
     pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         self.shown_sample::<M>().and_then(Measured::new)
     }
@@ -122,8 +122,14 @@ impl<'a> ViewCx<'a> {
     /// The sample of [`ViewCx::answered`], with its variant.
     pub(super) fn shown_sample<M: Measurement>(&self) -> Option<(usize, &'a Sample)> {
         let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| self.shown_answer::<M>(v))
+        self.in_focus(|v| self.shown_answer::<M>(v).filter(|_| self.has_asked::<M>(v)))
             .or_else(|| self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step)))
+            .or_else(|| self.in_focus(|v| self.shown_answer::<M>(v)))
+    }
+
+    /// True if the page has put a question of `M` to the variant, or to all.
+    fn has_asked<M: Measurement>(&self, variant: usize) -> bool {
+        [Some(variant), None].into_iter().any(|of| self.questions.is_asked((M::PROBE, of)))
     }
 
     fn shown_answer<M: Measurement>(&self, variant: usize) -> Option<&'a Sample> {
@@ -145,9 +151,11 @@ impl<'a> ViewCx<'a> {
         mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::new((variant, sample)))
     }
 
-    /// The newest answer of one variant.
+    /// The newest answer of one variant, where it comes before what the run measured by itself ([`ViewCx::answered`]).
     pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        self.shown_answer::<M>(variant).and_then(|sample| Measured::new((variant, sample)))
+        let is_wanted = self.has_asked::<M>(variant) || self.scheduled::<M>(variant).is_none();
+        let answer = self.shown_answer::<M>(variant).filter(|_| is_wanted);
+        answer.and_then(|sample| Measured::new((variant, sample)))
     }
 
     /// Both sources of a measurement of one variant at the shown step: the answer to a question, then the scheduled

@@ -25,11 +25,24 @@ pub use drawings::{joined, shown_drawings};
 pub use panel::Panel;
 pub use panel_view::{PanelView, panels};
 
-/// Draws a view in a scroll area, which gives it the room there is or at least so much of it.
-pub fn scrolled_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>, least: Vec2) -> ScrollAreaOutput<()> {
+/// Draws a view in a scroll area, which gives it the room there is or at least so much of it. `bars`: the width of the
+/// margin, at the right of this room and below it, that is for bars alone, those of areas in the view among them, points.
+pub fn scrolled_ui(
+    ui: &mut Ui,
+    view: &mut dyn View,
+    cx: &mut ViewCx<'_>,
+    least: Vec2,
+    bars: f32,
+) -> ScrollAreaOutput<()> {
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
+    let most = ui.available_size() - Vec2::splat(bars);
     ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
-        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(least));
+        let room = ui.available_size();
+        let scroll = &mut ui.spacing_mut().scroll;
+        scroll.floating_allocated_width -= bars;
+        // where the margin has the bar of the whole view, others lie over what they scroll
+        scroll.bar_outer_margin = (most.x - room.x).min(0.0);
+        let place = Rect::from_min_size(ui.next_widget_position(), room.min(most).max(least));
         ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
     })
 }

@@ -166,7 +166,7 @@ impl PanelView for LossDifference {
             let band_words = if c.pairs.len() > 1 { "\u{b1}1 sd over seeds" } else { "\u{b1}1 running sd" };
             let label = format!("{}, {band_words}", c.label);
             chart.band(label, colour, low, high);
-            let mut line = Line::new(c.label.clone(), colour, mean);
+            let mut line = Line { is_smoothed: true, ..Line::new(c.label.clone(), colour, mean) };
             if let [only] = &c.pairs[..] {
                 line = line.raw(&only.curve);
             }

@@ -308,6 +308,9 @@ impl View for ProgramQuestions {
         if let Some(words) = why_unanswered(cx, &info) {
             return cx.nothing_ui(ui, words);
         }
+        if !cx.has_controls {
+            return cx.nothing_ui(ui, "Questions are put in the window; what is answered is in other views.");
+        }
         if self.run != cx.mirror.run {
             self.run = cx.mirror.run;
             self.rows.values_mut().for_each(|row| row.put = None);

@@ -20,7 +20,8 @@ impl Playhead {
         self.playing = Some(now);
     }
 
-    /// The controls in one row, and the cursor moved by them or by time: one token each `pace` seconds.
+    /// The controls in one row, and the cursor moved by them or by time: one token each `pace` seconds. Tokens are counted
+    /// from 0, as on every axis and where it is said what is selected.
     /// `what` names a token: "word".
     pub fn ui(&mut self, ui: &mut Ui, what: &str, pace: f64, cursor: usize, last: usize) -> usize {
         let mut cursor = self.advance(ui, pace, cursor, last);
@@ -40,11 +41,11 @@ impl Playhead {
                 (cursor, self.playing) = ((cursor + 1).min(last), None);
             }
             ui.spacing_mut().slider_width = (ui.available_width() - 80.0).max(40.0);
-            let mut shown = cursor + 1;
-            let slider = ui.add(Slider::new(&mut shown, 1..=last + 1));
+            let mut shown = cursor;
+            let slider = ui.add(Slider::new(&mut shown, 0..=last));
             slider.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("{what} read last")));
             if slider.changed() {
-                (cursor, self.playing) = (shown - 1, None);
+                (cursor, self.playing) = (shown, None);
             }
         });
         cursor
@@ -64,5 +65,27 @@ impl Playhead {
         }
         self.playing = Some(now);
         cursor + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Context, RawInput};
+
+    use super::*;
+    use crate::ui::theme::{self, Theme};
+
+    #[test]
+    fn the_first_token_is_that_of_position_0() {
+        let ctx = Context::default();
+        theme::apply(&Theme::dark(), true, &ctx);
+        ctx.enable_accesskit();
+        let out = ctx.run_ui(RawInput::default(), |ui| _ = Playhead::default().ui(ui, "token", 0.1, 71, 79));
+        let nodes = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes);
+        let ends = |(_, node): &(_, eframe::egui::accesskit::Node)| {
+            (node.role() == Role::Slider).then(|| [node.min_numeric_value(), node.max_numeric_value()])
+        };
+        assert_eq!(nodes.filter_map(ends).collect::<Vec<_>>(), [[Some(0.0), Some(79.0)]]);
+        out.drop_without_applying_deltas();
     }
 }

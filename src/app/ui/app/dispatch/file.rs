@@ -60,7 +60,8 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let theme = Theme::new(sheet.dark);
         let mirror = page.run.as_ref().map_or(&nothing, |r| &r.mirror);
         let figure = Figure::new(sheet.view, mirror, &page.config, &page.knobs, &theme);
-        let figure = Figure { step, size: [width / scale, height / scale], pixels_per_point: scale, ..figure };
+        let (size, questions) = ([width / scale, height / scale], Some(&page.questions));
+        let figure = Figure { step, size, pixels_per_point: scale, questions, ..figure };
         let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
         let note = page.notes.get(&sheet.tile).map(String::as_str);
         let mut view = NotedView { view: view.as_mut(), note };

@@ -22,6 +22,7 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     let is_training = |page: &&Page| page.run.as_ref().is_some_and(Run::is_running);
     let Some(page) = app.pages.get(lab).filter(is_training).filter(|_| !app.has_agreed) else { return false };
     let (step, total, doing) = (page.newest(), page.total(), doing.to_owned());
-    app.overlay = Some(Overlay::StopFirst(StopSheet { lab: page.lab.title, step, total, doing }));
+    let (id, lab) = (page.lab.id, page.lab.title);
+    app.overlay = Some(Overlay::StopFirst(StopSheet { id, lab, step, total, doing }));
     true
 }

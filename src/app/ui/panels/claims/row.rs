@@ -100,7 +100,6 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         true => pos2(text, top + title.size().y + verdict.size().y),
         false => pos2(text + title_room + GAP, top + 1.0),
     };
-    let is_on_effect = response.hover_pos().is_some_and(|at| effect.rect.translate(effect_at.to_vec2()).contains(at));
     if ui.is_rect_visible(rect) {
         ground(ui, theme, rect, &response);
         let put = |galley: &Arc<Galley>, x: f32, y: f32| {
@@ -117,7 +116,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         put(&effect, effect_at.x, effect_at.y);
     }
     let tip = if is_unfolded { "Click to fold it." } else { "Click to see quote, picture, rule and runs." };
-    let tip = match entry.claim.rule.as_ref().filter(|_| is_on_effect) {
+    let tip = match &entry.claim.rule {
         Some(rule) => format!("The rule: {}. {tip}", rule.sentence()),
         None => tip.to_owned(),
     };

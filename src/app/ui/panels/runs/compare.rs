@@ -65,7 +65,10 @@ impl ComparePart {
             Self::Numbers => {
                 ["Numbers", "Every number of every run in a table, and one along each setting that differs."]
             }
-            Self::Scatter => ["Scatter", "Any two numbers or settings against each other, a dot a run."],
+            Self::Scatter => [
+                "Scatter",
+                "Any two numbers or settings against each other, a dot a run, or a dot for the mean of its seeds.",
+            ],
         }
     }
 }

@@ -55,6 +55,21 @@ fn whole_numbers_have_no_digits_after_the_point() {
 }
 
 #[test]
+fn long_words_of_an_axis_leave_its_numbers_where_there_is_height() {
+    let data = vec![[0.0, 1.0], [80.0, 2.0]];
+    let lines = vec![Line::new("a", Color32::RED, data)];
+    let chart = Chart { lines, ..Chart::new("test", Axis::new("position (tokens)").whole(), Axis::new("loss")) };
+    let covered = |high: f32| {
+        let layout = Layout::new(&chart, &ChartState::default(), [350.0, high], &measure);
+        assert!(layout.plot.height() >= 80.0, "{high}");
+        (layout.x_ticks.iter().filter(|tick| tick.1.is_empty()).count(), layout.x_words_drop)
+    };
+    assert_eq!(covered(300.0), (0, ROW), "the words stand below the numbers");
+    let (numbers, drop) = covered(150.0);
+    assert!(numbers > 1 && drop == 0.0, "the data keep their height: {numbers}");
+}
+
+#[test]
 fn values_that_are_not_finite_leave_gaps() {
     let data = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, f64::INFINITY], [5.0, 3.0]];
     assert_eq!(laid_out(vec![Line::new("a", Color32::RED, data)]).traces.len(), 3);

@@ -100,17 +100,17 @@ impl Motion {
         self.state = State::Rest;
     }
 
-    /// The controls that move the dials; none where the page's link lets no dial be moved.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
-        let can_move = |dim: &usize| !cx.is_restricted(&[U[*dim].key]);
-        let Some(first) = (0..U.len()).find(can_move) else { return };
+    /// The controls that move the first `dials`; none where the page's link lets none be moved.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, dials: usize) {
+        let can_move = |dim: &usize| *dim < dials && !cx.is_restricted(&[U[*dim].key]);
+        let Some(first) = (0..dials).find(can_move) else { return };
         if !can_move(&self.dim) {
             self.stop();
             self.dim = first;
         }
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let dims = (0..U.len()).filter(can_move).map(|dim| (dim, name_of(dim)));
+            let dims = (0..dials).filter(can_move).map(|dim| (dim, name_of(dim)));
             choice_box(ui, "control that moves", 44.0, name_of(self.dim), &mut self.dim, dims);
             let ways = [Waveform::Sine, Waveform::Sweep].map(|way| (way, way.label()));
             choice_box(ui, "way of moving", 64.0, self.way.label(), &mut self.way, ways);

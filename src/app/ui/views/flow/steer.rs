@@ -37,75 +37,108 @@ const WIDE: f32 = 640.0;
 const PAD: f32 = 120.0;
 /// Side of the pad in narrow tiles, and the width below which a tile is narrow, points.
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
+/// A tile lower than this has the sliders beside the answer, points.
+const LOW: f32 = 400.0;
+/// Width of the sliders there: a share, and at least so many points.
+const SLIDERS: (f32, f32) = (0.42, 168.0);
+
+/// True where the flow is that of a field over the plane, which has no words.
+fn is_plane(cx: &ViewCx<'_>) -> bool {
+    Answer::in_focus(cx).is_some_and(|a| a.planar_field().is_some())
+}
+
+/// The number of dials: a wind over the plane has two directions.
+fn dials(cx: &ViewCx<'_>) -> usize {
+    if is_plane(cx) { 2 } else { U.len() }
+}
 
 impl Steer {
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let u = FlowSettings::u(cx);
-        let answer = Answer::in_focus(cx);
-        let plane = answer.is_some_and(|a| a.planar_field().is_some());
-        let trained = answer.map(|a| a.trained_controls());
+        let side = if ui.available_width() < SMALL_PAD.1 { SMALL_PAD.0 } else { PAD };
+        ui.horizontal_top(|ui| {
+            ui.vertical(|ui| self.pad_ui(ui, cx, side));
+            ui.vertical(|ui| self.sliders_ui(ui, cx));
+        });
+        self.motion.ui(ui, cx, dials(cx));
+    }
+
+    fn pad_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, side: f32) {
+        let (u, plane) = (FlowSettings::u(cx), is_plane(cx));
         if plane {
             self.pad.pair = (0, 1);
         }
-        let side = if ui.available_width() < SMALL_PAD.1 { SMALL_PAD.0 } else { PAD };
-        ui.horizontal_top(|ui| {
-            ui.vertical(|ui| {
-                ui.set_width(side);
-                let (i, j) = self.pad.pair;
-                let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side);
-                if let Some((x, y)) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
-                    self.motion.stop();
-                    cx.set(U[i].key, Value::Float(x));
-                    cx.set(U[j].key, Value::Float(y));
-                }
-                if !plane && U.iter().any(|u| !cx.is_restricted(&[u.key])) {
-                    self.pad.pair_ui(ui, side - 8.0);
-                }
-            });
-            ui.vertical(|ui| {
-                ui.spacing_mut().item_spacing.y = 5.0;
-                for (dim, value) in u.into_iter().enumerate().take(if plane { 2 } else { U.len() }) {
-                    let tip = match (plane, trained) {
-                        (true, _) => "A steady wind over the plane, the same at every place and time.",
-                        (_, Some(n)) if dim < n => TRAINED_TIP,
-                        _ => UNTRAINED_TIP,
-                    };
-                    let range = -MAX_CONTROL..=MAX_CONTROL;
-                    let dial_ui = |ui: &mut Ui, _: &mut ViewCx<'_>| slider_ui(ui, name_of(dim), value, range, tip);
-                    if let Some(v) = cx.setting_ui(ui, &[U[dim].key], dial_ui).flatten() {
-                        self.motion.stop();
-                        cx.set(U[dim].key, Value::Float(v));
-                    }
-                }
-                let tip = "Multiplies the learned \u{3b1} of the field when it is asked. 0 stops the flow, 1 is \
-                           as trained.";
-                let alpha_ui =
-                    |ui: &mut Ui, cx: &mut ViewCx<'_>| slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip);
-                if let Some(v) = cx.setting_ui(ui, &[ALPHA.key], alpha_ui).flatten() {
-                    cx.set(ALPHA.key, Value::Float(v));
-                }
-                ui.horizontal_wrapped(|ui| {
-                    let touched = FlowSettings::is_touched(cx);
-                    let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
-                    if back.on_hover_text("Resets all dials to the preset's values.").clicked() {
-                        self.motion.stop();
-                        FlowSettings::reset_dials(cx);
-                    }
-                    let words = match trained {
-                        Some(1) => "u\u{2081}\u{2013}u\u{2083} untrained",
-                        Some(0) => "u untrained",
-                        _ => "",
-                    };
-                    let label = small_text(words, cx.theme.secondary);
-                    ui.label(label).on_hover_text(UNTRAINED_TIP);
-                });
-            });
+        ui.set_width(side);
+        let (i, j) = self.pad.pair;
+        let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side);
+        if let Some((x, y)) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
+            self.motion.stop();
+            cx.set(U[i].key, Value::Float(x));
+            cx.set(U[j].key, Value::Float(y));
+        }
+        if !plane && U.iter().any(|u| !cx.is_restricted(&[u.key])) {
+            self.pad.pair_ui(ui, side - 8.0);
+        }
+    }
+
+    fn sliders_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (u, plane) = (FlowSettings::u(cx), is_plane(cx));
+        let trained = Answer::in_focus(cx).map(|a| a.trained_controls());
+        ui.spacing_mut().item_spacing.y = 5.0;
+        for (dim, value) in u.into_iter().enumerate().take(dials(cx)) {
+            let tip = match (plane, trained) {
+                (true, _) => "A steady wind over the plane, the same at every place and time.",
+                (_, Some(n)) if dim < n => TRAINED_TIP,
+                _ => UNTRAINED_TIP,
+            };
+            let range = -MAX_CONTROL..=MAX_CONTROL;
+            let dial_ui = |ui: &mut Ui, _: &mut ViewCx<'_>| slider_ui(ui, name_of(dim), value, range, tip);
+            if let Some(v) = cx.setting_ui(ui, &[U[dim].key], dial_ui).flatten() {
+                self.motion.stop();
+                cx.set(U[dim].key, Value::Float(v));
+            }
+        }
+        let tip = "Multiplies the learned \u{3b1} of the field when it is asked. 0 stops the flow, 1 is as trained.";
+        let alpha_ui =
+            |ui: &mut Ui, cx: &mut ViewCx<'_>| slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip);
+        if let Some(v) = cx.setting_ui(ui, &[ALPHA.key], alpha_ui).flatten() {
+            cx.set(ALPHA.key, Value::Float(v));
+        }
+        ui.horizontal_wrapped(|ui| {
+            let touched = FlowSettings::is_touched(cx);
+            let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
+            if back.on_hover_text("Resets all dials to the preset's values.").clicked() {
+                self.motion.stop();
+                FlowSettings::reset_dials(cx);
+            }
+            let words = match trained {
+                Some(1) => "u\u{2081}\u{2013}u\u{2083} untrained",
+                Some(0) => "u untrained",
+                _ => "",
+            };
+            let label = small_text(words, cx.theme.secondary);
+            ui.label(label).on_hover_text(UNTRAINED_TIP);
         });
-        self.motion.ui(ui, cx);
+    }
+
+    /// The sliders beside what they do, so that both are in sight in a low tile; the other dials below.
+    fn low_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Option<Answer<'_>>) {
+        let left = (ui.available_width() * SLIDERS.0).max(SLIDERS.1);
+        ui.horizontal_top(|ui| {
+            ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
+                ui.set_width(left);
+                cx.dials_ui(ui, |ui, cx| self.sliders_ui(ui, cx));
+            });
+            ui.vertical(|ui| answers_or_why_ui(ui, cx, answer));
+        });
+        cx.dials_ui(ui, |ui, cx| {
+            self.prompt_ui(ui, cx);
+            ui.vertical(|ui| self.pad_ui(ui, cx, PAD));
+            self.motion.ui(ui, cx, dials(cx));
+        });
     }
 
     fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Answer::in_focus(cx).is_some_and(|a| a.planar_field().is_some()) {
+        if is_plane(cx) {
             return;
         }
         let shown = PROMPT.value(cx);
@@ -261,8 +294,8 @@ impl View for Steer {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
         let answer = Answer::in_focus(cx);
-        let is_plane = answer.is_some_and(|a| a.planar_field().is_some());
-        let has_dials = answer.is_some() || cx.can_ask();
+        let is_plane = is_plane(cx);
+        let has_dials = answer.is_some() || cx.has_controls && cx.can_ask();
         self.controls = match is_plane {
             _ if !has_dials => &[],
             true => PLANE_CONTROLS,
@@ -281,17 +314,19 @@ impl View for Steer {
                 solver_ui(ui, cx);
             });
         };
-        ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
-            if room.x < WIDE {
-                // The effect of the dials stands right under them; the solver's settings follow below.
-                cx.dials_ui(ui, |ui, cx| {
-                    self.dials_ui(ui, cx);
-                    self.prompt_ui(ui, cx);
-                });
-                answers_or_why_ui(ui, cx, answer);
-                how_ui(ui, cx);
-                return;
-            }
+        let is_alone = !is_plane && Answer::by_variant(cx).len() < 2;
+        if room.x < WIDE && is_alone && plot::is_lower(ui, LOW) && cx.shows_controls() {
+            self.low_ui(ui, cx, answer);
+            how_ui(ui, cx);
+        } else if room.x < WIDE {
+            // The effect of the dials stands right under them; the solver's settings follow below.
+            cx.dials_ui(ui, |ui, cx| {
+                self.dials_ui(ui, cx);
+                self.prompt_ui(ui, cx);
+            });
+            answers_or_why_ui(ui, cx, answer);
+            how_ui(ui, cx);
+        } else {
             let left = (room.x * 0.5).clamp(344.0, 420.0);
             ui.horizontal_top(|ui| {
                 ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
@@ -305,7 +340,7 @@ impl View for Steer {
                     answers_or_why_ui(ui, cx, answer);
                 });
             });
-        });
+        }
         FlowSettings::watch(ui, cx);
     }
 

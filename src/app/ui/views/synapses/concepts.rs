@@ -6,7 +6,10 @@ mod drawing;
 use self::drawing::{name_of, nouns_ui, rows_ui};
 use crate::{
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
-    telemetry::measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
+    telemetry::{
+        RunState,
+        measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
+    },
     ui::views::prelude::*,
 };
 
@@ -85,9 +88,15 @@ fn best_random(search: &ConceptSearch) -> [f64; 2] {
     [best(|r| r.search), best(|r| r.best)]
 }
 
-const SEARCHING: &str = "Searching this model and three untrained ones: a minute or two. Training goes on meanwhile.";
-
 impl Concepts {
+    fn searching_label(cx: &ViewCx<'_>) -> String {
+        let training = match cx.mirror.state {
+            Some(RunState::Running) => " Training goes on meanwhile.",
+            _ => "",
+        };
+        format!("Searching this model and three untrained ones: a minute or two.{training}")
+    }
+
     /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
         let mut variants = 0..cx.mirror.variants().len();
@@ -107,7 +116,7 @@ impl Concepts {
         });
         let parliament = generated_text(cx).is_some_and(|id| id.starts_with("parliament"));
         if Self::is_searching(cx) {
-            note_ui(ui, cx.theme, SEARCHING);
+            note_ui(ui, cx.theme, Self::searching_label(cx));
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(small_text(words, cx.theme.error));
         } else if !parliament && self.chosen < TYPED {

@@ -73,8 +73,13 @@ impl View for Merging {
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| stages::stages_ui(ui, cx));
             return;
         }
+        let measured = cx.answered::<measurements::Merging>();
+        if measured.is_none() && !cx.has_controls {
+            let words = cx.why_nothing_before_asking::<measurements::Merging>(EMPTY, EMPTY);
+            return cx.nothing_ui(ui, &words);
+        }
         cx.dials_ui(ui, Self::ask_ui);
-        let Some(measured) = cx.answered::<measurements::Merging>() else {
+        let Some(measured) = measured else {
             let words = cx.why_nothing_before_asking::<measurements::Merging>(EMPTY, EMPTY);
             ui.label(RichText::new(words).color(cx.theme.secondary));
             return;

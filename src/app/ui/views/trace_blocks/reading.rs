@@ -138,9 +138,8 @@ impl TraceReadingView {
             TokenHeat::Surprise => "surprise (nats)",
         };
         format!(
-            "{} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {min} \
+            "{cursor} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {min} \
              to {max}",
-            cursor + 1,
             errors.collect::<Vec<_>>().join(", ")
         )
     }
@@ -149,13 +148,11 @@ impl TraceReadingView {
         let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
         let Some(block) = self.block(m) else { return chart };
         for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
-            let points: Vec<[f64; 2]> = norms.iter().enumerate().map(|(i, v)| [i as f64 + 1.0, *v]).collect();
-            chart.add(Line::new(words, cx.theme.trace(trace), points));
+            chart.add(Line::new(words, cx.theme.trace(trace), by_place(norms)));
         }
-        chart.marker = Some(cursor as f64 + 1.0);
+        chart.marker = Some(cursor as f64);
         // It stands under the maps, column under column.
-        let last = m.sample.tokens.len() as f64;
-        chart.x = chart.x.fixed(0.5, last + 0.5);
+        chart.x = chart.x.fixed(-0.5, m.sample.tokens.len() as f64 - 0.5);
         chart.margins = Some([heat::LEFT_MARGIN, heat::BAR_WIDTH]);
         chart
     }
@@ -258,7 +255,7 @@ impl View for TraceReadingView {
             let [fast, medium, slow] = block.norms.each_ref().map(|norms| number_at(norms, token));
             let is_written = token >= m.value.prompt;
             let (surprise, error) = (number_at(&m.value.surprise, token), number_at(&block.error, token));
-            table.cells(&[&(token + 1), words, &is_written, &surprise, &error, &fast, &medium, &slow]);
+            table.cells(&[&token, words, &is_written, &surprise, &error, &fast, &medium, &slow]);
         }
         Some(table.finish())
     }

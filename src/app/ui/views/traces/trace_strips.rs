@@ -188,7 +188,7 @@ impl View for TraceStrips {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let s = Sentence::from_settings(cx);
         let cursor = s.cursor(cx.selection.token);
-        format!("what is left of each word after word {} of {}", cursor + 1, s.words.len())
+        format!("what is left of each word after {} of {} words", cursor + 1, s.words.len())
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
@@ -200,7 +200,7 @@ impl View for TraceStrips {
             let k = (cursor - i) as f64;
             let [fast, medium, slow] = s.alphas.map(|a| ema::retention(a, k));
             let weights = s.alphas.map(|a| ema::impulse(a, k));
-            table.cells(&[&(i + 1), word, &k, &fast, &medium, &slow, &weights[0], &weights[1], &weights[2]]);
+            table.cells(&[&i, word, &k, &fast, &medium, &slow, &weights[0], &weights[1], &weights[2]]);
         }
         table.finish_if_any()
     }

@@ -107,6 +107,7 @@ fn chart<'a>(figure: &'a Comparison, drawn: &'a [DrawnLine], axis: CurveAxis, th
     let mut chart = figure.chart(theme);
     let mut behind = vec![];
     for ((line, drawn), compared) in chart.lines.iter_mut().zip(drawn).zip(&figure.lines) {
+        line.is_smoothed = drawn.smoothed.is_some();
         match (&drawn.timed, &drawn.smoothed) {
             (None, None) => {}
             (None, Some(smoothed)) => {

@@ -1,4 +1,5 @@
-//! Any two numbers of the compared runs against each other, or a number against a setting: one dot per run.
+//! Any two numbers of the compared runs against each other, or a number against a setting: one dot per run, or where seeds
+//! are folded one for their mean.
 
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
@@ -75,12 +76,18 @@ fn label(results: &SweepResults, dimension: &Dimension) -> String {
     }
 }
 
-/// The dots of a point, a run each, by rising x.
-fn dots(results: &SweepResults, point: usize, [x, y]: [&Values; 2]) -> Vec<[f64; 2]> {
-    let of_run = |(run, _): (usize, _)| Some([x.of_run(point, run)?, y.of_run(point, run)?]);
-    let mut dots: Vec<[f64; 2]> = results.runs_of(point).filter_map(of_run).collect();
-    dots.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    dots
+/// The dot of a point: the mean over its runs that have both values.
+fn dot(results: &SweepResults, point: usize, [x, y]: [&Values; 2]) -> Option<[f64; 2]> {
+    let of_run = |(run, _): (usize, _)| Some((x.of_run(point, run)?, y.of_run(point, run)?));
+    let (x, y): (Vec<f64>, Vec<f64>) = results.runs_of(point).filter_map(of_run).unzip();
+    Some([mean(&x)?, mean(&y)?])
+}
+
+/// The mean of values, which is the value itself where all are the same.
+fn mean(values: &[f64]) -> Option<f64> {
+    let first = *values.first()?;
+    let is_one = values.iter().all(|value| *value == first);
+    Some(if is_one { first } else { values.iter().sum::<f64>() / values.len() as f64 })
 }
 
 /// Room beside the outermost dots, so that their marks are whole: a share of the distance between them.
@@ -123,14 +130,11 @@ fn chart(
         return (chart, points);
     };
     for point in (0..results.points.len()).filter(|p| selected != Some(*p)).chain(selected) {
-        let dots = dots(results, point, [&x, &y]);
-        if dots.is_empty() {
-            continue;
-        }
+        let Some(dot) = dot(results, point, [&x, &y]) else { continue };
         let colour = colours.get(point).copied().unwrap_or(theme.text);
         let is_selected = selected == Some(point);
         let mark = if is_selected { Mark::Cross } else { Mark::Ring };
-        let mut line = Line::new(results.point_name(point), colour, dots).stroke(Stroke::Marks(mark));
+        let mut line = Line::new(results.point_name(point), colour, vec![dot]).stroke(Stroke::Marks(mark));
         line.width = if is_selected { 3.0 } else { 1.5 };
         chart.add(line);
         points.push(point);
@@ -189,17 +193,22 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
     page.scatter = state;
 }
 
-/// A run's name and its two values.
+/// A run's name and its two values; of folded runs the means, and what they are of.
 fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -> String {
     let mut words = results.point_name(point);
     let values = of.map(|dimension| Values::new(results, dimension, step));
     for (dimension, values) in of.iter().zip(&values) {
         let each = results.runs_of(point).filter_map(|(run, _)| values.as_ref()?.of_run(point, run));
-        let mut each: Vec<String> = each.map(value_label).collect();
-        each.dedup();
+        let each: Vec<f64> = each.collect();
+        let mut labels: Vec<String> = each.iter().copied().map(value_label).collect();
+        labels.dedup();
+        let value = match (mean(&each), &labels[..]) {
+            (Some(mean), [_, _, ..]) => format!("{}, mean of {}", value_label(mean), labels.join(", ")),
+            _ => labels.join(", "),
+        };
         let steps = values.as_ref().and_then(|values| values.other_steps(Some(point)));
         let steps = steps.map_or(String::new(), |steps| format!(" ({steps})"));
-        words += &format!("\n{}: {}{steps}", label(results, dimension), each.join(", "));
+        words += &format!("\n{}: {value}{steps}", label(results, dimension));
     }
     words
 }
@@ -271,5 +280,18 @@ mod tests {
         assert!((low - 0.096).abs() < 1e-9 && (high - 0.204).abs() < 1e-9, "no mark is cut: {low} to {high}");
         let later = about(&results, 0, [&all[0], &all[1]], 400);
         assert_eq!(later, "slow\ntrain.lr: 0.1000\nloss: 2.000 (step 10)", "a value says its own step");
+    }
+
+    #[test]
+    fn folded_seeds_are_one_dot_at_their_mean() {
+        let (mut results, theme) = (results(), Theme::dark());
+        results.points.truncate(1);
+        results.runs[1].point = 0;
+        let all = dimensions(&results);
+        let (chart, points) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
+        let [Line { data: Data::Points(dots), .. }] = &chart.lines[..] else { panic!("one line, of points") };
+        assert_eq!((&dots[..], points), (&[[0.1, 1.5]][..], vec![0]));
+        let words = about(&results, 0, [&all[0], &all[1]], 10);
+        assert!(words.ends_with("\ntrain.lr: 0.1000\nloss: 1.500, mean of 2.000, 1.000"), "{words}");
     }
 }
