@@ -21,6 +21,8 @@ use orrery::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::command::orrery;
+
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const FILES: [&str; 7] = [
@@ -83,6 +85,24 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
         assert!(krychu.notes.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.notes);
     }
     assert_eq!(krychu.spec.shape().turns()[0], 1.0 / std::f32::consts::TAU);
+    Ok(())
+}
+
+#[test]
+fn an_asked_checkpoint_says_what_layers_are_taken() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    fs::copy(at("bare.pth"), folder.path().join("bare.pth"))?;
+    fs::copy(at("compiled.pt"), folder.path().join("says.pt"))?;
+    for (words, code, part) in [
+        ("bare.pth", 0, "note: `bare.pth` does not say how many layers its model had"),
+        ("bare.pth --layers 5", 0, "\"layers\":5"),
+        ("says.pt --layers 3", 0, "\"layers\":3"),
+        ("says.pt --layers 5", 2, "`says.pt` says that its model has 3 layers"),
+        ("fast_slow --layers 5", 2, "--layers is for a checkpoint"),
+    ] {
+        let (found, said) = orrery(folder.path(), &format!("ask {words} trained_bdh"));
+        assert!(found == Some(code) && said.contains(part), "{words}: {said}");
+    }
     Ok(())
 }
 
@@ -168,7 +188,7 @@ fn a_tensor_that_is_missing_too_many_misshapen_or_no_number_is_named() -> Outcom
             &[&format!("tensor `model.{name}` has shape {turned:?}"), &format!("must be {right}")],
         );
     }
-    says(complaint(|t| t.clear())?, &["holds no BDH", "encoder_v"]);
+    says(complaint(|t| t.clear())?, &["holds no BDH", "encoder_v", "orrery-log shows the training"]);
     let whole = Tensor::zeros((8, 256), DType::U32, &Device::Cpu)?;
     says(complaint(|t| drop(t.insert("model.lm_head".into(), whole)))?, &["`model.lm_head`", "U32", "float16"]);
     for (bad, word) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf")] {

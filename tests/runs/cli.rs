@@ -43,6 +43,8 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         ("run fast_slow --set model.d_model=abc", 2, "wrong type"),
         ("run fast_slow --set model.heads=3", 2, "must be an even multiple"),
         ("run fast_slow --set nothing", 2, "KEY=VALUE"),
+        ("run fast_slow --steps abc", 2, "for '--steps <STEPS>': a whole number is expected"),
+        ("model generate a b --temperature x", 2, "<TEMPERATURE>': a number is expected"),
         ("run fast_slow --device cuda:0 --steps 1", 2, "cuda"),
         ("run fast_slow --set train.window=8 --set model.pool=8", 2, "finishes no block"),
         ("run coupled_qk --set model.layers=1 --set model.evolved=first_half", 2, "no first half"),
@@ -115,6 +117,21 @@ fn an_answer_says_of_which_step_its_weights_are() {
         assert!(asked.status.success(), "{name}: {}", said(&asked));
         let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
         assert_eq!(answer["channel"], "attention.maps", "{name}");
+    }
+}
+
+#[test]
+fn probes_are_listed_whatever_is_to_be_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    for (words, part) in [
+        ("ask --list", "gate_entropy"),
+        ("ask fast_slow --list", "gate_entropy"),
+        ("ask --list next_tokens", "Tokens of the continuation"),
+        ("ask fast_slow next_tokens --list", "Tokens of the continuation"),
+    ] {
+        let output = orrery(folder.path(), words);
+        assert!(output.status.success(), "{words}: {}", said(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains(part), "{words}");
     }
 }
 

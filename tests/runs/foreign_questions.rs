@@ -73,6 +73,8 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
         let line = said.lines().find(|line| line.starts_with('{')).unwrap();
         let sample: Value = serde_json::from_str(line).unwrap();
         assert_eq!((&sample["step"], &sample["channel"]), (&json!(7), &json!("attention.maps")));
+        // as a line of samples.jsonl: an id in place of an index, and nothing that is absent
+        assert_eq!((&sample["variant"], sample.get("request")), (&json!("model"), None));
     }
     let (code, said, _) = asked(&run, "attention --set text=hi --csv", |run, id| run.answer_attention(id, 7));
     assert_eq!(code, Some(0), "{said}");

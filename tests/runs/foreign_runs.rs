@@ -70,9 +70,24 @@ fn every_command_takes_a_run_of_another_program() {
         assert!(page.contains(part), "the report lacks {part}");
     }
 
+    for name in ["wide", "narrow"] {
+        let run = ForeignRun { folder: runs.join(name) };
+        run.line("metrics.jsonl", &json!({"step": 20, "variant": "model", "loss/held_out": 0.5}));
+    }
     done("compare runs/wide runs/narrow --out compared");
     let settings = fs::read_to_string(here.path().join("compared/settings.csv")).unwrap();
     assert_eq!(settings.lines().next().unwrap(), "run,preset,lr", "{settings}");
+    let numbers = fs::read_to_string(here.path().join("compared/numbers.csv")).unwrap();
+    let head = "run,variant,step,gate/tanh,held-out loss (nats),my/ratio,training loss (nats)";
+    assert_eq!(numbers.lines().next().unwrap(), head, "every channel: {numbers}");
+    let row = format!(",20,{},0.5,{},{}", 0.001 * 20.0, 1.5 / 21.0, 3.0 / 21.0);
+    assert!(
+        numbers.lines().skip(1).count() == 2 && numbers.lines().skip(1).all(|line| line.ends_with(&row)),
+        "{numbers}"
+    );
+    for stem in ["gate_tanh", "my_ratio", "train_loss"] {
+        assert!(here.path().join(format!("compared/{stem}-model.svg")).is_file(), "{stem}");
+    }
     for (words, part) in [("run foreign", "foreign"), ("resume runs/wide", "another program")] {
         let (code, said) = orrery(here.path(), words);
         assert_eq!(code, Some(2), "{words}: {said}");

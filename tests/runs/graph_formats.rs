@@ -202,6 +202,10 @@ fn the_command_line_converts_measures_and_takes_direction() {
     assert!(measured.nodes.iter().all(|n| n.value("community").is_some() && n.value("component").is_some()));
     let (code, words) = run(&[&file, "--threshold", "9", "--save", &path("c.gml")]);
     assert!(code == Some(2) && words.contains("the greatest weight is 0.625"), "{words}");
+    fs::write(path("one.csv"), "source,target\na,b\n").unwrap();
+    let (one, saved) = (path("one.csv"), path("one.gml"));
+    let printed = Command::new(env!("CARGO_BIN_EXE_orrery")).args(["graph", &one, "--save", &saved]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&printed.stdout).trim_end(), format!("{saved} (2 nodes, 1 edge)"));
     let (code, words) = run(&[&file, "--save", &path("c.txt")]);
     assert!(code == Some(2) && words.contains(".gml"), "{words}");
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{command::orrery, foreign_run::ForeignRun};
 
@@ -96,12 +96,17 @@ fn a_view_stands_at_the_steps_that_have_it() {
 #[test]
 fn nothing_is_said_that_another_program_has_not_recorded() {
     let here = tempfile::tempdir().unwrap();
-    ForeignRun::finished(here.path(), "wide", 1e-3);
+    let run = ForeignRun::finished(here.path(), "wide", 1e-3);
+    run.redescribe(|described| {
+        described["environment"] = json!({"orrery": "orrery-log 0.1.0", "os": "Linux 6.18, x86_64", "cpu": ""});
+    });
     let (code, said) = orrery(here.path(), "report wide -o wide.html");
     assert_eq!(code, Some(0), "{said}");
     let page = fs::read_to_string(here.path().join("wide.html")).unwrap();
     let facts = page.split_once("<p class=\"note\">").unwrap().1.split_once("</p>").unwrap().0;
     assert!(facts.contains("step 20") && facts.contains(", finished"), "{facts}");
+    assert!(facts.contains("recorded by orrery-log 0.1.0, Linux 6.18, x86_64 \u{b7}"), "{facts}");
+    assert!(facts.contains("report by Orrery ") && !facts.contains("written by Orrery"), "{facts}");
     for invented in ["of 0", "seed 0", "0 threads", "1 threads", "\u{b7}  \u{b7}"] {
         assert!(!facts.contains(invented), "{facts}");
     }

@@ -78,6 +78,17 @@ fn a_setting_changed_while_the_run_trained_differs_from_the_preset() {
     assert_eq!(rows[0].changed.get("model.coupling_scale"), Some(&Value::Float(4.5)));
 }
 
+#[test]
+fn a_table_for_another_program_is_not_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    let name = "a name as long as three ".repeat(9);
+    let named = orrery(&["--edit", run.to_str().unwrap(), "--name", name.trim()], dir.path());
+    assert!(named.status.success(), "{}", told(&named));
+    let table = told(&orrery(&[], dir.path()));
+    assert!(table.contains(name.trim()) && table.contains("loss minus the first's") && !table.contains('…'), "{table}");
+}
+
 /// Time is printed; what the test holds is that nothing is read again.
 #[test]
 fn many_folders_are_read_once() {

@@ -157,8 +157,12 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
     assert!((3..=4).contains(&same), "those that had ended are as they were: {same}");
     assert!(before.iter().all(|(config, (run, _))| after[config].0 == *run), "what was cut off went on");
     assert_eq!(table(here), expected);
-    let again = done(here, &["sweep", "rates.toml", "--missing"]);
-    assert!(said(&again).contains("every run of"), "{}", said(&again));
+    for words in [&["sweep", "rates.toml", "--missing"][..], &["sweep", "rates.toml"]] {
+        let again = done(here, words);
+        assert!(said(&again).contains("every run of"), "{}", said(&again));
+    }
+    let printed = done(here, &["sweep", "rates.toml", "--on", "print"]);
+    assert!(printed.stdout.is_empty(), "no command is left: {}", said(&printed));
 }
 
 /// Only the sweep itself has the signal, as `kill` sends it.

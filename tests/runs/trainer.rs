@@ -101,6 +101,21 @@ pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
     (handle.commands, record)
 }
 
+#[test]
+fn a_run_that_reads_no_text_describes_none() {
+    let described = |config: &Config| {
+        let plan = (labs::find(&config.lab).unwrap().plan)(config).unwrap();
+        let info = trainer::Run::open(plan).unwrap().info(1, None);
+        [!info.corpus.is_empty(), info.vocab > 0, info.tokens_per_step > 0]
+    };
+    for (lab, preset) in [("equilibrium", "equilibrium"), ("ode_flow", "ode_flow_field")] {
+        let mut config = labs::find(lab).unwrap().config(Some(preset)).unwrap();
+        config.set_text(&(labs::find(lab).unwrap().knobs)(), "run.device", "cpu").unwrap();
+        assert_eq!(described(&config), [false; 3], "{lab}");
+    }
+    assert_eq!(described(&fast_slow(1, &[]).1), [true; 3]);
+}
+
 /// It takes minutes, so the presets share the cores.
 #[test]
 fn every_lab_and_preset_runs_a_few_steps_without_a_window() {

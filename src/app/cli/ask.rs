@@ -13,13 +13,15 @@ use super::{
     damage, figures, lab_config,
     process::cores,
     settings::{self, Named},
+    trained,
     trained_run::no_checkpoint,
 };
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
     config::{Knob, check_names},
-    labs::{LABS, foreign::asks},
+    labs::{LABS, foreign::asks, trained_bdh::settings::FileSettings},
+    models::bdh::{BdhSpec, import_state_dict},
     probe::{self, AnyProbe, PROBES},
     store::snapshots,
     telemetry::{Args, table},
@@ -46,6 +48,9 @@ pub struct AskArgs {
     /// A text for the models to read in place of the configured one
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
+    /// Layers of a checkpoint that does not say how many it has
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    layers: Option<usize>,
     /// Two matrices among the weights that another program keeps of its model, whose product is asked as a graph: what
     /// neurons write by, and what they read by
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
@@ -79,7 +84,9 @@ impl AskArgs {
 
 pub fn run(args: &AskArgs) -> Result<(), Failure> {
     if args.list {
-        return list(args.what.as_deref());
+        // `orrery ask RUN --list` asks for the probes too
+        let is_asked = |what: &&str| settings::resolve(what).is_err() || find(what).is_ok();
+        return list(args.what.as_deref().filter(is_asked).or(args.probe.as_deref()));
     }
     let (Some(what), Some(id)) = (&args.what, &args.probe) else {
         return Err(Failure::usage(
@@ -224,14 +231,22 @@ impl OpenedRun {
         if let Some(path) = &args.text {
             settings::set_text_file(lab, &mut config, path)?;
         }
+        if let Some(layers) = args.layers {
+            set_layers(lab, &mut config, layers)?;
+        }
         let plan = (lab.plan)(&config)?;
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
-        Ok(Self { lab, config, run: Run::open(plan)?, folder: None })
+        let run = Run::open(plan)?;
+        run.opening_notes().iter().for_each(|note| notice!("note: {note}"));
+        Ok(Self { lab, config, run, folder: None })
     }
 
     fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
         if args.text.is_some() {
             return Err(Failure::usage("a run is asked on the text that it was trained on: leave out --text"));
+        }
+        if args.layers.is_some() {
+            return Err(Failure::usage("a run has the layers that it was trained with: leave out --layers"));
         }
         let (lab, config) = lab_config::recorded(&folder)?;
         let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
@@ -294,6 +309,22 @@ impl OpenedRun {
     }
 }
 
+/// The number of layers of a checkpoint that does not say it itself.
+fn set_layers(lab: &Lab, config: &mut Config, layers: usize) -> Result<(), Failure> {
+    let path = lab.file_key(FileKind::Checkpoint).and_then(|key| config.get(key)).map(ToString::to_string);
+    let Some(path) = path.filter(|path| !path.is_empty()) else {
+        return Err(Failure::usage("--layers is for a checkpoint, which may not say how many it has"));
+    };
+    let file = import_state_dict::open(Path::new(&path), &BdhSpec::default()).map_err(Failure::wrong)?;
+    match file.facts.layers {
+        Some(said) if said.value != layers => {
+            let words = format!("`{path}` says that its model has {} layers: leave out --layers", said.value);
+            Err(Failure::usage(words))
+        }
+        _ => Ok(config.set_text(&(lab.knobs)(), FileSettings::layers.name, &layers.to_string())?),
+    }
+}
+
 /// The record of a run.
 fn replayed(folder: &Path) -> Result<Mirror, Failure> {
     let (mirror, lost) = figures::replay(folder)?;
@@ -309,6 +340,7 @@ fn draw(
     mut mirror: Mirror,
     samples: Vec<Sample>,
 ) -> Result<(), Failure> {
+    let view = figures::view(view)?.id;
     let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
     samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
@@ -325,17 +357,14 @@ fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>)
 
 /// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes; `variants` are ids.
 fn answers(variants: &[String], samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
+    let variant_of = |sample: &Sample| variants.get(sample.variant).map_or("", String::as_str);
     if !as_csv {
-        let mut lines = vec![];
-        for sample in samples {
-            serde_json::to_writer(&mut lines, sample)?;
-            lines.push(b'\n');
-        }
-        return Ok(lines);
+        let lines: Result<Vec<_>, _> = samples.iter().map(|s| store::sample_line(s, variant_of(s))).collect();
+        return Ok(lines?.concat());
     }
     let mut csv = Table::new(["channel", "step", "variant", "field", "index", "value"]);
     for sample in samples {
-        let variant = variants.get(sample.variant).map_or("", String::as_str);
+        let variant = variant_of(sample);
         for cell in table::cells(&sample.payload)? {
             let step = sample.step.to_string();
             csv.row([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value]);

@@ -12,7 +12,7 @@ use crate::{
         run_table::{Difference, differences},
         series::{self, NumberSeries},
     },
-    labs::headline::Headline,
+    labs::headline::{Headline, common},
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{ReplayedRuns, shared_views},
@@ -22,6 +22,8 @@ use tables::Numbers;
 
 /// Most lines in one figure; more cannot be distinguished.
 const MAX_RUNS: usize = 30;
+/// Most figures that are written; another program may log thousands of channels.
+const MAX_FIGURES: usize = 200;
 /// Key of the training loss, which is no headline number.
 const TRAIN_LOSS: &str = "train_loss";
 
@@ -52,7 +54,7 @@ pub struct CompareArgs {
 /// A run that is compared.
 struct ComparedRun {
     row: RunRow,
-    /// Headline numbers and the training loss, by key.
+    /// Headline numbers and the training loss, by key; of another program's run all that it logged.
     series: Vec<NumberSeries>,
     /// Seconds of training by rising step.
     times: Vec<(u64, f64)>,
@@ -92,14 +94,19 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         output::write(&out.join(name), csv.as_bytes(), &[])?;
     }
     let drawn = comparisons(&runs, &names);
-    let drawn = if args.fold { folded(drawn) } else { drawn };
+    let mut drawn = if args.fold { folded(drawn) } else { drawn };
+    if drawn.len() > MAX_FIGURES {
+        notice!("of {} figures {MAX_FIGURES} are drawn, losses first; numbers.csv has all numbers", drawn.len());
+        drawn.sort_by_key(|figure| ![TRAIN_LOSS, common::LOSS.id].contains(&figure.key.as_str()));
+        drawn.truncate(MAX_FIGURES);
+    }
     let theme = if args.light { Theme::light() } else { Theme::dark() };
     let (mut offscreen, words) = figures::painter();
     for figure in &drawn {
         let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &theme));
         figures::write_picture(out, &figure.file_stem(), figure.svg(&theme), png)?;
     }
-    notice!("{} figures and 2 tables in {}{words}", drawn.len(), out.display());
+    notice!("{} and 2 tables in {}{words}", counted(drawn.len(), "figure"), out.display());
     if !views.is_empty() {
         let replayed = multiples::replayed_runs(&args.runs, &names)?;
         multiples::write(&views, args.step, &theme, &replayed, offscreen.as_mut(), out)?;
@@ -109,15 +116,37 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 
 fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
-    let read = series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
+    let read = match row.lab.as_str() {
+        FOREIGN => series::read(folder, |_| true),
+        _ => series::read(folder, |channel| channel == channels::LOSS_TRAIN),
+    };
+    let read = read.map_err(Failure::wrong)?;
     let (mut series, times) = (read.numbers, read.times);
     // A difference between variants is no curve of one of them.
     series.retain(|number| !row.headline_of(&number.key).is_some_and(Headline::is_paired));
-    for number in series.iter_mut().filter(|number| number.key == channels::LOSS_TRAIN) {
-        TRAIN_LOSS.clone_into(&mut number.key);
+    for (channel, key) in [(channels::LOSS_TRAIN, TRAIN_LOSS), (channels::LOSS_HELD_OUT, common::LOSS.id)] {
+        // another program may log a number under this name too
+        let is_taken = series.iter().any(|number| number.key == key);
+        for number in series.iter_mut().filter(|number| number.key == channel && !is_taken) {
+            key.clone_into(&mut number.key);
+        }
     }
     series.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(ComparedRun { row, series, times })
+}
+
+/// The declaration of a number by the run's lab. The held-out loss of another program's run is read as that of an own one.
+fn headline_of(row: &RunRow, key: &str) -> Option<&'static Headline> {
+    row.headline_of(key).or_else(|| (key == common::LOSS.id).then_some(&common::LOSS))
+}
+
+/// A number with its unit, or the channel that another program logged.
+fn heading(row: &RunRow, key: &str) -> String {
+    match (headline_of(row, key), key) {
+        (Some(headline), _) => headline.heading(key),
+        (None, TRAIN_LOSS) => "training loss (nats)".to_owned(),
+        (None, channel) => channel.to_owned(),
+    }
 }
 
 /// The name of each run in a legend: the one that the user gave it, or the settings in which it differs from the
@@ -142,16 +171,12 @@ fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
 /// A figure for each number and variant that at least one run measured more than once.
 fn comparisons(runs: &[ComparedRun], names: &[String]) -> Vec<Comparison> {
     let mut figures: Vec<Comparison> = vec![];
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (i, (run, name)) in runs.iter().zip(names).enumerate() {
         let like = first_but_for_seed(runs, i);
         for NumberSeries { key, group, points } in &run.series {
-            let title = match (run.row.headline_of(key), key.as_str()) {
-                (Some(headline), _) => headline.heading(key),
-                (None, TRAIN_LOSS) => "training loss (nats)".to_owned(),
-                (None, other) => other.to_owned(),
-            };
-            let found = figures.iter().position(|f| f.key == *key && f.variant == *group);
-            let at = found.unwrap_or_else(|| {
+            let at = *places.entry((key.as_str(), group.as_str())).or_insert_with(|| {
+                let title = heading(&run.row, key);
                 figures.push(Comparison { key: key.clone(), variant: group.clone(), title, lines: vec![] });
                 figures.len() - 1
             });

@@ -32,7 +32,7 @@ pub struct ContextArgs {
     /// The layer of the neuron's activation, from 0; the greatest of all layers at each token if not given
     #[arg(long)]
     layer: Option<usize>,
-    /// How many passages
+    /// How many passages, at most one of each window
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     top: u64,
     /// Tokens of a window; each is read from an empty state

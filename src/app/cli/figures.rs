@@ -5,6 +5,7 @@ use std::fmt::Display;
 use super::{damage, lab_config::recorded};
 use crate::{
     cli::prelude::*,
+    config::did_you_mean,
     files::{folder_inside, make_folder_inside},
     ui::views::{self, ViewEntry},
 };
@@ -67,7 +68,7 @@ fn size(text: &str) -> Result<(f32, f32), String> {
 }
 
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
-    view(&args.view)?;
+    let view = view(&args.view)?;
     check_png(&args.out)?;
     args.picture.check()?;
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
@@ -79,7 +80,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{shown} has no step {step}: its last one is {last}")));
     }
     let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
-    let figure = args.picture.sized(Figure::new(&args.view, &mirror, &config, &knobs, &theme));
+    let figure = args.picture.sized(Figure::new(view.id, &mirror, &config, &knobs, &theme));
     let figure = Figure { step: args.step.unwrap_or(mirror.step), ..figure };
     draw(&figure, &args.run.display(), &mut offscreen, &args.out)
 }
@@ -124,12 +125,15 @@ pub fn write_picture(
     Ok(())
 }
 
-/// The view with this id.
+/// The view with this id, or with this title in letters of either case.
 /// If there is none; names those that there are.
 pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
-    views::find(id).ok_or_else(|| {
+    let titled = || views::VIEWS.iter().find(|v| v.title.to_lowercase() == id.to_lowercase());
+    views::find(id).or_else(titled).ok_or_else(|| {
         let known: Vec<&str> = views::VIEWS.iter().map(|v| v.id).collect();
-        Failure::usage(format!("there is no view `{id}`; the views are {}", known.join(", ")))
+        let hint = did_you_mean(id, views::VIEWS.iter().flat_map(|v| [v.id, v.title]));
+        let then = if hint.is_empty() { "; the" } else { " The" };
+        Failure::usage(format!("there is no view `{id}`{hint}{then} views are {}", known.join(", ")))
     })
 }
 
@@ -192,9 +196,24 @@ pub fn draw_all(folder: &Path) -> Result<(), Failure> {
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
         output::write(&into.join(format!("{}.png", pane.view)), &png, &[])?;
     }
-    notice!("{} figures in {}", lab.panes.len() - empty.len(), into.display());
+    notice!("{} in {}", counted(lab.panes.len() - empty.len(), "figure"), into.display());
     if !empty.is_empty() {
         notice!("nothing to show yet, so not drawn: {}", empty.join(", "));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_goes_by_id_or_title() {
+        let found = |name: &str| view(name).map(|entry| entry.id).map_err(|e| e.words);
+        for (name, id) in [("losses", "losses"), ("Loss", "losses"), ("loss", "losses"), ("sparsity", "activity")] {
+            assert_eq!(found(name), Ok(id), "{name}");
+        }
+        assert!(found("gat").is_err_and(|words| words.contains("did you mean `gate`? The views are ")));
+        assert!(found("0123456789").is_err_and(|words| words.contains("`; the views are ")));
+    }
 }

@@ -70,7 +70,8 @@ impl GraphArgs {
         for (path, format) in [(&self.gexf, Format::Gexf), (&self.graphml, Format::GraphMl)] {
             if let Some(path) = path {
                 output::write(path, format.write(&graph).as_bytes(), &[from])?;
-                print_line!("{} ({} neurons, {} edges)", path.display(), graph.nodes.len(), graph.edges.len())?;
+                let (neurons, edges) = (counted(graph.nodes.len(), "neuron"), counted(graph.edges.len(), "edge"));
+                print_line!("{} ({neurons}, {edges})", path.display())?;
             }
         }
         Ok(())

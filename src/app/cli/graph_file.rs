@@ -78,7 +78,8 @@ fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    print_line!("{} ({} nodes, {} edges)", out.display(), graph.nodes.len(), graph.edges.len())
+    let (nodes, edges) = (counted(graph.nodes.len(), "node"), counted(graph.edges.len(), "edge"));
+    print_line!("{} ({nodes}, {edges})", out.display())
 }
 
 /// The graph as it is to be written.

@@ -61,10 +61,19 @@ mod trained;
 mod trained_run;
 mod window;
 
-use std::{env, ffi::OsString, path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    env,
+    error::Error as _,
+    ffi::OsString,
+    num::{IntErrorKind, ParseFloatError, ParseIntError},
+    path::PathBuf,
+    process::ExitCode,
+    time::Instant,
+};
 
 use clap::{Args, Parser};
 use commands::Command;
+use terminal::notice;
 
 use crate::nn::kernels::arch;
 
@@ -174,9 +183,25 @@ pub fn main() -> ExitCode {
     ))
 }
 
+/// What is said of a text that is no number, in place of what the standard library says.
+fn expected_number(why: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    match (why.downcast_ref::<ParseIntError>(), why.is::<ParseFloatError>()) {
+        (Some(e), _) if *e.kind() == IntErrorKind::PosOverflow => Some("the number is too large"),
+        (Some(_), _) => Some("a whole number is expected"),
+        (None, true) => Some("a number is expected"),
+        (None, false) => None,
+    }
+}
+
 /// Prints the help that was asked for, or why the arguments are wrong.
 fn print_refusal(e: &clap::Error) -> Result<(), Failure> {
-    let printed = e.print();
+    let printed = match e.source().and_then(|why| Some((why.to_string(), expected_number(why)?))) {
+        Some((why, expected)) => {
+            notice!("{}", e.to_string().replace(&why, expected).trim_end());
+            Ok(())
+        }
+        None => e.print(),
+    };
     match e.exit_code() {
         0 => printed.map_err(|e| output::unprinted(&e)),
         code => Err(Failure::reported(u8::try_from(code).unwrap_or(2))),

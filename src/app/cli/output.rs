@@ -102,6 +102,11 @@ impl JsonArgs {
     }
 }
 
+/// True if a person reads standard output, not another program.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Writes to standard output at once. Every result that is not a file goes this way: values for another program, such as
 /// CSV, as they are, unless a terminal would act on them.
 ///

@@ -88,13 +88,13 @@ impl RunProgress {
         self.names = info.variants.iter().map(|v| v.id.clone()).collect();
         self.losses = vec![f64::NAN; self.names.len()];
         let models: Vec<String> = info.variants.iter().map(|v| format!("{} ({} parameters)", v.id, v.params)).collect();
+        let corpus = if info.corpus.is_empty() { String::new() } else { format!("; {}", info.corpus) };
         self.say(&format!(
-            "{}: {} on {}, {} threads; {}",
+            "{}: {} on {}, {} threads{corpus}",
             info.config.preset,
             models.join(", "),
             info.device,
-            info.threads,
-            info.corpus
+            info.threads
         ));
         if let Some(bar) = &self.bar {
             bar.set_length(info.total_steps);

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{RUNS, damage, progress::StepProgress, shell::quoted, summary, sweep};
+use super::{RUNS, damage, output, progress::StepProgress, shell::quoted, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -171,7 +171,8 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
     let headings =
         ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
     let mut table = vec![headings.map(str::to_owned).to_vec()];
-    table.extend(rows.iter().map(|row| cells(row).to_vec()));
+    let widest = if output::is_terminal() { MAX_CELL_WIDTH } else { usize::MAX };
+    table.extend(rows.iter().map(|row| cells(row, widest).to_vec()));
     let is_text = |column: usize| !["seed", "steps", "size"].contains(&headings[column]);
     summary::laid_out(&table, is_text).iter().try_for_each(|line| print_line!("{line}"))?;
     for row in rows.iter().filter(|r| !r.problems.is_empty()) {
@@ -183,19 +184,20 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
     Ok(())
 }
 
-fn cells(row: &RunRow) -> [String; 10] {
+/// The cells of a run, none of more than `widest` characters, and its name of little more.
+fn cells(row: &RunRow, widest: usize) -> [String; 10] {
     let pin = if row.note.pinned { "* " } else { "" };
     let note = row.note.note.lines().next().map_or(String::new(), |line| format!(" ({line})"));
     [
         row.when.clone(),
-        short(&format!("{pin}{}{note}", row.title()), MAX_CELL_WIDTH + 16),
+        short(&format!("{pin}{}{note}", row.title()), widest.saturating_add(16)),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
-        short(&row.changed_label(), MAX_CELL_WIDTH),
+        short(&row.changed_label(), widest),
         row.seed.to_string(),
         row.steps.to_string(),
         row.loss_label(),
-        short(&results(row), MAX_CELL_WIDTH),
-        short(&row.state_label(), MAX_CELL_WIDTH),
+        short(&results(row), widest),
+        short(&row.state_label(), widest),
         size(row.bytes),
     ]
 }

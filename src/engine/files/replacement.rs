@@ -94,15 +94,6 @@ fn unmade(folder: &Path, e: &io::Error) -> io::Error {
     io::Error::new(e.kind(), words)
 }
 
-/// Forces a file to the disk that was written into a folder of [`folder_beside`], and gives it its name beside that folder.
-///
-/// # Errors
-/// If the system refuses; then the old file stands as it was.
-pub fn rename_whole(whole: &Path, path: &Path) -> io::Result<()> {
-    File::open(whole)?.sync_all()?;
-    fs::rename(whole, path)
-}
-
 /// The mode of files and folders that a program makes without thinking: what the user's mask leaves of `mode`.
 fn allow(builder: &mut Builder<'_, '_>, mode: u32) {
     #[cfg(unix)]

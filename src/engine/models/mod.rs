@@ -161,6 +161,11 @@ pub trait Trainable: Send {
     /// It must record no graph and save nothing for a backward pass (see [`Params::build_twice`]).
     fn evaluate(&self, batch: &Batch) -> Result<Tensor>;
 
+    /// True if its loss is of the text in a batch; false where it draws its data by itself.
+    fn reads_text(&self) -> bool {
+        true
+    }
+
     /// Everything that it can be asked for beyond its loss.
     fn capabilities(&self) -> Capabilities<'_> {
         Capabilities::default()

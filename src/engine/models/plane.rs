@@ -122,6 +122,10 @@ impl Trainable for Plane {
         self.error(&self.inference_net, u64::MAX)
     }
 
+    fn reads_text(&self) -> bool {
+        false
+    }
+
     fn runtime_params(&self) -> Vec<RuntimeParam> {
         self.control.runtime_params(2)
     }

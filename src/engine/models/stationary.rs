@@ -154,6 +154,13 @@ impl Net {
     }
 }
 
+/// Relative entropy of the softmax of `scores` to the distribution `p`, nats.
+fn relative_entropy(p: &[f64], scores: &[f64]) -> f64 {
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let log_sum = top + scores.iter().map(|s| (s - top).exp()).sum::<f64>().ln();
+    p.iter().zip(scores).filter(|(p, _)| **p > 0.0).map(|(p, s)| p * (p.ln() - s + log_sum)).sum()
+}
+
 /// The network with the generator that it learns.
 pub struct Stationary {
     spec: StationarySpec,
@@ -195,23 +202,30 @@ impl Stationary {
         Ok(Self { spec, seed, step: 0, generator, params, net, inference_net, notes })
     }
 
-    /// Mean relative entropy of the network's distribution to the true one, nats.
-    fn error(&self, net: &Net, draw: u64, controls: usize) -> Result<Tensor> {
+    /// Controls, `(N, c)`, and the distribution that each of them sets, row by row.
+    fn targets(&self, draw: u64, controls: usize) -> Result<(Tensor, Vec<f64>)> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let (c, n, range) = (self.spec.controls, self.generator.base().len(), self.spec.range);
-        let (mut ys, mut wanted, mut entropy) = (vec![], vec![], 0.0);
+        let (c, range) = (self.spec.controls, self.spec.range);
+        let (mut ys, mut wanted) = (vec![], vec![]);
         for _ in 0..controls {
             let y: Vec<f64> = (0..c).map(|_| rng.random_range(-range..=range)).collect();
-            let p = self.generator.uniform_limit(&y).map_err(candle_core::Error::wrap)?;
-            entropy += p.iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum::<f64>();
+            wanted.extend(self.generator.uniform_limit(&y).map_err(candle_core::Error::wrap)?);
             ys.extend(y.into_iter().map(|v| v as f32));
-            wanted.extend(p.into_iter().map(|v| v as f32));
         }
-        let device = self.params.device();
-        let y = Tensor::from_vec(ys, (controls, c), device)?;
-        let wanted = Tensor::from_vec(wanted, (controls, n), device)?;
-        let cross = (wanted * net.log_distribution(&y)?)?.sum_all()?.affine(-1.0 / controls as f64, 0.0)?;
-        cross.affine(1.0, entropy / controls as f64)
+        Ok((Tensor::from_vec(ys, (controls, c), self.params.device())?, wanted))
+    }
+
+    /// Mean relative entropy of the network's distribution to the true one, nats. The logarithms are subtracted entry by entry:
+    /// the difference of two entropies would be no more than their rounding.
+    fn error(&self, draw: u64, controls: usize) -> Result<Tensor> {
+        let (y, wanted) = self.targets(draw, controls)?;
+        let entries = |value: fn(f64) -> f64| {
+            let values: Vec<f32> = wanted.iter().map(|p| value(*p) as f32).collect();
+            Tensor::from_vec(values, (controls, wanted.len() / controls.max(1)), self.params.device())
+        };
+        let log_wanted = entries(|p| if p > 0.0 { p.ln() } else { 0.0 })?;
+        let log_ratio = (log_wanted - self.net.log_distribution(&y)?)?;
+        (entries(|p| p)? * log_ratio)?.sum_all()?.affine(1.0 / controls as f64, 0.0)
     }
 }
 
@@ -225,12 +239,20 @@ impl Trainable for Stationary {
 
     /// The relative entropy on this update's controls, nats; reported as the loss.
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        Ok(self.error(&self.net, self.step, batch.tokens.dim(0)?)?.into())
+        Ok(self.error(self.step, batch.tokens.dim(0)?)?.into())
     }
 
     /// The error on held-out controls, which no update draws.
     fn evaluate(&self, _: &Batch) -> Result<Tensor> {
-        self.error(&self.inference_net, u64::MAX, HELD_OUT)
+        let (y, wanted) = self.targets(u64::MAX, HELD_OUT)?;
+        let scores = host::rows_f64(&self.inference_net.0.forward(&y)?)?;
+        let rows = wanted.chunks(self.generator.base().len()).zip(&scores);
+        let sum: f64 = rows.map(|(p, scores)| relative_entropy(p, scores)).sum();
+        Tensor::new((sum / HELD_OUT as f64) as f32, &Device::Cpu)
+    }
+
+    fn reads_text(&self) -> bool {
+        false
     }
 
     fn notes(&self) -> &[String] {
@@ -260,5 +282,29 @@ impl StationaryMap for Stationary {
         let y = Tensor::from_vec(flat, (ys.len(), c), self.params.device())?;
         let log = host::to_f64(&self.inference_net.log_distribution(&y)?)?;
         Ok(log.chunks(n).map(|row| row.iter().map(|l| l.exp()).collect()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_entropy_is_told_below_the_rounding_of_an_f32() {
+        let p = [0.25, 0.5, 0.25, 0.0];
+        let exact: Vec<f64> = p.iter().map(|p: &f64| p.max(1e-300).ln()).collect();
+        assert!(relative_entropy(&p, &exact).abs() < 1e-15);
+        let near = [exact[0] + 1e-5, exact[1], exact[2] - 1e-5, exact[3]];
+        let error = relative_entropy(&p, &near);
+        assert!((error - 2.5e-11).abs() < 1e-13, "half of the variance of the logarithms: {error}");
+    }
+
+    #[test]
+    fn the_loss_of_an_update_is_that_of_a_measurement() {
+        let model = Stationary::new(&StationarySpec::tiny(), 0, 7, &Device::Cpu).unwrap();
+        let batch = Batch::from_ids(&[0], &[0], 1, 1, &Device::Cpu).unwrap();
+        let losses = [model.error(u64::MAX, HELD_OUT), model.evaluate(&batch)];
+        let [update, measured] = losses.map(|loss| host::scalar(&loss.unwrap()).unwrap());
+        assert!((update - measured).abs() < 1e-5 * measured, "{update} {measured}");
     }
 }

@@ -33,6 +33,15 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The program and its machine as far as they are recorded: "orrery-log 0.1.0, Linux 6.18, x86_64". Empty where
+    /// nothing is.
+    pub fn label(&self) -> String {
+        let is_version = self.orrery.starts_with(|c: char| c.is_ascii_digit());
+        let program = format!("{}{}", if is_version { "Orrery " } else { "" }, self.orrery);
+        let parts = [program.as_str(), self.os.as_str(), self.cpu.as_str()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
     /// The environment of this process.
     pub fn here() -> Self {
         let features =

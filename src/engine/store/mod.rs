@@ -65,6 +65,6 @@ pub use lock::is_being_written;
 pub use names::{LOCK, MAX_CONFIG, check_folder, is_record, is_run};
 pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, QuestionInbox, ReceivedQuestion, Reply};
 pub use reader::{Damage, Look, Reader};
-pub use record::{FORMAT, PROTOCOL, RunRecord};
+pub use record::{FORMAT, PROTOCOL, RunRecord, sample_line};
 pub use snapshots::VariantWeights;
 pub use writer::{Writer, check_writable};

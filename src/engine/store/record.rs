@@ -9,7 +9,7 @@ use serde::{
 };
 
 use super::Environment;
-use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Number};
+use crate::telemetry::{Channel, Event, Payload, RunInfo, Sample, StepStats, number::Number};
 
 /// Higher steps, and numbers of questions, are none: one more must be a number too.
 pub(super) const MAX_STEP: u64 = i64::MAX as u64;
@@ -199,6 +199,23 @@ pub(super) struct SampleOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<u64>,
     pub payload: &'a Payload,
+}
+
+impl<'a> SampleOut<'a> {
+    pub fn new(sample: &'a Sample, variant: &'a str) -> Self {
+        let Sample { step, channel, about, tokens, request, payload, .. } = sample;
+        Self { step: *step, variant, channel, about, tokens, request: *request, payload }
+    }
+}
+
+/// A measurement of the variant with this id as a line of samples.jsonl.
+///
+/// # Errors
+/// If the measurement cannot be written as JSON.
+pub fn sample_line(sample: &Sample, variant: &str) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&SampleOut::new(sample, variant))?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// Same as [`SampleOut`] without the payload, which is read once the channel is known.

@@ -366,15 +366,7 @@ impl OpenFolder {
     }
 
     fn sample(&mut self, s: &Sample) -> Result<(), StoreError> {
-        self.samples.line(&SampleOut {
-            step: s.step,
-            variant: &id_of(&self.ids, s.variant),
-            channel: &s.channel,
-            about: &s.about,
-            tokens: &s.tokens,
-            request: s.request,
-            payload: &s.payload,
-        })
+        self.samples.line(&SampleOut::new(s, &id_of(&self.ids, s.variant)))
     }
 
     /// Writes the answer if none was written lately, else holds it in place of the one pending.

@@ -45,11 +45,11 @@ pub struct RunInfo {
     pub device: String,
     /// Number of threads in use.
     pub threads: usize,
-    /// The training data in words: "mixture (generated), 1.2 MB, bytes".
+    /// The training data in words: "mixture (generated), 1.2 MB, bytes"; empty where no model reads a text.
     pub corpus: String,
-    /// Number of tokens.
+    /// Number of tokens; 0 where no model reads a text.
     pub vocab: usize,
-    /// Tokens of a training step.
+    /// Tokens of a training step; 0 where no model reads a text.
     pub tokens_per_step: usize,
     /// The folder of the run, if it has one.
     pub folder: Option<String>,

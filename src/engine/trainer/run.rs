@@ -96,9 +96,15 @@ impl Run {
         &self.texts[0]
     }
 
+    /// What was chosen or inferred as the models were opened, in sentences.
+    pub fn opening_notes(&self) -> Vec<String> {
+        let of_models = self.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
+        self.chosen_tokens.iter().cloned().chain(of_models).collect()
+    }
+
     /// The description of the variants for a legend and a run folder.
     pub fn info(&self, threads: usize, folder: Option<String>) -> RunInfo {
-        RunInfo {
+        let info = RunInfo {
             lab: self.plan.config.lab.clone(),
             config: self.plan.config.clone(),
             variants: self
@@ -122,6 +128,10 @@ impl Run {
             inputs: self.inputs.clone(),
             stages: self.plan.stage_starts(),
             asks: vec![],
+        };
+        match self.variants.iter().any(|v| v.model.reads_text()) {
+            true => info,
+            false => RunInfo { corpus: String::new(), vocab: 0, tokens_per_step: 0, ..info },
         }
     }
 

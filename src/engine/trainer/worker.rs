@@ -174,9 +174,7 @@ impl Worker {
             let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
             self.listeners.emit(Event::Started(Arc::new(RunInfo { asks: self.options.asks.clone(), ..info })));
         }
-        let of_models = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
-        let notes: Vec<String> = self.run.chosen_tokens.iter().cloned().chain(of_models).collect();
-        for text in notes {
+        for text in self.run.opening_notes() {
             self.listeners.notice(Level::Info, text);
         }
         self.find_snapshots();

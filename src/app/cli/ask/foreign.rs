@@ -79,6 +79,7 @@ impl<'a> TypedQuestion<'a> {
             (typed.step.is_some() && matrices.is_none(), "--step"),
             (typed.text.is_some(), "--text"),
             (typed.variant.is_some(), "--variant"),
+            (typed.layers.is_some(), "--layers"),
         ];
         if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
             let words = "is asked as it is now, about whatever the question itself names";

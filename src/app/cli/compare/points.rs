@@ -13,6 +13,7 @@ use crate::{
             series::RunSeries,
         },
     },
+    labs::headline::{Headline, common},
     ui::comparison::folded_name,
 };
 
@@ -48,7 +49,8 @@ pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Differen
         refusal: None,
     };
     let series: Vec<Option<Arc<RunSeries>>> = runs.iter().map(|run| Some(Arc::new(series_of(run)))).collect();
-    let headlines = runs.first().and_then(|run| labs::find(&run.row.lab)).map_or(&[][..], |lab| lab.headlines);
+    let of_lab = runs.first().and_then(|run| labs::find(&run.row.lab)).map_or(&[][..], |lab| lab.headlines);
+    let headlines: &'static [Headline] = if of_lab.is_empty() { &[common::LOSS] } else { of_lab };
     let most_seeds = firsts.iter().max_by_key(|first| members(**first)).copied().unwrap_or(0);
     let with_most = runs.iter().zip(&like).filter(|(_, l)| **l == most_seeds);
     SweepResults {

@@ -3,13 +3,13 @@
 
 use super::{
     super::summary::{cell_at, step_words},
-    ComparedRun, first_but_for_seed,
+    ComparedRun, first_but_for_seed, heading, headline_of,
 };
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{run_table::Difference, seeds::SeedSummary},
-    labs::headline::Headline,
+    labs::headline::{Headline, common},
     ui::comparison::folded_name,
 };
 
@@ -56,7 +56,7 @@ pub fn as_csv(table: &TextTable) -> String {
     out.finish()
 }
 
-/// The headline numbers, a line for each row and group of variants.
+/// The headline numbers, and what other programs logged: a line for each row and group of variants.
 pub struct Numbers {
     headings: Vec<String>,
     lines: Vec<NumberLine>,
@@ -89,14 +89,19 @@ impl NumberLine {
 
 impl Numbers {
     pub fn new(rows: &[Row], runs: &[ComparedRun]) -> Self {
-        let keys = distinct(runs.iter().flat_map(|run| run.row.headlines.keys()));
+        let declared = distinct(runs.iter().flat_map(|run| run.row.headlines.keys()));
+        let logged = runs.iter().filter(|run| run.row.lab == FOREIGN).flat_map(|run| &run.series);
+        let logged: BTreeSet<&str> =
+            logged.map(|number| number.key.as_str()).filter(|key| !declared.contains(key)).collect();
+        let keys: Vec<&str> = declared.into_iter().chain(logged).collect();
         let heading = |key: &&str| {
-            runs.iter().find_map(|run| run.row.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key))
+            let declared = runs.iter().find(|run| headline_of(&run.row, key).is_some()).or(runs.first());
+            declared.map_or_else(String::new, |run| heading(&run.row, key))
         };
         let mut lines = vec![];
         for row in rows {
-            let members: Vec<&RunRow> = row.runs.iter().map(|i| &runs[*i].row).collect();
-            for loss in members.iter().take(1).flat_map(|run| &run.losses) {
+            let members: Vec<&ComparedRun> = row.runs.iter().map(|i| &runs[*i]).collect();
+            for loss in members.iter().take(1).flat_map(|run| &run.row.losses) {
                 let numbers = keys.iter().map(|key| number_of(&members, key, &loss.group)).collect();
                 lines.push(NumberLine { name: row.name.clone(), variant: loss.label.clone(), numbers });
             }
@@ -142,13 +147,28 @@ impl Numbers {
 }
 
 /// A number of a group of variants over runs, at the newest step at which one of them has it.
-fn number_of(runs: &[&RunRow], key: &str, group: &str) -> Option<Number> {
-    let step = runs.iter().filter_map(|run| run.headlines.step(key, group)).max();
-    let of_step = runs.iter().filter(|run| run.headlines.step(key, group) == step);
-    let found: Vec<SeedSummary> = of_step.filter_map(|run| run.headlines.group(key, group)).collect();
-    let summary = match found.as_slice() {
-        [one] => one.clone(),
+fn number_of(runs: &[&ComparedRun], key: &str, group: &str) -> Option<Number> {
+    let found: Vec<(u64, SeedSummary)> = runs.iter().filter_map(|run| last_of(run, key, group)).collect();
+    let step = found.iter().map(|(step, _)| *step).max()?;
+    let of_step: Vec<&SeedSummary> = found.iter().filter(|(at, _)| *at == step).map(|(_, summary)| summary).collect();
+    let summary = match of_step.as_slice() {
+        [one] => (*one).clone(),
         seeds => SeedSummary::new(&seeds.iter().map(|seed| seed.mean).collect::<Vec<_>>())?,
     };
-    Some(Number { headline: runs.iter().find_map(|run| run.headline_of(key))?, summary, step })
+    // what no lab declares is written with the digits of a loss
+    let headline = runs.iter().find_map(|run| headline_of(&run.row, key)).unwrap_or(&common::LOSS);
+    Some(Number { headline, summary, step: Some(step) })
+}
+
+/// The last value of a headline number, or of one that another program logged, with its step.
+fn last_of(run: &ComparedRun, key: &str, group: &str) -> Option<(u64, SeedSummary)> {
+    if let Some(summary) = run.row.headlines.group(key, group) {
+        return Some((run.row.headlines.step(key, group)?, summary));
+    }
+    // they are sorted by key
+    let first = run.series.partition_point(|number| number.key.as_str() < key);
+    let of_key = run.series[first..].iter().take_while(|number| number.key == key);
+    let number = of_key.filter(|_| run.row.lab == FOREIGN).find(|number| number.group == group)?;
+    let [step, mean, _] = *number.points.last()?;
+    Some((step as u64, SeedSummary::new(&[mean])?))
 }

@@ -53,7 +53,8 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     if let Err(e) = &offscreen {
         notice!("maps and graphs are left out, as they need a graphics adapter: {e}");
     }
-    let report = page::Report { lab, config: &config, mirror: &mirror, found: &found };
+    let machines = store::machines(&args.run);
+    let report = page::Report { lab, config: &config, mirror: &mirror, found: &found, machines: &machines };
     let curves = curves.data(&mirror, &theme);
     let page = |steps| -> Result<String, Failure> {
         let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps, offscreen.as_mut().ok())?;

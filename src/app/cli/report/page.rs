@@ -8,10 +8,12 @@ use sha2::{Digest, Sha256};
 
 use super::{super::summary, curves::CurvesData, pictures::Pictures};
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     config::Knob,
     experiments::{headline_values::HeadlineValues, run_table},
     labs::lesson::Lesson,
+    store::Environment,
 };
 
 const STYLE: &str = include_str!("../../../../assets/report/report.css");
@@ -23,6 +25,8 @@ pub struct Report<'a> {
     pub config: &'a Config,
     pub mirror: &'a Mirror,
     pub found: &'a HeadlineValues,
+    /// The programs and machines that made the parts of the run.
+    pub machines: &'a [Environment],
 }
 
 /// Text inside of an element or an attribute.
@@ -107,9 +111,11 @@ impl Report<'_> {
         let total = info.map(|i| i.total_steps).filter(|total| *total > 0);
         let total = total.map_or(String::new(), |total| format!(" of {total}"));
         let steps = format!("step {}{total}, {state}", self.mirror.step);
-        let written = format!("written by Orrery {}", env!("CARGO_PKG_VERSION"));
+        let machines = distinct(self.machines.iter().map(Environment::label).filter(|label| !label.is_empty()));
+        let recorded = (!machines.is_empty()).then(|| format!("recorded by {}", machines.join("; ")));
+        let report = format!("report by Orrery {}", env!("CARGO_PKG_VERSION"));
         let source = Some(self.lab.source.to_owned()).filter(|source| !source.is_empty());
-        let facts = [seed, Some(steps), info.and_then(|i| i.device_label()), Some(written), source];
+        let facts = [seed, Some(steps), info.and_then(|i| i.device_label()), recorded, source, Some(report)];
         facts.into_iter().flatten().collect::<Vec<_>>().join(" \u{b7} ")
     }
 

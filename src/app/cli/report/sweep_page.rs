@@ -103,7 +103,7 @@ impl SweepReport {
         let all = self.states.len();
         let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{points} points \u{d7} {seeds} seeds \u{b7} {finished} of {all} runs finished \u{b7} written by Orrery {version} \u{b7} {}",
+            "{points} points \u{d7} {seeds} seeds \u{b7} {finished} of {all} runs finished \u{b7} {} \u{b7} report by Orrery {version}",
             sweep.lab.source
         )
     }

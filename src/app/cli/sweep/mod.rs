@@ -122,15 +122,16 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     let begun = states.iter().filter(|state| state.row.is_some()).count();
     let shown = sweep.path.display();
-    if begun > 0 && !args.missing {
-        return Err(Failure::usage(format!(
-            "{shown} holds {begun} of {} runs already: --missing makes the others, --table shows what there is",
-            states.len()
-        )));
-    }
     if waiting.is_empty() {
         notice!("every run of {shown} has ended or is being made");
-        return present(&sweep);
+        // the reader of printed commands would take the table for some
+        return if args.make.on == RunPlace::Print { Ok(()) } else { present(&sweep) };
+    }
+    if begun > 0 && !args.missing {
+        return Err(Failure::usage(format!(
+            "{shown} holds runs already: --missing makes the {} that are not finished, --table shows what there is",
+            waiting.len()
+        )));
     }
     notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
     let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(()) };
