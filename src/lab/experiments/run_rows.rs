@@ -39,7 +39,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 6 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 7 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -270,8 +270,8 @@ impl EventSummary {
         let mut problems = self.problems;
         let unsaid: Vec<String> = damage.0.iter().filter(|lost| !problems.contains(lost)).cloned().collect();
         problems.extend(unsaid);
-        let mut changed = lab.map_or_else(BTreeMap::new, |lab| run_table::changed(lab, &info.config));
-        changed.extend(self.live);
+        let live = &self.live;
+        let changed = lab.map_or_else(|| live.clone(), |lab| run_table::changed_at_last(lab, &info.config, live));
         if lab.is_none() {
             problems.push(format!("this version has no lab `{}`: its headline numbers are not known", info.lab));
         }
@@ -284,6 +284,7 @@ impl EventSummary {
             seed: info.config.seed,
             settings: info.config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect(),
             changed,
+            changed_in_training: self.live.into_keys().collect(),
             began,
             when: local(began),
             steps: self.steps,

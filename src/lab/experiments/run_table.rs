@@ -105,8 +105,10 @@ pub struct RunRow {
     pub seed: u64,
     /// Every setting, by key.
     pub settings: BTreeMap<String, Value>,
-    /// The settings that differ from the preset, by key.
+    /// The settings that differ from the preset, by key, with their last values.
     pub changed: BTreeMap<String, Value>,
+    /// The keys of the settings that were changed while it trained, also of those that are the preset's again.
+    pub changed_in_training: BTreeSet<String>,
     /// Seconds since 1970.
     pub began: i64,
     /// The local time of the start: "2026-01-31 14:25".
@@ -125,16 +127,22 @@ pub struct RunRow {
 /// Settings in which a config differs from its preset, or from the lab's defaults where the preset is not known. Another
 /// program's run has neither, so that all of its settings are its own.
 pub fn changed(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
+    changed_at_last(lab, config, &BTreeMap::new())
+}
+
+/// Same as [`changed`], with the last values of the settings that were changed while the run trained.
+pub fn changed_at_last(lab: &Lab, config: &Config, live: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let begun_with = config.iter().map(|(key, value)| (key.to_owned(), value.clone()));
+    let all: BTreeMap<String, Value> = begun_with.chain(live.clone()).collect();
     if !lab.trains() {
-        return config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+        return all;
     }
     let preset = lab.preset(&config.preset).map(|p| p.id);
     let usual = preset.and_then(|id| lab.config(Some(id)).ok());
     let usual = usual.unwrap_or_else(|| Config::defaults(lab.id, &(lab.knobs)()));
     // A setting that this version no longer has differs from nothing.
-    let known = |key: &str| usual.get(key).is_some();
-    let keys = config.changed_keys(&usual).into_iter().filter(|key| known(key));
-    keys.filter_map(|key| config.get(&key).map(|value| (key.clone(), value.clone()))).collect()
+    let differs = |key: &str, value: &Value| usual.get(key).is_some_and(|usual| usual != value);
+    all.into_iter().filter(|(key, value)| differs(key, value)).collect()
 }
 
 impl RunRow {
@@ -159,6 +167,12 @@ impl RunRow {
     pub fn changed_label(&self) -> String {
         let all: Vec<String> = self.changed.iter().map(|(key, value)| format!("{key} {value}")).collect();
         all.join(", ")
+    }
+
+    /// The settings that were changed while it trained: "changed while training: train.lr"; empty where none was.
+    pub fn changed_in_training_label(&self) -> String {
+        let keys: Vec<&str> = self.changed_in_training.iter().map(String::as_str).collect();
+        if keys.is_empty() { String::new() } else { format!("changed while training: {}", keys.join(", ")) }
     }
 
     /// The step of a measurement, " (step 0)", where it is not the run's newest.
@@ -279,6 +293,22 @@ mod tests {
         assert_eq!(row(78, &[Some(0), Some(0)]).loss_label(), "3.0000 / 3.0000 (step 0)");
         assert_eq!(row(78, &[Some(50), Some(78)]).loss_label(), "3.0000 (step 50) / 3.0000");
         assert_eq!(row(78, &[None]).loss_label(), "2.0000", "a training loss is of the newest step");
+    }
+
+    #[test]
+    fn a_setting_that_was_put_back_differs_from_nothing() {
+        let lab = labs::find("fast_slow").unwrap();
+        let mut config = lab.config(None).unwrap();
+        let usual = config.get("train.lr").cloned().unwrap();
+        let live = |value: &Value| BTreeMap::from([("train.lr".to_owned(), value.clone())]);
+        let other = Value::Float(0.0123);
+        assert_eq!(changed_at_last(lab, &config, &live(&usual)), BTreeMap::new());
+        assert_eq!(changed_at_last(lab, &config, &live(&other)), live(&other));
+        config.set(&(lab.knobs)(), "train.lr", other).unwrap();
+        assert_eq!(changed_at_last(lab, &config, &live(&usual)), BTreeMap::new());
+        let row = RunRow { changed_in_training: live(&usual).into_keys().collect(), ..RunRow::default() };
+        assert_eq!(row.changed_in_training_label(), "changed while training: train.lr");
+        assert_eq!(RunRow::default().changed_in_training_label(), "");
     }
 
     #[test]

@@ -82,9 +82,6 @@ const CQ_ROTARY: &str = "rope.";
 const THETA: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const SAME: f32 = 1e-5;
-/// The number of names that a message lists.
-const MAX_LISTED: usize = 6;
-
 /// A checkpoint whose tensors all fit; not yet loaded.
 pub struct ImportedStateDict {
     /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
@@ -108,13 +105,10 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
     let Some(TensorGroup { prefix, code, mut names }) = group(&all) else {
-        let some: Vec<&str> = all.iter().take(MAX_LISTED).map(|(n, _)| *n).collect();
         bail!(
-            "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}",
-            all.len(),
-            some.join(", "),
-            if all.len() > MAX_LISTED { ", .." } else { "" },
-            NAMES.map(|names| names.join(", ")).join(", nor of ")
+            "`{shown}` holds no BDH: its {} tensors have other names than those of one, such as `encoder_v` or `Dx`. No \
+             other model opens from a file; orrery-log shows the training of any (python/README.md)",
+            all.len()
         )
     };
     let shape = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);

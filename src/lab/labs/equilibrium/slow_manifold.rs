@@ -38,7 +38,7 @@ settings! {
         #[knob("Timescale ratio", range(0.001..=1.0), log, in_views, symbol("ε"))]
         epsilon: f64 = 0.05,
         /// The system's parameter: van der Pol's force (canards just below 1), FitzHugh and Nagumo's current, the place √a of the cubic's fold, or a in your formulas.
-        #[knob("Parameter", range(-2.0..=2.0), in_views, symbol("a"))]
+        #[knob("Parameter a", range(-2.0..=2.0), in_views)]
         a: f64 = 0.5,
         /// f(x, y) of ε dx/dt = f, in x, y and a, for the system Formulas. Powers are written x^2, products 2*x; sin, exp, tanh and others are known.
         #[knob("Formula f", in_views, symbol("f"))]

@@ -13,6 +13,9 @@ pub struct LargeNumber {
     /// The view that shows it over training; empty where none does.
     pub view: &'static str,
     pub meaning: Meaning,
+    /// The beginnings of the ids of the variants that the lab is about: one of them is shown where the variant in focus has no
+    /// such number. Without any it is the first that has one.
+    pub subjects: &'static [&'static str],
 }
 
 /// The rule by which a value is put into words. Words say only what the numbers themselves hold.
@@ -22,6 +25,13 @@ pub enum Meaning {
     None,
     /// The word of the first limit that the value is below, or the last word.
     Limits { below: &'static [(f64, &'static str)], otherwise: &'static str },
+    /// Like [`Meaning::Limits`]; a value as large as the largest that could be found has a word of its own.
+    Capped {
+        reference: Reference,
+        at_most: &'static str,
+        below: &'static [(f64, &'static str)],
+        otherwise: &'static str,
+    },
     /// Above, below or the same as a number that was measured on the same data: "below ignoring y, 0.8123".
     Beside { reference: Reference, name: &'static str },
     /// Names a number to read the value by, without a judgement, since chance alone may tell the two apart:
@@ -66,7 +76,12 @@ impl Meaning {
 impl LargeNumber {
     /// The headline number of a key, its name, the view that shows it, and its meaning.
     pub const fn new(key: &'static str, label: &'static str, view: &'static str, meaning: Meaning) -> Self {
-        Self { key, label, view, meaning }
+        Self { key, label, view, meaning, subjects: &[] }
+    }
+
+    /// True if a variant of this id is one that the lab is about.
+    pub fn is_about(&self, id: &str) -> bool {
+        self.subjects.iter().any(|start| id.starts_with(start))
     }
 
     /// The meaning of a value in words; empty where there is none.
@@ -78,7 +93,8 @@ impl LargeNumber {
         let shown = |value| headline.digits.format(value);
         let reference = reference.filter(|r| r.is_finite());
         match (&self.meaning, reference) {
-            (Meaning::Limits { below, otherwise }, _) => {
+            (Meaning::Capped { at_most, .. }, Some(r)) if value >= r => (*at_most).to_owned(),
+            (Meaning::Limits { below, otherwise } | Meaning::Capped { below, otherwise, .. }, _) => {
                 below.iter().find(|(limit, _)| value < *limit).map_or(*otherwise, |(_, word)| word).to_owned()
             }
             (Meaning::Beside { name, .. }, Some(r)) => beside(headline.digits, value, r, name),
@@ -98,7 +114,9 @@ impl LargeNumber {
     /// The place of the number that its value is held against.
     pub fn reference(&self) -> Option<Reference> {
         match self.meaning {
-            Meaning::Beside { reference, .. } | Meaning::Given { reference, .. } => Some(reference),
+            Meaning::Beside { reference, .. }
+            | Meaning::Given { reference, .. }
+            | Meaning::Capped { reference, .. } => Some(reference),
             Meaning::None | Meaning::Limits { .. } | Meaning::Sign { .. } => None,
         }
     }
@@ -190,6 +208,13 @@ mod tests {
         assert_eq!(error(0.75, Some(0.5)), "above ignoring y, 0.5000");
         assert_eq!(error(0.500_01, Some(0.5)), "same as ignoring y, 0.5000");
         assert_eq!(error(0.25, None), "", "nothing is known to compare it with");
+    }
+
+    #[test]
+    fn a_reach_as_far_as_was_asked_may_be_more() {
+        let reach = |value| words("traces", "reach", ValueInContext { value, interval: None, reference: Some(64.0) });
+        assert_eq!([0.0, 48.0].map(reach), ["not even the nearest", "recovered this far back"]);
+        assert_eq!(reach(64.0), "or more: the farthest asked");
     }
 
     #[test]

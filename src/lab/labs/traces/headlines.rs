@@ -1,6 +1,9 @@
 //! The lab's result: how far back trained readers still name a word.
 
-use crate::{labs::prelude::*, telemetry::measurements::Recoverability};
+use crate::{
+    labs::{headline::large::Reference, prelude::*},
+    telemetry::measurements::Recoverability,
+};
 
 /// Distances whose accuracy is a headline number, if it was measured.
 const HEADLINE_DISTANCES: [usize; 4] = [1, 4, 16, 64];
@@ -17,6 +20,16 @@ pub static ALL: &[Headline] = &[
         digits: Digits::Decimals(0),
         absent: READERS,
         source: measured!(Recoverability, |m| reach(m)),
+    },
+    Headline {
+        id: "farthest",
+        name: "farthest asked",
+        unit: "tokens",
+        about: "The largest k that the readers were asked for: no reach is found beyond it.",
+        better: Better::Neither,
+        digits: Digits::Decimals(0),
+        absent: READERS,
+        source: measured!(Recoverability, |m| farthest(m)),
     },
     Headline {
         id: "accuracy",
@@ -48,7 +61,12 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
         "reach",
         "reach",
         "recoverability",
-        Meaning::Limits { below: &[(1.0, "not even the nearest")], otherwise: "recovered this far back" },
+        Meaning::Capped {
+            reference: Reference::Headline("farthest"),
+            at_most: "or more: the farthest asked",
+            below: &[(1.0, "not even the nearest")],
+            otherwise: "recovered this far back",
+        },
     ),
     LargeNumber::new(
         "accuracy@k=16",
@@ -64,6 +82,10 @@ fn reach(m: &Recoverability) -> f64 {
     let mut near: Vec<(usize, f64)> = m.distances.iter().copied().zip(m.low.iter().copied()).collect();
     near.sort_by_key(|(k, _)| *k);
     near.into_iter().take_while(|(_, low)| *low > m.most_common).last().map_or(0.0, |(k, _)| k as f64)
+}
+
+fn farthest(m: &Recoverability) -> Option<f64> {
+    m.distances.iter().max().map(|k| *k as f64)
 }
 
 fn accuracies(m: &Recoverability) -> Vec<(String, f64)> {
@@ -86,7 +108,7 @@ mod tests {
             most_common: 0.125,
             uniform: 0.1,
         };
-        assert_eq!(reach(&m), 2.0);
+        assert_eq!((reach(&m), farthest(&m)), (2.0, Some(8.0)));
         assert_eq!(accuracies(&m), [("k=1".to_owned(), 0.9), ("k=4".to_owned(), 0.2)]);
         assert_eq!(reach(&Recoverability { most_common: 0.95, ..m }), 0.0);
     }
