@@ -235,7 +235,7 @@ fn a_question_ends_with_its_run_and_with_the_window() {
     let mut desk = Desk::new(here.path());
     desk.drop_folder(&run.folder);
     desk.until("the run is shown", |d| d.newest() == 1 && d.views().iter().any(|view| view == foreign::QUESTIONS));
-    ask(&mut desk, "resume", "");
+    ask(&mut desk, "pause", "");
     desk.until("the program is asked", |_| !run.asked().is_empty());
     desk.until("it can be withdrawn", |d| d.shows("Withdraw"));
     desk.harness.get_by_role_and_label(Role::Button, "Withdraw").click();

@@ -242,3 +242,28 @@ fn the_strip_names_the_pinned_run_and_unpins_it() {
     harness.run_steps(2);
     assert_eq!(harness.state().asked, [Action::from(PageAction::UnpinRun)]);
 }
+
+#[test]
+fn a_long_name_of_the_pinned_run_is_cut_rather_than_a_number() {
+    let numbers = |harness: &Harness<'_, Strip>| {
+        let is_number = |node: &egui_kittest::Node<'_>| {
+            let label = node.accesskit_node().label().unwrap_or_default();
+            !["Unpin", "More numbers"].iter().any(|other| label.starts_with(other))
+        };
+        harness.query_all_by_role(eframe::egui::accesskit::Role::Button).filter(is_number).count()
+    };
+    for width in [500.0, 700.0, 900.0, 1100.0] {
+        let mut info = recorded::twins_info();
+        info.config.preset = "a preset whose name goes on and on ".repeat(4);
+        let mut first = Mirror::default();
+        first.apply(Event::Started(info.into()));
+        scalar(&mut first, 0, 20, channels::GATE, 0.1);
+        assert!(first.pin());
+        let mut second = recorded::twins();
+        second.follow_pinned(&mut first);
+        let harness = shown(second, width);
+        assert_eq!(numbers(&harness), numbers(&shown(recorded::twins(), width - 80.0)), "{width}");
+        let unpin = harness.get_by_label_contains("Unpin, pinned: a preset").rect();
+        assert!(unpin.left() >= 0.0 && unpin.right() <= width, "{width}: {unpin:?}");
+    }
+}

@@ -226,6 +226,28 @@ fn an_undone_reset_opens_the_record_again() {
 }
 
 #[test]
+fn an_undo_asks_before_it_ends_a_training() {
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    let run = d.paused_run();
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+    d.press(Key::Space);
+    d.until("steps", |d| d.state() == "running" && d.page().newest() >= 3);
+    let trained = d.page().recorded_folder();
+    d.undo();
+    assert!(d.shows("A run is training") && d.shows("To undo \u{201c}left the run"));
+    d.press(Key::Escape);
+    d.steps(20);
+    assert!(!d.shows("A run is training") && !d.shows("Undid"), "nothing was undone");
+    assert_eq!((d.state(), d.page().recorded_folder()), ("running", trained));
+    d.undo();
+    d.click("Stop it and go on");
+    d.until("the record", |d| d.state() == "replay" && d.page().recorded_folder().as_ref() == Some(&run));
+    assert!(!d.shows("A run is training"), "it asks once");
+}
+
+#[test]
 fn other_settings_undone_bring_back_the_replay_and_its_own() {
     let out = tempfile::tempdir().unwrap();
     let run = interrupted(out.path());

@@ -4,8 +4,8 @@
 use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    telemetry::{Channel, Event, StepStats, channels},
-    ui::{figure::Figure, theme::Theme},
+    telemetry::{Channel, Event, RunInfo, StepStats, channels},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
 use crate::{
@@ -81,6 +81,20 @@ fn the_label_of_a_published_number_opens_its_claim() {
     harness.get_by_role_and_label(Role::Link, "claim D3: the source ends at 0.065").click();
     harness.run_steps(3);
     assert_eq!(harness.state().claims, ["id:D3"], "once");
+}
+
+#[test]
+fn a_loss_is_of_a_token_only_where_a_text_is_read() {
+    let axis = |tokens_per_step| {
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(RunInfo { tokens_per_step, ..recorded::twins_info() }.into()));
+        let scalars = vec![(Channel::new(channels::LOSS_TRAIN), 1.0)];
+        mirror.apply(Event::Step(StepStats { step: 1, variant: 0, scalars, wall_secs: 1.0 }));
+        let harness = Tile::new("losses", mirror).shown(sized(560.0, 360.0));
+        harness.state().svg.clone().unwrap()
+    };
+    assert!(axis(1024).contains(">loss (nats a token)<"));
+    assert!(axis(0).contains(">loss (nats)<"));
 }
 
 /// As `orrery render` draws it, but of the tile as it is: what is switched off is in no drawing.

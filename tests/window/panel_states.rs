@@ -95,6 +95,7 @@ fn a_record_without_a_curve_says_what_its_run_lacks() {
         stage.tell([Event::Step(StepStats { step: 30, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
         let words = stage.words();
         assert!(words.contains(lacks) && !is_advice(&words), "{view}: {words}");
+        assert!(!words.contains('`'), "{view} names a control as code: {words}");
     }
 }
 
@@ -116,6 +117,20 @@ fn an_example_says_what_a_question_needs() {
     stage.show_example();
     let words = stage.words();
     assert!(words.contains("a model with a flow"), "{words}");
+}
+
+/// At every step that is shown, without a word of a question meanwhile.
+#[test]
+fn a_question_without_an_answer_names_a_preset_of_its_own_lab() {
+    let mut stage = Stage::new(lab("equilibrium"), "generator_distance");
+    stage.begin(60, RunState::Finished);
+    stage.settle(&recorded::twins(), false);
+    for scrub in [None, Some(20), Some(50)] {
+        stage.page.scrub = scrub;
+        let _ = stage.words();
+        let words = stage.words();
+        assert!(words.contains("A trained block") && !words.contains("Asking the model"), "{scrub:?}: {words}");
+    }
 }
 
 #[test]

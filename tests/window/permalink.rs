@@ -152,7 +152,7 @@ fn a_link_is_pasted_and_a_broken_one_says_why() {
     desk.harness.event(Event::Paste("orrery:fast_slow?train.lrr=1".into()));
     desk.until("the complaint", |d| d.shows("did you mean `train.lr`"));
     desk.harness.event(Event::Paste("orrery:fast_slow#view=nothing".into()));
-    desk.until("the complaint", |d| d.shows("names a view `nothing`"));
+    desk.until("the complaint", |d| d.shows("names a view \u{201c}nothing\u{201d}"));
     desk.harness.event(Event::Paste(link(small("0.0123"), None).to_string()));
     desk.until("the page", |d| d.harness.state().page().is_some());
     assert_eq!(desk.page().config, small("0.0123"));

@@ -881,6 +881,9 @@ fn the_palette_stands_still_and_finds_exports_presets_and_views() {
     d.press(Key::Escape);
     finds(&mut d, "fact told too early", "A fact told too early  \u{b7}  Fast-slow gate, step 2");
     d.press(Key::Escape);
+    finds(&mut d, "by token", "By token");
+    d.press(Key::Enter);
+    assert_eq!(d.page().lab.id, "fast_slow", "the view of this lab, and no lesson of another");
     finds(&mut d, "the trap", "The trap  ·  Synapses");
     d.press(Key::Enter);
     assert_eq!((d.page().lab.id, d.page().config.preset.as_str()), ("synapses", "synapses_naive"));
@@ -1349,6 +1352,18 @@ fn nothing_ends_a_training_without_asking() {
     d.command(Key::Z);
     d.until("the replay again", |d| d.state() == "replay");
     assert_eq!(d.asked.opened.lock().unwrap().len(), 3, "opened by its folder");
+}
+
+#[test]
+fn what_waits_for_a_training_goes_on_when_it_ends() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 5);
+    d.press(Key::R);
+    d.until("the question", |d| d.shows("A run is training"));
+    d.page().tell(Command::Pause).unwrap();
+    d.until("the reset", |d| d.state() == "ready" && d.launched().len() == 2);
+    assert!(!d.shows("A run is training"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use dispatch::{
     file::{WrittenMatrix, draw_pictures, take_picture},
     message::paste_session,
     open_run::pump_opening,
-    stop_first::Waiting,
+    stop_first::{Waiting, may_go_on},
 };
 use start::open_at_start;
 
@@ -64,6 +64,8 @@ pub struct App {
     pub(super) waiting: Option<Waiting>,
     /// The user has agreed.
     pub(super) has_agreed: bool,
+    /// A run folder that is being opened in place of a training which the user has agreed to end.
+    pub(super) agreed: Option<PathBuf>,
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,
     pub(super) sweep: SweepPage,
@@ -125,6 +127,7 @@ impl App {
             going_on: None,
             waiting: None,
             has_agreed: false,
+            agreed: None,
             past_runs: PastRuns::default(),
             runs: RunsPage::default(),
             sweep: SweepPage::default(),
@@ -210,6 +213,9 @@ impl App {
             ctx.request_repaint_after_secs(wait as f32);
         }
         pump_opening(self);
+        if may_go_on(self) {
+            dispatch::dispatch(self, OpenAction::StopAndGoOn, ctx);
+        }
         take_deliveries(self, ctx);
         self.pictures.begin(ctx);
         draw_pictures(self, ctx);

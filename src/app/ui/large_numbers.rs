@@ -49,9 +49,12 @@ pub struct GroupNumber {
 }
 
 impl ReadNumber {
-    /// The value of the group that the variant belongs to; where that has none, of the first that has one.
+    /// The value of the group that the variant belongs to; where that has none, of one that the lab is about, or of the first
+    /// that has one.
     pub fn in_focus(&self, variant: usize) -> Option<&GroupNumber> {
-        self.groups.iter().find(|g| g.group.members.contains(&variant)).or(self.groups.first())
+        let own = self.groups.iter().find(|g| g.group.members.contains(&variant));
+        let subject = || self.groups.iter().find(|g| self.number.is_about(&g.group.id));
+        own.or_else(subject).or(self.groups.first())
     }
 }
 
@@ -242,6 +245,18 @@ mod tests {
         let numbers = read(lab, &run, 20);
         assert_eq!(numbers[0].groups[0].measured, [10, 20], "the second seed has not come yet");
         assert_eq!(numbers[0].groups[0].trend.len(), 1, "so that there is no mean of step 20");
+    }
+
+    #[test]
+    fn a_number_that_the_focus_lacks_is_of_a_coupled_variant() {
+        let lab = find("coupled_qk").unwrap();
+        let mut run = mirror(["standard", "mlp", "euler"].map(|group| variant(group, 1)).to_vec());
+        for (variant, loss) in [(0, 3.0), (1, 2.5), (2, 3.5)] {
+            scalar(&mut run, variant, 10, channels::LOSS_HELD_OUT, loss);
+        }
+        let numbers = read(lab, &run, 10);
+        let difference = |focus| numbers[0].in_focus(focus).unwrap().summary.mean;
+        assert_eq!([difference(0), difference(1)], [0.5, -0.5], "an MLP on queries is a control");
     }
 
     #[test]

@@ -147,8 +147,11 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
         // If the check accepts any value, the value itself says nothing.
-        let value =
-            if check.wanted().is_empty() { String::new() } else { format!(" (value {})", number::short(found.value)) };
+        let value = if check.wanted().is_empty() {
+            String::new()
+        } else {
+            format!(" (measured: {})", number::short(found.value))
+        };
         return Outcome::Holds(format!("{says} at step {}{value}", found.step));
     }
     if let Some(until) = check.at.or(check.by)
@@ -248,11 +251,11 @@ mod tests {
     fn a_check_says_where_it_holds_or_what_is_missing() {
         let said = |check: &Check, steps| outcome(check, Some(&mirror(steps)));
         assert_eq!(said(&check(), 40), Outcome::Waits("not yet: needs 40 more steps".into()));
-        assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (value 0.51)".into()));
+        assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (measured: 0.51)".into()));
         let never = Check { above: Some(2.0), ..check() };
         assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: it is 0.9, and not above 2".into()));
         let at = Check { at: Some(60), by: None, ..check() };
-        assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (value 0.6)".into()));
+        assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()));
         assert_eq!(said(&at, 59), Outcome::Waits("not yet: needs 1 more step".into()));
         assert_eq!(outcome(&check(), None), Outcome::Waits("not yet: press Space".into()));
     }
@@ -300,7 +303,11 @@ mod tests {
         };
         assert_eq!(of_run(90, 40), Outcome::Waits("not yet at step 40".into()));
         assert_eq!(of_run(40, 40), Outcome::Fails("not so at step 40: it is 0.4, and not above 0.5".into()));
-        assert_eq!(of_run(90, 60), Outcome::Holds("the gate opened at step 60 (value 0.6)".into()), "it holds early");
+        assert_eq!(
+            of_run(90, 60),
+            Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()),
+            "it holds early"
+        );
     }
 
     #[test]

@@ -48,6 +48,8 @@ struct LastQuestion {
     scheduled: Option<u64>,
     /// The window's clock when this question was put, or the unanswered one that it replaced.
     since: f64,
+    /// With the same arguments and live settings it has been answered before, of another step.
+    repeats_answered: bool,
 }
 
 /// A probe that the run's schedule asks.
@@ -168,11 +170,16 @@ impl Questions {
         let (step, changes) = (mirror.step, mirror.changes.len());
         let replaced = self.put.get(&key).filter(|p| !mirror.question(p.request).is_some_and(is_end));
         let since = replaced.map_or(self.now, |p| p.since);
+        let repeats_answered = self.put.get(&key).is_some_and(|p| {
+            let is_answered = mirror.question(p.request) == Some(&QuestionState::Answered);
+            p.args == args && p.changes == changes && (is_answered || p.repeats_answered)
+        });
         self.args.insert(request, args.clone());
         if self.args.len() > MAX_ARGS {
             self.args.pop_first();
         }
-        self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled, since });
+        let question = LastQuestion { request, args, at, step, changes, scheduled, since, repeats_answered };
+        self.put.insert(key, question);
         request
     }
 
@@ -242,6 +249,11 @@ impl Questions {
     /// The arguments of the question last put.
     pub fn args(&self, key: Key) -> Option<&Args> {
         self.put.get(&key).map(|p| &p.args)
+    }
+
+    /// True if the question last put has been answered before, with the same arguments and live settings.
+    pub fn repeats_answered(&self, key: Key) -> bool {
+        self.put.get(&key).is_some_and(|p| p.repeats_answered)
     }
 
     /// True if the answer with this number belongs to the live settings in force.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use eframe::egui::accesskit::Role;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     labs::foreign,
@@ -25,6 +25,7 @@ use crate::{
 /// A run in `out` that allows these questions, and the lock by which a process holds the folder that it trains in.
 fn training(out: &Path, allow: &[&str]) -> (ForeignRun, File) {
     let run = ForeignRun { folder: interrupted(out) };
+    run.state(STEPS, &json!("running"));
     if !allow.is_empty() {
         run.allow(allow);
     }
@@ -35,6 +36,11 @@ fn training(out: &Path, allow: &[&str]) -> (ForeignRun, File) {
 
 fn has_button(desk: &Desk, name: &str) -> bool {
     desk.harness.query_by_role_and_label(Role::Button, name).is_some()
+}
+
+fn can_click(desk: &Desk, name: &str) -> bool {
+    let button = desk.harness.query_by_role_and_label(Role::Button, name);
+    button.is_some_and(|button| !button.accesskit_node().is_disabled())
 }
 
 /// A window that follows the run, with the view of questions open.
@@ -60,6 +66,8 @@ fn a_run_that_another_process_trains_is_asked_what_it_allows() {
     assert!(!has_button(&desk, "Ask save"));
     assert!(desk.shows("Not allowed: save. `orrery run` and `orrery resume` take --allow save."));
     assert!(run.asked().is_empty(), "no view asks by itself");
+    assert!(desk.shows("Multiply the learning rate"), "a question is in words");
+    assert!(can_click(&desk, "Ask pause") && !can_click(&desk, "Ask resume"), "it is not paused");
 
     ask(&mut desk, "pause", "");
     desk.until("the run is asked", |_| !run.asked().is_empty());
@@ -68,6 +76,9 @@ fn a_run_that_another_process_trains_is_asked_what_it_allows() {
     desk.until("the view waits", |d| d.shows("Asked the process that trains this run at "));
     run.answer(&id, &json!({"state": "answered", "step": STEPS, "words": "paused after step 6"}));
     desk.until("the answer is shown", |d| d.shows("Answered for step 6: paused after step 6"));
+    desk.until("it may go on", |d| can_click(d, "Ask resume"));
+    run.state(STEPS, &json!("paused"));
+    desk.until("it is paused", |d| can_click(d, "Ask resume") && !can_click(d, "Ask pause"));
 
     // a command is of now, whatever step is shown
     desk.scrub(2);

@@ -94,6 +94,28 @@ fn every_view_shows_what_a_program_sends() {
     }
 }
 
+#[test]
+fn a_picture_has_every_channel_or_says_how_many() {
+    let here = tempfile::tempdir().unwrap();
+    let svg = |count: usize| {
+        let run = ForeignRun::begin(here.path(), &format!("run{count}"), &json!({}));
+        for step in 1..=2 {
+            let mut line = json!({"step": step, "variant": "model"});
+            (0..count).for_each(|i| line[format!("my/{i:02}")] = json!(i * step));
+            run.line("metrics.jsonl", &line);
+        }
+        let (mirror, theme) = (mirror(&run), Theme::dark());
+        let config = mirror.info.clone().unwrap().config.clone();
+        Figure::new(foreign::LOGGED, &mirror, &config, &[], &theme).svg().unwrap().unwrap()
+    };
+    let all = svg(13);
+    for i in 0..13 {
+        assert!(all.contains(&format!("<title>my/{i:02}</title>")), "no panel {i}");
+    }
+    assert!(all.contains("13 channels") && !all.contains("of 13"), "{all}");
+    assert!(svg(40).contains("24 of 40 channels"));
+}
+
 /// In the window too, all at once.
 #[test]
 fn a_page_opens_the_views_of_all_that_a_program_sends() {

@@ -70,7 +70,9 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
         None => {}
         Some(Opening::Lab(id)) => match app.lists.lab(&id) {
             Some(lab) => open_lab(app, lab.id, ctx),
-            None => app.toasts.push(Level::Error, format!("There is no lab `{id}`. The labs are on this page.")),
+            None => app
+                .toasts
+                .push(Level::Error, format!("There is no lab \u{201c}{id}\u{201d}. The labs are on this page.")),
         },
         Some(Opening::Lesson(link)) => open_lesson(app, &link, ctx),
         Some(Opening::Page(link)) => open_page(app, *link, ctx),

@@ -124,14 +124,15 @@ pub fn last_settings_step(page: &Page) -> Option<&str> {
     page.history.last_of(Snapshot::has_config)
 }
 
-/// True if the step ends the present run at once. The record of another run opens later, and asks then.
-pub fn ends_run(page: &Page, kind: UndoKind) -> bool {
-    let next = match kind {
-        UndoKind::Undo => page.history.undo_state(|_| true),
-        UndoKind::UndoSettings => page.history.undo_state(Snapshot::has_config),
-        UndoKind::Redo => page.history.redo_state(),
+/// The name of the step if it ends the present run, in whose place it puts another.
+pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
+    let history = &page.history;
+    let (next, name) = match kind {
+        UndoKind::Undo => (history.undo_state(|_| true), history.next_undo()),
+        UndoKind::UndoSettings => (history.undo_state(Snapshot::has_config), last_settings_step(page)),
+        UndoKind::Redo => (history.redo_state(), history.next_redo()),
     };
-    next.is_some_and(|was| matches!(was.run, Some(ShownRun::Example | ShownRun::New)))
+    name.filter(|_| next.is_some_and(|was| was.run.is_some()))
 }
 
 /// Goes a step back or forth; returns what was done, in words.

@@ -15,8 +15,14 @@ pub enum Icon {
     Loop,
     More,
     Close,
-    Left,
-    Right,
+    /// A window with a panel at its left side, filled where that is open.
+    LeftPanel {
+        is_open: bool,
+    },
+    /// The same at its right side.
+    RightPanel {
+        is_open: bool,
+    },
     Search,
 }
 
@@ -29,6 +35,14 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
     let fill = |points: Vec<Pos2>| _ = painter.add(Shape::convex_polygon(points, colour, Stroke::NONE));
     let path = |points: Vec<Pos2>| _ = painter.add(Shape::line(points, line));
     let bar = |x: f32| _ = painter.rect_filled(Rect::from_min_size(p(x, -5.0), vec2(2.0, 10.0)), 0.5, colour);
+    let side_panel = |side: f32, is_open: bool| {
+        let window = Rect::from_center_size(c, vec2(14.0, 12.0));
+        painter.rect_stroke(window, 2.0, line, egui::StrokeKind::Inside);
+        path(vec![p(1.75 * side, -5.5), p(1.75 * side, 5.5)]);
+        if is_open {
+            painter.rect_filled(Rect::from_two_pos(p(1.75 * side, -5.5), p(6.5 * side, 5.5)), 1.0, colour);
+        }
+    };
     match icon {
         Icon::Play => fill(vec![p(-4.0, -6.0), p(6.0, 0.0), p(-4.0, 6.0)]),
         Icon::Pause => {
@@ -64,8 +78,8 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
             path(vec![p(-4.0, -4.0), p(4.0, 4.0)]);
             path(vec![p(4.0, -4.0), p(-4.0, 4.0)]);
         }
-        Icon::Left => path(vec![p(2.5, -5.0), p(-2.5, 0.0), p(2.5, 5.0)]),
-        Icon::Right => path(vec![p(-2.5, -5.0), p(2.5, 0.0), p(-2.5, 5.0)]),
+        Icon::LeftPanel { is_open } => side_panel(-1.0, is_open),
+        Icon::RightPanel { is_open } => side_panel(1.0, is_open),
         Icon::Search => {
             painter.circle_stroke(p(-1.0, -1.0), 4.0, line);
             path(vec![p(2.0, 2.0), p(5.5, 5.5)]);

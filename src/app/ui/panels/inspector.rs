@@ -124,9 +124,8 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
 /// The name of a variant, cut where it has no room; true if it was clicked.
 fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
     let name = RichText::new(label).color(if on { theme.text } else { theme.secondary });
-    let button = ui.add(egui::Button::new(name).frame(false).truncate()).on_hover_text(format!(
-        "{label}\nClick to see this one in the views that show one model: staircase, causality, attention, residual."
-    ));
+    let tip = format!("{label}\nClick to see this one in the views that show one model.");
+    let button = ui.add(egui::Button::new(name).frame(false).truncate()).on_hover_text(tip);
     button.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, on, label));
     if on {
         let r = button.rect;
@@ -135,7 +134,8 @@ fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
     button.clicked()
 }
 
-/// Every scalar at the step shown, one row per channel, one column per variant.
+/// Every scalar at the step shown: a row for each channel and a column for each variant, or below the name of each channel a
+/// row for each variant where the columns do not fit or their names, cut, look alike.
 fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let channels = mirror.scalar_channels();
     if channels.is_empty() {
@@ -151,35 +151,73 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     }
     let n = mirror.variants().len().max(1);
     let rows: Vec<ValueRow> = channels.keys().map(|channel| ValueRow::new(mirror, channel.as_str(), n, step)).collect();
-    let heads: Vec<String> = mirror.variants().iter().map(|v| v.id.chars().take(11).collect()).collect();
-    let values = rows.iter().flat_map(|row| row.values.iter().map(|value| value_text(*value)));
-    let chars = values.chain(heads.iter().cloned()).map(|cell| cell.chars().count()).max().unwrap_or(0).max(9);
-    let cell =
-        |words: &str, colour: Color32| RichText::new(format!("{words:>chars$}")).font(theme::numbers()).color(colour);
-    // the names have what the values leave, which are whole
-    let column = ui.painter().layout_no_wrap("0".repeat(chars), theme::numbers(), theme.text).size().x;
-    let names = (ui.available_width() - n as f32 * (column + COLUMN_GAP) - 1.0).max(LEAST_NAMES);
-    ScrollArea::horizontal().id_salt("values").show(ui, |ui| {
-        Grid::new("values").num_columns(n + 1).spacing([COLUMN_GAP, 4.0]).show(ui, |ui| {
+    let values = rows.iter().flat_map(|row| row.values.iter().map(|value| value_text(*value).chars().count()));
+    let chars = values.max().unwrap_or(0).max(LEAST_CHARS);
+    let column = ui.painter().layout_no_wrap("0".repeat(chars), theme::numbers(), theme.text).size().x + COLUMN_GAP;
+    let variants: Vec<NamedVariant<'_>> = mirror
+        .variants()
+        .iter()
+        .enumerate()
+        .map(|(i, v)| NamedVariant {
+            label: &v.label,
+            head: cut(&v.label, chars),
+            colour: variant_colour(mirror, i, theme),
+        })
+        .collect();
+    let look_alike = (1..variants.len()).any(|i| variants[..i].iter().any(|v| v.head == variants[i].head));
+    // the names of the channels have what the values leave, which are whole
+    let names = ui.available_width() - n as f32 * column - 1.0;
+    let is_stacked = names < LEAST_NAMES || look_alike;
+    let names = if is_stacked { ui.available_width() - column - 1.0 } else { names };
+    let columns = if is_stacked { 2 } else { n + 1 };
+    Grid::new(("values", is_stacked)).num_columns(columns).spacing([COLUMN_GAP, 4.0]).show(ui, |ui| {
+        if !is_stacked {
             ui.label("");
-            for (i, (variant, head)) in mirror.variants().iter().zip(&heads).enumerate() {
-                ui.label(cell(head, variant_colour(mirror, i, theme))).on_hover_text(&variant.label);
+            for NamedVariant { label, head, colour } in &variants {
+                ui.label(number_text(head, chars, *colour)).on_hover_text(*label);
             }
             ui.end_row();
-            for row in &rows {
-                ui.label(truncated(ui.painter(), &row.name, theme::small(), theme.secondary, names));
-                for value in &row.values {
-                    let label = ui.label(cell(&value_text(*value), theme.text));
-                    if let Some(value) = value {
-                        label.on_hover_text(format!("{value}"));
-                    }
+        }
+        for row in &rows {
+            ui.label(truncated(ui.painter(), &row.name, theme::small(), theme.secondary, names));
+            for (i, value) in row.values.iter().enumerate() {
+                if let Some(variant) = variants.get(i).filter(|_| is_stacked) {
+                    ui.end_row();
+                    ui.label(truncated(ui.painter(), variant.label, theme::small(), variant.colour, names));
                 }
-                ui.end_row();
+                let label = ui.label(number_text(&value_text(*value), chars, theme.text));
+                if let Some(value) = value {
+                    label.on_hover_text(format!("{value}"));
+                }
             }
-        });
+            ui.end_row();
+        }
     });
 }
 
+/// A variant over its column of values, or beside its value.
+struct NamedVariant<'a> {
+    label: &'a str,
+    /// As much of the label as a column has room for.
+    head: String,
+    colour: Color32,
+}
+
+/// The text, or as much of it as so many characters hold.
+fn cut(text: &str, chars: usize) -> String {
+    match text.chars().count() > chars {
+        true => format!("{}\u{2026}", text.chars().take(chars.saturating_sub(1)).collect::<String>()),
+        false => text.to_owned(),
+    }
+}
+
+/// A cell at the right of a column of so many characters.
+fn number_text(words: &str, chars: usize, colour: Color32) -> RichText {
+    RichText::new(format!("{words:>chars$}")).font(theme::numbers()).color(colour)
+}
+
+/// Least width of a column of values, characters.
+const LEAST_CHARS: usize = 9;
 /// Between the columns of the values, points.
 const COLUMN_GAP: f32 = 12.0;
 /// Least width of the names beside them, points.
@@ -302,6 +340,40 @@ mod tests {
             assert!(place.right() <= 256.0 && place.width() > 40.0, "{value} at {place:?}");
         }
         assert!(words.iter().any(|(text, _)| *text == format!("{name} (step 7)")), "{words:?}");
+    }
+
+    #[test]
+    fn values_that_fit_no_columns_stand_below_the_channels_name() {
+        let labels = ["standard", "MLP on queries", "coupled, seed 1", "coupled, seed 2"];
+        let variant = |label: &str| {
+            let [id, group] = [label; 2].map(String::from);
+            VariantInfo { label: label.into(), id, group, ..VariantInfo::default() }
+        };
+        for shown in [2, 4] {
+            let mut mirror = Mirror::default();
+            let variants = labels.iter().take(shown).map(|label| variant(label)).collect();
+            mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
+            for variant in 0..shown {
+                let scalars = vec![("loss".into(), 0.125 * (variant + 1) as f64)];
+                mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
+            }
+            let words = drawn(&mirror, 7, 300.0);
+            let at = |wanted: &str| {
+                let found = words.iter().find(|(text, _)| *text == wanted);
+                found.unwrap_or_else(|| panic!("no {wanted} in {words:?}")).1
+            };
+            for (variant, label) in labels.iter().take(shown).enumerate() {
+                let value = at(&number::short(0.125 * (variant + 1) as f64));
+                assert!(value.right() <= 300.0 && value.width() > 40.0, "{value:?}");
+                match shown {
+                    2 => {
+                        assert!(value.center().y > at(&cut(label, LEAST_CHARS)).center().y, "{label} heads the column")
+                    }
+                    _ => assert!((value.center().y - at(label).center().y).abs() < 4.0, "{label} is beside {value:?}"),
+                }
+            }
+        }
+        assert_eq!(cut("MLP on queries", 9), "MLP on q\u{2026}");
     }
 
     #[test]

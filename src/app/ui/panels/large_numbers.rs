@@ -31,12 +31,11 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         example_ui(&mut strip, shell.theme, &label);
         strip.add_space(8.0);
     }
-    if let Some(pinned) = pinned {
-        pinned_ui(&mut strip, shell, &pinned);
-        strip.add_space(8.0);
-    }
     let place = strip.available_rect_before_wrap().with_min_x(rect.left() + 8.0);
-    let mut row = strip.new_child(UiBuilder::new().max_rect(place).layout(Layout::top_down(Align::Min)));
+    // the numbers go first, and the name of the pinned run has what they leave
+    let last = place.right() - if pinned.is_some() { LEAST_PINNED + 8.0 } else { 0.0 };
+    let of_numbers = place.with_max_x(last.max(place.left()));
+    let mut row = strip.new_child(UiBuilder::new().max_rect(of_numbers).layout(Layout::top_down(Align::Min)));
     let numbers = page.large_numbers.at(page.lab, mirror, step);
     let focus = page.selection.variant;
     let figures: Vec<LargeFigure> =
@@ -45,7 +44,15 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(view) = clicked.and_then(|i| numbers.get(i)).map(|n| n.number.view).filter(|view| !view.is_empty()) {
         shell.act(PageAction::ShowView(view));
     }
+    if let Some(pinned) = pinned {
+        let left = (row.min_rect().right() + 8.0).min(place.right() - LEAST_PINNED);
+        let rest = UiBuilder::new().max_rect(place.with_min_x(left)).layout(Layout::right_to_left(Align::Center));
+        pinned_ui(&mut strip.new_child(rest), shell, &pinned);
+    }
 }
+
+/// Width that the name of the pinned run has in any case, points.
+const LEAST_PINNED: f32 = 72.0;
 
 /// Says of what the example is, and below how it makes way for a run of the user's own.
 fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
@@ -168,8 +175,8 @@ fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
 const MAX_LISTED: usize = 12;
 
 fn pinned_ui(ui: &mut Ui, shell: &mut Shell<'_>, pinned: &PinnedWords) {
-    let words = small_text(format!("{} \u{d7}", pinned.name), shell.theme.secondary);
-    let button = ui.add(Button::new(words).frame(false));
+    let words = small_text(format!("\u{d7} {}", pinned.name), shell.theme.secondary);
+    let button = ui.add(Button::new(words).frame(false).truncate());
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Unpin, {}", pinned.name)));
-    shell.on_click(button.on_hover_text(&pinned.tip), PageAction::UnpinRun);
+    shell.on_click(button.on_hover_text(format!("{}\n{}", pinned.name, pinned.tip)), PageAction::UnpinRun);
 }

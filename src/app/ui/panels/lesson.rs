@@ -226,6 +226,6 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
 fn describe_outcome(check: &crate::labs::lesson::Check) -> Option<String> {
     let gives = check.gives?;
     let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
-    let value = gives.value.map(|value| format!(" (value {value})")).unwrap_or_default();
+    let value = gives.value.map(|value| format!(" (measured: {value})")).unwrap_or_default();
     Some(format!("{}{step}{value}", check.says))
 }

@@ -11,6 +11,8 @@ use crate::{
 };
 
 const ROW: f32 = 28.0;
+/// Separates a name from its lab.
+const BEFORE_LAB: &str = "  \u{b7}  ";
 
 /// The typed text and the chosen line.
 #[derive(Debug, Default)]
@@ -26,12 +28,19 @@ struct PaletteEntry {
     words: String,
     key: &'static str,
     action: Action,
+    /// It opens another lab than the one in front.
+    leads_away: bool,
 }
 
 impl PaletteEntry {
     /// An entry without a key.
     fn new(kind: &'static str, words: impl Into<String>, action: impl Into<Action>) -> Self {
-        Self { kind, words: words.into(), key: "", action: action.into() }
+        Self { kind, words: words.into(), key: "", action: action.into(), leads_away: false }
+    }
+
+    /// Its words without the lab that they may end with.
+    fn name(&self) -> &str {
+        self.words.split(BEFORE_LAB).next().unwrap_or(&self.words)
     }
 }
 
@@ -115,7 +124,7 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
         let (id, title) = (lab.id, lab.title);
         let named = move |(i, step): (usize, LessonStep)| {
             let link = LessonLink::new(id, i + 1);
-            (link, format!("{}  \u{b7}  {title}, step {}", step.title, i + 1))
+            (link, format!("{}{BEFORE_LAB}{title}, step {}", step.title, i + 1))
         };
         steps.into_iter().enumerate().map(named).collect::<Vec<_>>()
     };
@@ -153,18 +162,19 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         ("Normal size", "Ctrl 0", LookAction::Zoom(1.0).into()),
     ];
     all.extend(more.map(|(words, key, action)| PaletteEntry { key, ..PaletteEntry::new("do", words, action) }));
-    for lab in shell.lists.labs {
-        all.push(PaletteEntry::new("lab", lab.title, OpenAction::Lab(lab.id)));
-    }
     let here = page.map(|page| page.lab.id);
+    let of_lab = |lab: &str, entry: PaletteEntry| PaletteEntry { leads_away: here != Some(lab), ..entry };
+    for lab in shell.lists.labs {
+        all.push(of_lab(lab.id, PaletteEntry::new("lab", lab.title, OpenAction::Lab(lab.id))));
+    }
     for lab in shell.lists.labs.iter().filter(|lab| Some(lab.id) != here) {
         for p in lab.presets {
-            let words = format!("{}  ·  {}", p.title, lab.title);
-            all.push(PaletteEntry::new("preset", words, OpenAction::Preset(lab.id, p.id)));
+            let words = format!("{}{BEFORE_LAB}{}", p.title, lab.title);
+            all.push(of_lab(lab.id, PaletteEntry::new("preset", words, OpenAction::Preset(lab.id, p.id))));
         }
     }
     for (link, words) in lessons {
-        all.push(PaletteEntry::new("lesson", words, LessonAction::Open(link.clone())));
+        all.push(of_lab(&link.lab, PaletteEntry::new("lesson", words, LessonAction::Open(link.clone()))));
     }
     if let Some(page) = page {
         let claims = OpenAction::Claims(format!("lab:{}", page.lab.id));
@@ -191,12 +201,16 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     all
 }
 
-/// The entries that hold the typed letters in order, best first.
+/// The entries that hold the typed letters in order: first what is called just so, then the best match, of equal ones
+/// that of the lab in front.
 fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
-    let scored = all.into_iter().filter_map(|e| Some((score(&format!("{} {}", e.words, e.kind), typed)?, e)));
-    let mut scored: Vec<(i32, PaletteEntry)> = scored.collect();
-    scored.sort_by_key(|(score, _)| -score);
-    scored.into_iter().map(|(_, e)| e).collect()
+    let whole = typed.trim().to_lowercase();
+    let rank = |e: &PaletteEntry| {
+        Some((e.name().to_lowercase() == whole, score(&format!("{} {}", e.words, e.kind), typed)?, !e.leads_away))
+    };
+    let mut ranked: Vec<_> = all.into_iter().filter_map(|e| Some((rank(&e)?, e))).collect();
+    ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+    ranked.into_iter().map(|(_, e)| e).collect()
 }
 
 /// How well `text` matches the typed letters (all must come, in order); `None` if it does not.
@@ -237,5 +251,25 @@ mod tests {
         assert!(score("Learning rate", "rl").is_none());
         assert!(score("Presenter mode", "pres") > score("Copy session: settings, seed and layout", "pres"));
         assert_eq!(score("anything", ""), Some(0));
+    }
+
+    #[test]
+    fn a_whole_name_and_this_lab_come_first() {
+        let entry = |kind, words: &str, leads_away| PaletteEntry {
+            leads_away,
+            ..PaletteEntry::new(kind, words, OpenAction::Home)
+        };
+        let first = |typed: &str| {
+            let all = vec![
+                entry("lesson", "Race of four  \u{b7}  Traces, step 1", true),
+                entry("lesson", "Raceway  \u{b7}  Traces, step 2", true),
+                entry("view", "Raceway", false),
+                entry("view", "Race", false),
+            ];
+            found(all, typed).first().map(|e| (e.kind, e.words.clone()))
+        };
+        assert_eq!(first("race"), Some(("view", "Race".to_owned())));
+        assert_eq!(first("racew"), Some(("view", "Raceway".to_owned())));
+        assert_eq!(first("race traces").map(|(kind, _)| kind), Some("lesson"));
     }
 }

@@ -179,7 +179,7 @@ impl Stage<'_> {
                     known.extend(unknown);
                 }
                 None => {
-                    let words = format!("This build has no view `{}`.", pane.view);
+                    let words = format!("This build has no view \u{201c}{}\u{201d}.", pane.view);
                     quiet_ui(&mut inner, theme, words);
                 }
             }

@@ -35,7 +35,7 @@ const WITH_DEVICE: f32 = 1080.0;
 
 fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
     if page.is_some() && !shell.session.is_presenting {
-        let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
+        let icon = Icon::LeftPanel { is_open: shell.session.controls_open };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
         shell.on_click(fold.on_hover_text("Fold or open the controls ([)"), LookAction::FoldControls);
     }
@@ -189,8 +189,7 @@ pub const THREADS: &str = RunSettings::threads.name;
 fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
     if page.is_some() && !shell.session.is_presenting {
         let (_, is_open) = shell.session.side_panels(ui.ctx().content_rect().width());
-        let icon = if is_open { Icon::Right } else { Icon::Left };
-        let fold = icon_button(ui, shell.theme, icon, "Fold or open the right panel");
+        let fold = icon_button(ui, shell.theme, Icon::RightPanel { is_open }, "Fold or open the right panel");
         shell.on_click(fold.on_hover_text("Fold or open the right panel (])"), LookAction::FoldInspector);
     }
     let help = ui.add(Button::new(RichText::new("?").color(shell.theme.secondary)).frame(false));

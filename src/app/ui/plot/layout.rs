@@ -95,12 +95,16 @@ impl Layout {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0 - self.x_words_drop;
-        let named: Vec<usize> =
+        let mut named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
+        // a line alone needs no name, unless it is of another run
+        if named.len() == 1 && !chart.lines[named[0]].is_pinned {
+            named.clear();
+        }
         let width_of = |i: &usize| SWATCH + 4.0 + measure(chart.lines[*i].name(), false);
         let name_width = named.iter().map(width_of).fold(0.0, f32::max);
         let top = ROW + 6.0;
-        let at_ends = named.len() > 1
+        let at_ends = !named.is_empty()
             && name_width <= (size[0] - left) * 0.34
             && size[0] - left - name_width - 12.0 >= least
             && chart.margins.is_none_or(|m| name_width + 12.0 <= m[1])
@@ -116,7 +120,6 @@ impl Layout {
         self.margins = [left, right];
         // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
         let label_width = measure(&axis_label(&chart.y, Scale::Log), false) + measure(FIXED, false) + 2.0 * GAP;
-        let named = if named.len() > 1 { named } else { vec![] };
         let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
         let mut x = label_width.max(left);
         let mut row = ROW / 2.0;

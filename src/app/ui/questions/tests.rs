@@ -175,3 +175,19 @@ fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
     assert_eq!(q.next_scheduled("causality", &mirror), Some(80));
     assert_eq!(q.next_scheduled("settling", &mirror), None, "another lab asks that");
 }
+
+#[test]
+fn a_question_asked_again_knows_that_it_was_answered() {
+    let mut q = Questions::default();
+    let mut mirror = at(100, RunState::Finished);
+    q.put(KEY, args(0.0), &mirror, &moment(None));
+    let request = q.put(KEY, args(0.0), &mirror, &moment_at(40));
+    assert!(!q.repeats_answered(KEY), "nothing was answered");
+    mirror.apply(Event::Question { request, state: QuestionState::Answered });
+    for step in [50, 60] {
+        q.put(KEY, args(0.0), &mirror, &moment_at(step));
+        assert!(q.repeats_answered(KEY), "of step {step}");
+    }
+    q.put(KEY, args(1.0), &mirror, &moment_at(60));
+    assert!(!q.repeats_answered(KEY), "it is another question");
+}

@@ -2,7 +2,10 @@
 
 use eframe::egui::Ui;
 
-use super::{ViewCx, needs::needs_of};
+use super::{
+    ViewCx,
+    needs::{needs_in, needs_of},
+};
 use crate::{
     config::Arguments,
     labs::foreign::asks,
@@ -129,7 +132,7 @@ impl Absence<'_> {
             Self::Failed { message, is_unmade: false } => format!("The run failed: {message}"),
             Self::Unrecorded if cx.mirror.is_example => {
                 // a live run could not answer either if its models lack what the probe needs
-                let needs = needs_of(probe);
+                let needs = cx.needs(probe);
                 let blank = if needs.is_empty() { "" } else { " " };
                 format!("The example has no record of this. {needs}{blank}{EXAMPLE_CANNOT_BE_ASKED}")
             }
@@ -158,7 +161,7 @@ impl Absence<'_> {
             ),
             Self::Inapplicable { next } => {
                 let again = next.map_or(String::new(), |next| format!(" They are asked again at step {next}."));
-                format!("The models of this run have no answer to this. {}{again}", needs_of(probe))
+                format!("The models of this run have no answer to this. {}{again}", cx.needs(probe))
             }
             Self::Scheduled(0) => "Measuring; this can take a while before the first step.".to_owned(),
             Self::Scheduled(next) => format!("The run measures this at step {next}."),
@@ -184,7 +187,16 @@ impl<'a> ViewCx<'a> {
     /// Why nothing of `M` is shown: what was refused, what is being asked, when it will be measured, why it cannot be;
     /// these words where no run has begun.
     pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
-        self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", needs_of(M::PROBE)))
+        self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", self.needs(M::PROBE)))
+    }
+
+    /// The property of the models that a probe can ask, with a way to such a model.
+    fn needs(&self, probe: &str) -> String {
+        let is_scheduled = self.questions.scheduled_args(probe).next().is_some();
+        match self.mirror.info.as_deref().filter(|_| !is_scheduled) {
+            Some(info) => needs_in(&info.lab, probe),
+            None => needs_of(probe).to_owned(),
+        }
     }
 
     /// Fills a view's room with the reason why nothing of `M` is shown, as [`ViewCx::why_nothing`].
@@ -214,7 +226,17 @@ impl<'a> ViewCx<'a> {
     pub fn question_state<M: Measurement>(&self) -> Option<AnswerState<'a>> {
         let key = self.newest_key::<M>()?;
         let refusal = self.questions.refusal(key, self.mirror).map(AnswerState::Refused);
-        refusal.or_else(|| self.open_question(key).map(AnswerState::Asked))
+        let open = || self.open_question(key).filter(|_| !self.repeats_unanswerable::<M>());
+        refusal.or_else(|| open().map(AnswerState::Asked))
+    }
+
+    /// True if the question last put is one that the models had no answer to when it was asked of another step: no other is
+    /// expected, so that words do not change with each step while a run is played back.
+    fn repeats_unanswerable<M: Measurement>(&self) -> bool {
+        let mirror = self.mirror;
+        let is_known = |v| !mirror.samples(v, M::CHANNEL).is_empty() || mirror.answer(v, M::CHANNEL).is_some();
+        self.newest_key::<M>().is_some_and(|key| self.questions.repeats_answered(key))
+            && !(0..mirror.variants().len()).any(is_known)
     }
 
     /// Says that the view shows no answer at all, so that none is marked as the answer to another question.
@@ -261,7 +283,7 @@ impl<'a> ViewCx<'a> {
         let key = self.newest_key::<M>();
         let answered = key.and_then(|key| mirror.question(self.questions.request(key)?));
         let next = self.questions.next_scheduled(M::PROBE, mirror).filter(|_| mirror.state != Some(RunState::Finished));
-        let is_answered = matches!(answered, Some(QuestionState::Answered));
+        let is_answered = matches!(answered, Some(QuestionState::Answered)) || self.repeats_unanswerable::<M>();
         let is_scheduled = self.questions.scheduled_args(M::PROBE).next().is_some();
         match self.run_absence() {
             // the schedule of a lab asks what its trained models can answer

@@ -395,11 +395,16 @@ impl<'a> ViewCx<'a> {
         (!self.follow).then_some(self.step as f64)
     }
 
-    /// A subtitle: what is measured, on which corpus, at which step.
+    /// A subtitle: what is measured, on which corpus, at the shown step.
     pub fn subtitle(&self, what: &str) -> String {
+        self.subtitle_at(self.step, what)
+    }
+
+    /// A subtitle: what is measured, on which corpus, at this step.
+    pub fn subtitle_at(&self, step: u64, what: &str) -> String {
         match &self.mirror.info {
-            Some(info) if info.corpus.is_empty() => format!("step {} \u{b7} {what}", self.step),
-            Some(info) => format!("step {} \u{b7} {what} \u{b7} {}", self.step, info.corpus),
+            Some(info) if info.corpus.is_empty() => format!("step {step} \u{b7} {what}"),
+            Some(info) => format!("step {step} \u{b7} {what} \u{b7} {}", info.corpus),
             None => what.to_owned(),
         }
     }

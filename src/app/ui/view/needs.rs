@@ -1,5 +1,9 @@
 //! The requirements of each probe on a model, in words: they explain why a panel of another lab stays empty.
 
+use std::sync::LazyLock;
+
+use crate::labs::LABS;
+
 /// The probes by what their models must have.
 const NEEDS: &[(&str, &[&str])] = &[
     (
@@ -83,10 +87,46 @@ pub fn needs_of(probe: &str) -> &'static str {
     NEEDS.iter().find(|(_, probes)| probes.contains(&probe)).map_or("", |(words, _)| words)
 }
 
+/// The same for a run of this lab whose schedule lacks the probe: where a preset of the lab itself asks it, that one is named
+/// rather than another lab.
+pub fn needs_in(lab: &str, probe: &str) -> String {
+    let words = needs_of(probe);
+    let asks = |preset: &&AskingPreset| preset.lab == lab && preset.probes.iter().any(|asked| asked == probe);
+    let Some(AskingPreset { title, .. }) = ASKING_PRESETS.iter().find(asks) else { return words.to_owned() };
+    let (what, _) = words.split_once(", as in the lab").unwrap_or((words, ""));
+    format!("{}. This lab\u{2019}s preset \u{201c}{title}\u{201d} has one.", what.trim_end_matches('.'))
+}
+
+/// A preset with the probes that its schedule asks.
+struct AskingPreset {
+    lab: &'static str,
+    title: &'static str,
+    probes: Vec<String>,
+}
+
+/// Those of all labs that can be planned.
+static ASKING_PRESETS: LazyLock<Vec<AskingPreset>> = LazyLock::new(|| {
+    let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(move |preset| (*lab, preset)));
+    let asking = presets.filter_map(|(lab, preset)| {
+        let plan = lab.config(Some(preset.id)).and_then(|config| (lab.plan)(&config)).ok()?;
+        let probes = plan.probes.into_iter().filter(|p| p.every > 0).map(|p| p.probe).collect();
+        Some(AskingPreset { lab: lab.id, title: preset.title, probes })
+    });
+    asking.collect()
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::telemetry::MEASUREMENTS;
+
+    #[test]
+    fn a_preset_of_the_lab_itself_is_named_before_another_lab() {
+        let words = needs_in("equilibrium", "generator_distance");
+        assert!(words.contains("This lab\u{2019}s preset \u{201c}A trained block\u{201d}"), "{words}");
+        assert!(!words.contains("Fast-slow"), "{words}");
+        assert_eq!(needs_in("fast_slow", "flow"), needs_of("flow"));
+    }
 
     #[test]
     fn the_needs_of_every_probe_are_known() {

@@ -20,7 +20,8 @@ impl PanelView for EquilibriumSolves {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("residual of the last solve").log();
         let mut residual = cx.over_training("equilibrium solves", y).empty(cx.why_no_curve(
-            "No solve yet. Turn a variant on that solves for its fast state, such as `With DEQ`, and press Space.",
+            "No solve yet. Turn a variant on that solves for its fast state, such as \u{201c}With DEQ\u{201d}, and \
+             press Space.",
             "No variant of this run solves for its fast state.",
         ));
         self.residual.draw(&mut residual, cx.mirror, channels::DEQ_RESIDUAL, cx.theme, SeriesStyle::default());

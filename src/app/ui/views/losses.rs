@@ -26,9 +26,13 @@ impl Default for Losses {
     }
 }
 
-/// The words with the unit of a loss, which is unknown where another program trains.
+/// The words with the unit of a loss, which is unknown where another program trains and has no tokens where no text is read.
 pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
-    if cx.is_trained_elsewhere() { words.to_owned() } else { format!("{words} (nats a token)") }
+    match &cx.mirror.info {
+        _ if cx.is_trained_elsewhere() => words.to_owned(),
+        Some(info) if info.tokens_per_step == 0 => format!("{words} (nats)"),
+        _ => format!("{words} (nats a token)"),
+    }
 }
 
 impl PanelView for Losses {

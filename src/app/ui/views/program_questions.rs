@@ -12,7 +12,7 @@ use crate::{
         asks::{self, ScaleLrArgs},
     },
     telemetry::{
-        Args, FOREIGN, Question, RunState,
+        Args, FOREIGN, FollowedState, Question, RunState,
         measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
     },
     ui::{action::RunAction, run::EXAMPLE_CANNOT_BE_ASKED, views::prelude::*},
@@ -97,6 +97,19 @@ fn allowed(info: &RunInfo) -> Vec<&str> {
         all.insert(place + 1, asks::RESUME);
     }
     all
+}
+
+/// What a question does, in words; one that only the program knows goes by its name.
+fn title(ask: &str) -> &str {
+    match ask {
+        asks::PAUSE => "Pause the training",
+        asks::RESUME => "Go on after a pause",
+        asks::SAVE => "Save the weights",
+        asks::SCALE_LR => "Multiply the learning rate",
+        asks::ATTENTION => "Attention along a text",
+        asks::NEXT_TOKENS => "Next tokens of a text",
+        other => other,
+    }
 }
 
 /// The reason why nobody answers questions about this run, if that is so.
@@ -205,15 +218,20 @@ impl Row {
         field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && self.can_be_asked(form)
     }
 
-    /// The name of the question, its fields, and what became of it.
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str) {
+    /// The name of the question, its fields, and what became of it. It rests where `why_not` says why.
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str, why_not: Option<&str>) {
         let (form, now) = (Form::new(ask), ui.input(|i| i.time));
         let mut is_asked = false;
         ui.horizontal(|ui| {
-            ui.label(RichText::new(ask).strong());
+            ui.label(RichText::new(title(ask)).strong());
+            if title(ask) != ask {
+                note_ui(ui, cx.theme, ask);
+            }
             cx.controls_ui(ui, |ui, cx| {
-                let button = ui.add_enabled(self.can_be_asked(form), Button::new("Ask"));
-                button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Ask {ask}")));
+                let can = why_not.is_none() && self.can_be_asked(form);
+                let button = ui.add_enabled(can, Button::new("Ask"));
+                button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, can, format!("Ask {ask}")));
+                let button = button.on_disabled_hover_text(why_not.unwrap_or("Type a text first."));
                 is_asked = button.on_hover_text("The program answers between two of its steps.").clicked();
                 self.answer_buttons_ui(ui, cx, ask);
             });
@@ -300,6 +318,25 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, who: &str, wait_reason
     wrapped_ui(ui, words, colour);
 }
 
+impl ProgramQuestions {
+    /// Why a question would do nothing now: of pausing and going on one does.
+    fn why_not(&self, cx: &ViewCx<'_>, ask: &str) -> Option<&'static str> {
+        let is_paused = cx.mirror.state == Some(RunState::Followed(FollowedState::Paused));
+        match ask {
+            asks::PAUSE if is_paused => Some("The training is paused."),
+            asks::RESUME if !is_paused && !self.has_paused(cx) => Some("The training is not paused."),
+            _ => None,
+        }
+    }
+
+    /// True if a pause was answered and no going on was asked since: a program may wait without recording it.
+    fn has_paused(&self, cx: &ViewCx<'_>) -> bool {
+        let put = |ask: &str| self.rows.get(ask).and_then(|row| row.put).map(|put| put.request);
+        let is_answered = |request: &u64| matches!(cx.mirror.question(*request), Some(QuestionState::Answered));
+        put(asks::PAUSE).filter(is_answered) > put(asks::RESUME)
+    }
+}
+
 impl View for ProgramQuestions {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(info) = cx.mirror.info.clone() else {
@@ -317,8 +354,9 @@ impl View for ProgramQuestions {
             self.weights.put = None;
         }
         for ask in allowed(&info) {
+            let why_not = self.why_not(cx, ask);
             let row = self.rows.entry(ask.to_owned()).or_default();
-            ui.push_id(ask, |ui| row.ui(ui, cx, ask));
+            ui.push_id(ask, |ui| row.ui(ui, cx, ask, why_not));
         }
         if cx.is_trained_elsewhere() {
             self.weights.ui(ui, cx);

@@ -43,15 +43,12 @@ impl Recoverability {
             levels = levels.or(Some((measured.most_common, measured.uniform)));
         }
         if let Some((common, uniform)) = levels {
-            // With equally frequent tokens the two levels coincide.
             let mut chance = format!("chance: {uniform:.2}");
-            if common - uniform > 0.02 {
-                let mut label = format!("always the most common token: {common:.2}");
-                if common - uniform < LABEL {
-                    label = format!("{label}, {}", std::mem::take(&mut chance));
-                }
-                chart.level(label, common);
+            let mut label = format!("always the most common token: {common:.2}");
+            if common - uniform < LABEL {
+                label = format!("{label}, {}", std::mem::take(&mut chance));
             }
+            chart.level(label, common);
             chart.level(chance, uniform);
         }
         chart

@@ -23,8 +23,10 @@ impl PanelView for SlowMemory {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
         let mut median = cx.over_training("slow memory", y).empty(cx.why_no_curve(
-            "No memory yet. Turn a slow path that decays on, such as `Gated linear slow path`, and press Space.",
-            "No variant of this run has a slow path that decays. Turn on `Gated linear slow path` and begin again with R.",
+            "No memory yet. Turn a slow path that decays on, such as \u{201c}Gated linear slow path\u{201d}, and \
+             press Space.",
+            "No variant of this run has a slow path that decays. Turn on \u{201c}Gated linear slow \
+             path\u{201d} and begin again with R.",
         ));
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut median, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);

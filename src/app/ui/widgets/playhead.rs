@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use eframe::egui::{Slider, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{Label, Slider, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
 /// When the cursor last moved by itself; `None` while it stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,6 +24,31 @@ impl Playhead {
     /// from 0, as on every axis and where it is said what is selected.
     /// `what` names a token: "word".
     pub fn ui(&mut self, ui: &mut Ui, what: &str, pace: f64, cursor: usize, last: usize) -> usize {
+        self.row_ui(ui, what, pace, cursor, last, None)
+    }
+
+    /// Like [`Playhead::ui`], with a name of the position in place of its number: "word 3, sweep 3".
+    pub fn named_ui(
+        &mut self,
+        ui: &mut Ui,
+        what: &str,
+        pace: f64,
+        cursor: usize,
+        last: usize,
+        name: impl Fn(usize) -> String,
+    ) -> usize {
+        self.row_ui(ui, what, pace, cursor, last, Some(&name))
+    }
+
+    fn row_ui(
+        &mut self,
+        ui: &mut Ui,
+        what: &str,
+        pace: f64,
+        cursor: usize,
+        last: usize,
+        name: Option<&dyn Fn(usize) -> String>,
+    ) -> usize {
         let mut cursor = self.advance(ui, pace, cursor, last);
         ui.horizontal(|ui| {
             if ui.button("back").on_hover_text(format!("One {what} back.")).clicked() {
@@ -40,12 +65,16 @@ impl Playhead {
             if ui.button("next").on_hover_text(format!("One {what} on.")).clicked() {
                 (cursor, self.playing) = ((cursor + 1).min(last), None);
             }
-            ui.spacing_mut().slider_width = (ui.available_width() - 80.0).max(40.0);
+            let room = name.map_or(80.0, |name| width_of(ui, &name(last)) + 24.0);
+            ui.spacing_mut().slider_width = (ui.available_width() - room).max(40.0);
             let mut shown = cursor;
-            let slider = ui.add(Slider::new(&mut shown, 0..=last));
+            let slider = ui.add(Slider::new(&mut shown, 0..=last).show_value(name.is_none()));
             slider.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("{what} read last")));
             if slider.changed() {
                 (cursor, self.playing) = (shown, None);
+            }
+            if let Some(name) = name {
+                ui.add(Label::new(name(cursor)).truncate());
             }
         });
         cursor
@@ -68,6 +97,12 @@ impl Playhead {
     }
 }
 
+/// The width of a text in a row of controls.
+fn width_of(ui: &Ui, words: &str) -> f32 {
+    let font = TextStyle::Body.resolve(ui.style());
+    ui.painter().layout_no_wrap(words.to_owned(), font, ui.visuals().text_color()).size().x
+}
+
 #[cfg(test)]
 mod tests {
     use eframe::egui::{Context, RawInput};
@@ -86,6 +121,21 @@ mod tests {
             (node.role() == Role::Slider).then(|| [node.min_numeric_value(), node.max_numeric_value()])
         };
         assert_eq!(nodes.filter_map(ends).collect::<Vec<_>>(), [[Some(0.0), Some(79.0)]]);
+        out.drop_without_applying_deltas();
+    }
+
+    #[test]
+    fn a_position_with_a_name_has_no_number() {
+        let ctx = Context::default();
+        theme::apply(&Theme::dark(), true, &ctx);
+        ctx.enable_accesskit();
+        let name = |at: usize| format!("word {}, sweep {}", at / 3 + 1, at % 3 + 1);
+        let out = ctx.run_ui(RawInput::default(), |ui| {
+            Playhead::default().named_ui(ui, "sweep", 0.1, 8, 8, name);
+        });
+        let nodes: Vec<_> = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes).collect();
+        assert!(nodes.iter().any(|(_, node)| [node.value(), node.label()].contains(&Some("word 3, sweep 3"))));
+        assert!(nodes.iter().all(|(_, node)| node.role() != Role::SpinButton));
         out.drop_without_applying_deltas();
     }
 }

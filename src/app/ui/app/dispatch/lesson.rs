@@ -50,7 +50,9 @@ pub(super) fn restrict(app: &mut App, restrictions: Restrictions) {
 fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
-        return app.toasts.push(Level::Error, format!("There is no lab `{}`; the labs are {known}.", link.lab));
+        return app
+            .toasts
+            .push(Level::Error, format!("There is no lab \u{201c}{}\u{201d}; the labs are {known}.", link.lab));
     };
     open_lab(app, lab.id, ctx);
     app.session.inspector_open = true;

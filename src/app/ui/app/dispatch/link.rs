@@ -45,7 +45,9 @@ pub(in crate::ui) fn link_of(app: &App, text: &str) -> Option<Result<Link, Strin
 /// them.
 pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
     if let Some(view) = link.views.iter().find(|id| !app.lists.views.iter().any(|v| v.id == **id)) {
-        let words = format!("The link names a view `{view}`, which this build does not have; the page was not opened.");
+        let words = format!(
+            "The link names a view \u{201c}{view}\u{201d}, which this build does not have; the page was not opened."
+        );
         return app.toasts.push(Level::Error, words);
     }
     let Some(lab) = app.lists.lab(&link.config.lab) else { return };

@@ -46,7 +46,7 @@ pub(in crate::ui) fn paste_session(app: &mut App, text: &str, ctx: &Context) {
         Err(words) => return app.toasts.push(Level::Error, words),
     };
     let Some(lab) = app.lists.lab(&shared.config.lab) else {
-        return app.toasts.push(Level::Error, format!("This build has no lab `{}`.", shared.config.lab));
+        return app.toasts.push(Level::Error, format!("This build has no lab \u{201c}{}\u{201d}.", shared.config.lab));
     };
     let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
     let is_open = open_settings(app, config, shared.layout, ctx);

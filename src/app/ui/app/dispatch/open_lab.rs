@@ -53,7 +53,10 @@ pub(in crate::ui) fn open_config(app: &mut App, config: Config, ctx: &Context) {
 pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option<Layout>, ctx: &Context) -> bool {
     let Some(lab) = app.lists.lab(&config.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
-        app.toasts.push(Level::Error, format!("These settings are of a lab `{}`; the labs are {known}.", config.lab));
+        app.toasts.push(
+            Level::Error,
+            format!("These settings are of a lab \u{201c}{}\u{201d}; the labs are {known}.", config.lab),
+        );
         return false;
     };
     if waits(app, lab.id, "open these settings") {

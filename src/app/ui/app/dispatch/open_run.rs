@@ -7,7 +7,7 @@ use crate::ui::{app::prelude::*, run::RunOrigin};
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     let handle = app.host.open_run(folder.clone());
     app.opening.push(Run::new(handle, Mirror::default(), RunOrigin::Folder(folder), ctx));
-    (app.overlay, app.going_on) = (None, None);
+    (app.overlay, app.going_on, app.agreed) = (None, None, None);
 }
 
 pub(in crate::ui) fn pump_opening(app: &mut App) {
@@ -22,15 +22,18 @@ pub(in crate::ui) fn pump_opening(app: &mut App) {
         match (lab, failed) {
             (Some(id), _) => match app.lists.lab(&id) {
                 Some(lab) => {
-                    if waits(app, lab.id, "open the replay") {
+                    let is_it = |agreed: &mut PathBuf| run.replayed_folder() == Some(agreed.as_path());
+                    let is_agreed = app.agreed.take_if(is_it).is_some();
+                    if !is_agreed && waits(app, lab.id, "open the replay") {
                         app.waiting = Some(Waiting::Replay(Box::new(run)));
                     } else {
                         show_replay(app, run);
                     }
                 }
-                None => {
-                    app.toasts.push(Level::Error, format!("This run is of a lab `{id}` that this build does not have."))
-                }
+                None => app.toasts.push(
+                    Level::Error,
+                    format!("This run is of a lab \u{201c}{id}\u{201d} that this build does not have."),
+                ),
             },
             (None, Some(message)) => app.toasts.push(Level::Error, message),
             (None, None) => waiting.push(run),

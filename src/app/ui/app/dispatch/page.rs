@@ -60,20 +60,24 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
 }
 
 fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
-    let ended = app.page().filter(|page| undo::ends_run(page, kind)).map(|page| page.lab.id);
-    let (action, doing) = match kind {
-        UndoKind::Undo => (PageAction::Undo, "undo the last step"),
-        UndoKind::UndoSettings => (PageAction::UndoSettings, "undo the last change of settings"),
-        UndoKind::Redo => (PageAction::Redo, "redo the next step"),
+    let (action, verb) = match kind {
+        UndoKind::Undo => (PageAction::Undo, "undo"),
+        UndoKind::UndoSettings => (PageAction::UndoSettings, "undo"),
+        UndoKind::Redo => (PageAction::Redo, "redo"),
     };
-    if ended.is_some_and(|lab| waits(app, lab, doing)) {
+    let doing = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
+    let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(doing)?)));
+    if ends.is_some_and(|(lab, doing)| waits(app, lab, &doing)) {
         app.waiting = Some(Waiting::Action(action.into()));
         return;
     }
     let Some((page, host)) = app.page_and_host() else { return };
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
     match left_run::take_wanted_run(page) {
-        Some(ShownRun::Recorded(folder)) => open_run(app, folder, ctx),
+        Some(ShownRun::Recorded(folder)) => {
+            open_run(app, folder.clone(), ctx);
+            app.agreed = app.has_agreed.then_some(folder);
+        }
         Some(ShownRun::Example) => example::show_again(page, host, ctx),
         Some(ShownRun::New) => page.launch_again(host, ctx),
         None => {}

@@ -26,3 +26,9 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     app.overlay = Some(Overlay::StopFirst(StopSheet { id, lab, step, total, doing }));
     true
 }
+
+/// True if no training is left that the sheet asks about: the action that waits goes on by itself.
+pub(in crate::ui) fn may_go_on(app: &App) -> bool {
+    let Some(Overlay::StopFirst(sheet)) = &app.overlay else { return false };
+    !app.pages.get(sheet.id).and_then(|page| page.run.as_ref()).is_some_and(Run::is_running)
+}

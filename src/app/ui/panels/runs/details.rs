@@ -131,6 +131,9 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     for (key, value) in &row.changed {
         pair_ui(ui, shell, key, &value.to_string());
     }
+    if !row.changed_in_training.is_empty() {
+        note_ui(ui, theme, row.changed_in_training_label());
+    }
 }
 
 /// A word at the left, its value at the right; the word is cut where both have no room.

@@ -26,7 +26,7 @@ const COLUMNS: [(&str, &str, f32); 7] = [
 /// The column of the loss and the result.
 const LOSS: usize = 4;
 /// Width of the last column, points.
-const SIZE: f32 = 64.0;
+const SIZE: f32 = 76.0;
 /// Width of the ticks before the first column, points.
 const TICK: f32 = 24.0;
 
@@ -159,6 +159,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
         _ => with_tags(row, ""),
     };
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
+    let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
     let mut changed = row.changed.iter().map(|(key, value)| format!("{key} {value}"));
     let first_changed =
         changed.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "nothing".into() });
@@ -170,7 +171,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     [
         (format!("{pin}{}", row.title()), second),
         (lab.to_owned(), preset_label(shell, row)),
-        (first_changed, changed.collect::<Vec<_>>().join(", ")),
+        (first_changed, changed.chain(in_training).collect::<Vec<_>>().join(", ")),
         steps,
         (row.loss_label(), result(row)),
         (row.when.clone(), format!("{archived}{}", row.state_label())),

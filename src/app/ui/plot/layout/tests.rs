@@ -90,6 +90,14 @@ fn names_at_ends_do_not_overlap_and_stay_inside() {
 }
 
 #[test]
+fn a_line_alone_has_a_name_if_it_is_pinned() {
+    let line = || Line::new("a", Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]]);
+    assert!(laid_out(vec![line()]).names.is_empty());
+    assert_eq!(laid_out(vec![line().pinned()]).names.len(), 1);
+    assert_eq!(laid_out(vec![line().pinned(), line().pinned().unnamed()]).names.len(), 1);
+}
+
+#[test]
 fn long_names_go_above() {
     let long = "a name far too long to stand at the end of a line in a small tile";
     let lines = (0..3).map(|i| Line::new(format!("{long} {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, i as f64]]));

@@ -66,9 +66,11 @@ impl StationaryMapView {
         let (low, high) = if is_plane { (-range, range) } else { (-reach, reach) };
         let trained = Rect::from_two_pos(plane.at([-range, low]), plane.at([range, high]));
         inside.rect_stroke(trained, 0.0, Pen::new(1.5, theme.page), StrokeKind::Outside);
-        let here = plane.at([control[0], if is_plane { control[1] } else { 0.0 }]);
-        for pen in [Pen::new(4.0, theme.page), Pen::new(2.0, theme.accent)] {
-            inside.circle_stroke(here, 6.0, pen);
+        let (here, is_beyond) = held(reach, is_plane, control);
+        // a marker at the edge is a thin ring, drawn whole
+        let (marker, width) = if is_beyond { (&painter, 1.0) } else { (&inside, 2.0) };
+        for pen in [Pen::new(width + 2.0, theme.page), Pen::new(width, theme.accent)] {
+            marker.circle_stroke(plane.at(here), 6.0, pen);
         }
         let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
         colour_bar(&painter, bar, colours, theme);
@@ -79,12 +81,24 @@ impl StationaryMapView {
     }
 }
 
+/// The largest number of the control that the map has.
+fn reach_of(map: &StationaryMapError) -> f64 {
+    if map.reach > 0.0 { map.reach.clamp(1e-6, 1e6) } else { 1.0 }
+}
+
+/// The place of the control on the map, held at its edge; true where the control lies beyond it.
+fn held(reach: f64, is_plane: bool, [y0, y1]: [f64; 2]) -> ([f64; 2], bool) {
+    let control = [y0, if is_plane { y1 } else { 0.0 }];
+    let held = control.map(|y| y.clamp(-reach, reach));
+    (held, held != control)
+}
+
 /// The plane of the control on a canvas, with the rows and columns of the error; `None` without an error.
 fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])> {
     let &[rows, cols] = map.error.shape() else { return None };
     let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
     let rect = inner(room, (rows > 1).then_some(1.0));
-    let reach = if map.reach > 0.0 { map.reach.clamp(1e-6, 1e6) } else { 1.0 };
+    let reach = reach_of(map);
     let bounds = Bounds { x: [-reach, reach], y: [-reach, reach] };
     (rows > 0 && cols > 0).then_some((Sheet { rect, bounds }, [rows, cols]))
 }
@@ -124,7 +138,13 @@ impl PanelView for StationaryMapView {
 
     fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some(m) = cx.answered::<StationaryMapError>() {
-            note_ui(ui, cx.theme, verdict(m.value));
+            let ControlSettings { y0, y1, .. } = settings(cx).control;
+            let is_plane = m.value.error.shape().first().is_some_and(|rows| *rows > 1);
+            let beyond = match held(reach_of(m.value), is_plane, [y0, y1]) {
+                (_, true) => " The control lies beyond the map: its ring is held at the edge.",
+                (_, false) => "",
+            };
+            note_ui(ui, cx.theme, verdict(m.value) + beyond);
         }
     }
 
@@ -160,5 +180,17 @@ impl PanelView for StationaryMapView {
             table.cells(&[&at(i % cols, cols), &at(i / cols, rows), error]);
         }
         Some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_beyond_the_map_is_held_at_its_edge() {
+        assert_eq!(held(2.0, true, [1.5, -2.0]), ([1.5, -2.0], false));
+        assert_eq!(held(2.0, true, [3.0, -0.5]), ([2.0, -0.5], true));
+        assert_eq!(held(2.0, false, [1.0, 3.0]), ([1.0, 0.0], false), "a row has one number of the control");
     }
 }

@@ -117,9 +117,11 @@ impl View for SettlingView {
             return cx.nothing_ui(ui, &why);
         };
         cx.controls_ui(ui, |ui, _| {
-            let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);
+            let sweeps = found.value.sweeps;
+            let frames = (found.sample.tokens.len() * sweeps).max(1);
             let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
-            let now = self.playhead.ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1);
+            let name = |at: usize| format!("word {}, sweep {}", at / sweeps.max(1) + 1, at % sweeps.max(1) + 1);
+            let now = self.playhead.named_ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1, name);
             if now != cursor {
                 self.cursor = Some(now);
             }

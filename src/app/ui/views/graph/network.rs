@@ -313,13 +313,14 @@ impl Network {
 
     /// "2,000 neurons, 20,000 edges".
     pub fn size_label(&self) -> String {
-        let (nodes, edges) = (grouped(self.len() as u64), grouped(self.edges.len() as u64));
+        let counted = |n: usize, what: &str| format!("{} {what}{}", grouped(n as u64), if n == 1 { "" } else { "s" });
         let kind = match &self.file {
             None => "",
             Some(file) if file.directed => "directed ",
             Some(_) => "undirected ",
         };
-        format!("{nodes} {}s \u{b7} {edges} {kind}edges", self.noun())
+        let edges = counted(self.edges.len(), &format!("{kind}edge"));
+        format!("{} \u{b7} {edges}", counted(self.len(), self.noun()))
     }
 }
 

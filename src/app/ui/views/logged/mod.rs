@@ -3,6 +3,7 @@
 mod content;
 mod csv;
 mod entry;
+mod grid;
 mod panel;
 
 use std::rc::Rc;
@@ -12,16 +13,11 @@ use eframe::egui::Frame;
 use crate::{config::counted, telemetry::Channel, ui::views::prelude::*};
 use content::Content;
 use entry::{Entry, chart, entries, is_number, sample};
+use grid::{PanelGrid, TITLE};
 use panel::PanelState;
 
-/// Least width of a panel among others, points.
-const MIN_PANEL_WIDTH: f32 = 260.0;
-/// Height of a panel among others, points.
-const HIGH: f32 = 190.0;
 /// More channels than this can be searched by name.
 const MAX_UNFILTERED: usize = 9;
-/// Height of a panel's title, points.
-const TITLE: f32 = 20.0;
 
 /// View `logged`.
 #[derive(Default)]
@@ -30,6 +26,8 @@ pub struct Logged {
     chosen: Option<Channel>,
     /// A part of the names of the channels that are shown.
     filter: String,
+    /// The panels of a picture.
+    drawn: Option<usize>,
     /// The state of each channel's panel from the last frame.
     panels: HashMap<Channel, PanelState>,
     /// The channels, of a run with the news that it has had.
@@ -65,23 +63,17 @@ impl Logged {
         });
     }
 
-    /// All panels, as many in a row as there is room for. A picture has those that fit.
+    /// All panels, in a picture those that fit.
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[&Entry]) {
-        let room = ui.available_size();
-        let gap = ui.spacing().item_spacing;
-        let most = ((room.x + gap.x) / (MIN_PANEL_WIDTH + gap.x)).floor().max(1.0) as usize;
-        let columns = most.min(entries.len()).max(1);
-        let rows = entries.len().div_ceil(columns);
-        let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
-        // few panels share the room; many are scrolled
-        let share = (room.y - (gap.y + TITLE) * rows as f32) / rows as f32;
-        let size = vec2(width - 2.0, (share - 4.0).max(HIGH - TITLE).min((room.y - TITLE - 4.0).max(90.0)));
-        let visible = match cx.has_controls {
-            true => rows,
-            false => (((room.y + gap.y) / (size.y + TITLE + gap.y)).floor() as usize).clamp(1, rows),
+        let (room, gap) = (ui.available_size(), ui.spacing().item_spacing);
+        let PanelGrid { columns, rows, size } = match cx.has_controls {
+            true => PanelGrid::in_tile(entries.len(), room, gap),
+            false => PanelGrid::in_picture(entries.len(), room, gap),
         };
+        self.drawn = (!cx.has_controls).then_some(entries.len().min(columns * rows));
+        let are_scrolled = cx.has_controls && (size.y + TITLE) * rows as f32 > room.y;
         let mut all_ui = |ui: &mut Ui| {
-            for row in entries.chunks(columns).take(visible) {
+            for row in entries.chunks(columns).take(rows) {
                 ui.horizontal_top(|ui| {
                     for entry in row {
                         ui.vertical(|ui| self.panel_ui(ui, cx, entry, size));
@@ -89,7 +81,6 @@ impl Logged {
                 });
             }
         };
-        let are_scrolled = visible == rows && (size.y + TITLE) * rows as f32 > room.y;
         match are_scrolled {
             true => {
                 ScrollArea::vertical().id_salt("panels").auto_shrink([false, false]).show(ui, all_ui);
@@ -167,7 +158,8 @@ impl View for Logged {
         let Some(chosen) = &self.chosen else {
             let known = self.entries.get(&(cx.mirror.run, cx.mirror.revision)).and_then(Option::as_ref);
             let n = known.map_or_else(|| entries(cx).len(), |entries| entries.len());
-            return cx.subtitle(&counted(n, "channel"));
+            let part = self.drawn.filter(|drawn| *drawn < n).map_or(String::new(), |drawn| format!("{drawn} of "));
+            return cx.subtitle(&format!("{part}{}", counted(n, "channel")));
         };
         let sample = cx.in_focus(|variant| cx.mirror.sample_at(variant, chosen.as_str(), cx.step));
         match sample {

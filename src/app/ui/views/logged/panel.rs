@@ -4,9 +4,12 @@ use super::{
     content::{Content, Curves, NamedMatrix, Table},
     entry::{Entry, chart, is_number, sample},
 };
-use crate::ui::views::{
-    attention::colours::{around_zero, rounded_up},
-    prelude::*,
+use crate::ui::{
+    plot::Data,
+    views::{
+        attention::colours::{around_zero, rounded_up},
+        prelude::*,
+    },
 };
 
 /// The state of a panel that outlives a frame.
@@ -148,11 +151,42 @@ fn colours([low, high]: [f32; 2], theme: &Theme) -> Colours {
 
 /// A chart, or words in its place: one panel without values does not leave the view with nothing to show.
 fn chart_ui(ui: &mut Ui, cx: &ViewCx<'_>, chart: &Chart<'_>, size: Vec2, state: &mut ChartState) {
-    if chart.is_empty() {
-        ui.allocate_ui(size, |ui| ui.label(RichText::new("No values.").color(cx.theme.secondary)));
-    } else {
-        chart.show(ui, size, cx.theme, state);
+    match why_empty(chart) {
+        Some(words) => {
+            ui.allocate_ui(size, |ui| ui.label(RichText::new(words).color(cx.theme.secondary)));
+        }
+        None => {
+            chart.show(ui, size, cx.theme, state);
+        }
     }
+}
+
+/// The words for a chart on which nothing can be drawn: it has no values, or none that is finite.
+fn why_empty(chart: &Chart<'_>) -> Option<String> {
+    let points = || chart.lines.iter().flat_map(|line| points_of(&line.data));
+    if points().any(|[_, y]| y.is_finite()) {
+        return None;
+    }
+    let what = if points().all(|[_, y]| y.is_nan()) { "Not a number" } else { "Not finite" };
+    let ends = points().map(|[x, _]| [x, x]).reduce(|[low, high], [x, _]| [low.min(x), high.max(x)]);
+    Some(match ends {
+        None => "No values.".to_owned(),
+        Some(_) if !chart.x.counts_steps => format!("{what} anywhere."),
+        Some([low, high]) if low == high => format!("{what} at step {low:.0}."),
+        Some([low, high]) => format!("{what} at steps {low:.0} to {high:.0}."),
+    })
+}
+
+/// The points of a line.
+fn points_of(data: &Data<'_>) -> impl Iterator<Item = [f64; 2]> {
+    let len = match data {
+        Data::Curve(curve) => curve.len(),
+        Data::Points(points) => points.len(),
+    };
+    (0..len).filter_map(move |i| match data {
+        Data::Curve(curve) => curve.point(i).map(|(step, value)| [step as f64, value]),
+        Data::Points(points) => points.get(i).copied(),
+    })
 }
 
 /// Words for an axis: its own, or its length.
@@ -195,4 +229,24 @@ fn text_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &str, name: &str, size: Vec2) {
             ui.add(Label::new(RichText::new(words).color(cx.theme.text)).wrap().selectable(true));
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_cannot_be_drawn_are_named() {
+        let words = |x: Axis, values: &[f64]| {
+            let points: Vec<[f64; 2]> = values.iter().zip(1u8..).map(|(y, i)| [50.0 * f64::from(i), *y]).collect();
+            why_empty(&Chart::new("t", x, Axis::new("y")).line(Line::new("a", Color32::RED, points)))
+        };
+        let steps = |values: &[f64]| words(Axis::steps(), values);
+        assert_eq!(steps(&[]).unwrap(), "No values.");
+        assert_eq!(steps(&[f64::NAN]).unwrap(), "Not a number at step 50.");
+        assert_eq!(steps(&[f64::NAN; 3]).unwrap(), "Not a number at steps 50 to 150.");
+        assert_eq!(steps(&[f64::NAN, f64::INFINITY]).unwrap(), "Not finite at steps 50 to 100.");
+        assert_eq!(words(Axis::new("place"), &[f64::NAN]).unwrap(), "Not a number anywhere.");
+        assert_eq!(steps(&[f64::NAN, 1.0]), None);
+    }
 }

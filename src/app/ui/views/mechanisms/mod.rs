@@ -9,7 +9,7 @@ use crate::{
     ui::views::{accuracy::chance, prelude::*},
 };
 use drawing::{Level, ScorePanel, staircase_ui};
-use steps::{Score, Step, steps};
+use steps::{Score, Step, compared_step, steps};
 
 /// The run, the step shown, and how much was measured until then.
 type Key = (RunNumber, u64, u64);
@@ -101,7 +101,7 @@ impl PanelView for Mechanisms {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let seeds = self.steps(cx).iter().filter_map(|s| Some(s.loss.as_ref()?.seeds.len())).max().unwrap_or(1);
         let words = if seeds > 1 { format!("mean \u{b1} sd over {seeds} seeds") } else { "one seed".to_owned() };
-        cx.subtitle(&words)
+        cx.subtitle_at(compared_step(cx.mirror, cx.step).unwrap_or(cx.step), &words)
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

@@ -33,7 +33,7 @@ impl Score {
     }
 }
 
-/// The scores of a variant's seeds at the newest step that all of them have.
+/// The scores of a variant's seeds at the step that is compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reached {
     pub seeds: Vec<f64>,
@@ -67,8 +67,24 @@ impl Step {
     }
 }
 
-/// Every group of seeds, as of `step`.
+/// The newest step up to `step` at which every variant that has a held-out loss by then was measured; `None` without one.
+pub fn compared_step(mirror: &Mirror, step: u64) -> Option<u64> {
+    let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, Score::Loss.channel()));
+    let measured: Vec<&Curve> = curves.filter(|curve| curve.point_at(step).is_some()).collect();
+    let mut at = step;
+    // each turn goes back to the newest measurement of the variant that is furthest behind
+    loop {
+        let before = measured.iter().map(|curve| curve.point_at(at).map(|point| point.0)).min()??;
+        if before == at {
+            return Some(at);
+        }
+        at = before;
+    }
+}
+
+/// Every group of seeds at the step that they share, as of `step`.
 pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
+    let step = compared_step(mirror, step).unwrap_or(step);
     let all = groups(mirror);
     let mut steps: Vec<Step> = vec![];
     for Racer { label, place, params, flops, .. } in results(mirror, step) {
@@ -90,11 +106,37 @@ pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
     steps
 }
 
-/// The score at the newest step up to `step` of the first seed; `None` where another seed has not come as far.
+/// The score at this step; `None` where a seed was not measured at it.
 fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<Reached> {
-    let (at, _) = mirror.curve(*group.members.first()?, score.channel())?.point_at(step)?;
-    let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
+    let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(step).filter(|p| p.0 == step).map(|p| p.1);
     let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
     let SeedSummary { mean, sd, .. } = SeedSummary::new(&seeds)?;
     Some(Reached { seeds, mean, sd })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{Event, StepStats, VariantInfo};
+
+    #[test]
+    fn all_variants_are_compared_at_one_step() {
+        let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 1, params: 1 };
+        let variants = ["a", "b", "c"].map(variant).to_vec();
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
+        let mut measure = |variant: usize, step: u64, loss: f64| {
+            let scalars = vec![(channels::LOSS_HELD_OUT.into(), loss)];
+            mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+        };
+        for (variant, step, loss) in [(0, 0, 3.0), (1, 0, 3.5), (0, 25, 2.0), (1, 25, 2.5), (0, 50, 1.0)] {
+            measure(variant, step, loss);
+        }
+        let means = |step| steps(&mirror, step).iter().map(|s| s.loss.as_ref().map(|r| r.mean)).collect::<Vec<_>>();
+        assert_eq!(compared_step(&mirror, 61), Some(25), "the second was not measured at step 50");
+        assert_eq!(means(61), [Some(2.0), Some(2.5), None]);
+        assert_eq!(compared_step(&mirror, 24), Some(0));
+        assert_eq!(means(24), [Some(3.0), Some(3.5), None]);
+        assert_eq!(compared_step(&Mirror::default(), 61), None);
+    }
 }

@@ -1,6 +1,10 @@
 //! The picture in its tile: camera, field, paths, and the interaction with them.
 
-use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
+use super::{
+    PhasePlane, Source,
+    portrait::PhasePortrait,
+    scene::{Look, Scene},
+};
 use crate::ui::views::{
     flow::{camera::Frame, streaks::Background},
     prelude::*,
@@ -52,7 +56,8 @@ impl PhasePlane {
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
-        Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }.paint(shown, patch);
+        Scene { painter: &painter, frame: &frame, look: Look::new(cx.mirror, cx.selection.variant, cx.theme), sheet }
+            .paint(shown, patch);
         self.point(&response, cx, &frame, source, shown);
     }
 

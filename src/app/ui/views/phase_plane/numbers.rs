@@ -5,7 +5,7 @@ use eframe::egui::Stroke;
 use super::{
     learned::Learned,
     portrait::{PhasePortrait, Track},
-    scene::{colour_of, paint_end, paint_style},
+    scene::{Look, paint_end, paint_style},
 };
 use crate::{
     analysis::query_key_flow::Integrator,
@@ -85,7 +85,7 @@ fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> [MetricRow
 }
 
 /// The view's own numbers, large: what the steps make of a small volume, under each integrator.
-fn large_figures(shown: &PhasePortrait, theme: &Theme) -> Vec<LargeFigure> {
+fn large_figures(shown: &PhasePortrait, look: Look<'_>) -> Vec<LargeFigure> {
     let figure = |track: &Track| {
         let value = factor(track.volume);
         let meaning = match track.volume {
@@ -99,7 +99,7 @@ fn large_figures(shown: &PhasePortrait, theme: &Theme) -> Vec<LargeFigure> {
             value,
             owner: Some(FigureOwner {
                 name: integrator_label(track.integrator).to_owned(),
-                colour: colour_of(track.integrator, theme),
+                colour: look.colour(track.integrator),
             }),
             meaning: meaning.to_owned(),
             tip: VOLUME.to_owned(),
@@ -121,9 +121,9 @@ pub fn height(is_beside: bool, has_details: bool) -> f32 {
 }
 
 /// Shows the large numbers, and the rest where it is not folded; a picture has nothing to unfold it with.
-pub fn own_numbers_ui(ui: &mut Ui, theme: &Theme, shown: &PhasePortrait, is_beside: bool, details: Option<&mut bool>) {
+pub fn own_numbers_ui(ui: &mut Ui, look: Look<'_>, shown: &PhasePortrait, is_beside: bool, details: Option<&mut bool>) {
     ui.spacing_mut().item_spacing.y = 4.0;
-    let figures = large_figures(shown, theme);
+    let (theme, figures) = (look.theme, large_figures(shown, look));
     match is_beside {
         true => figures.iter().for_each(|figure| drop(figure.ui(ui, theme, false, Sense::hover()))),
         false => drop(large_figures_ui(ui, theme, &figures, Sense::hover())),
@@ -143,16 +143,16 @@ const TABLE: f32 = 5.0 * 17.0;
 const NAME: f32 = 150.0;
 
 /// The head of the columns: how each integrator is drawn.
-fn head_ui(ui: &mut Ui, theme: &Theme) {
+fn head_ui(ui: &mut Ui, look: Look<'_>) {
     for integrator in Integrator::ALL {
         let (rect, _) = ui.allocate_exact_size(vec2(COLUMN, 16.0), Sense::hover());
         let painter = ui.painter_at(rect.expand(4.0));
         let y = rect.center().y;
         let line = [pos2(rect.left(), y), pos2(rect.left() + 20.0, y)];
-        paint_style(&painter, &line, integrator, Stroke::new(2.0, colour_of(integrator, theme)));
-        paint_end(&painter, line[1], integrator, theme);
+        paint_style(&painter, &line, integrator, Stroke::new(2.0, look.colour(integrator)));
+        paint_end(&painter, line[1], integrator, look);
         let mut words = ui.new_child(UiBuilder::new().max_rect(rect.with_min_x(rect.left() + 30.0)));
-        words.label(small_text(integrator_label(integrator), colour_of(integrator, theme)));
+        words.label(small_text(integrator_label(integrator), look.colour(integrator)));
     }
 }
 
@@ -172,18 +172,19 @@ fn name_ui(ui: &mut Ui, theme: &Theme, row: &MetricRow) {
 /// Shows the numbers as a table, or with each name above its values where columns do not fit.
 pub fn numbers_ui(
     ui: &mut Ui,
-    theme: &Theme,
+    look: Look<'_>,
     shown: &PhasePortrait,
     learned: Option<(&Learned, usize)>,
     stacked: bool,
 ) {
+    let theme = look.theme;
     ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
     ui.spacing_mut().interact_size.y = 14.0;
     ui.horizontal(|ui| {
         if !stacked {
             cell_ui(ui, NAME, |_| {});
         }
-        head_ui(ui, theme);
+        head_ui(ui, look);
     });
     for row in rows(shown, learned) {
         if stacked {

@@ -9,21 +9,45 @@ use crate::{
     ui::views::{flow::camera::Frame, prelude::*},
 };
 
-/// The painter of the portrait, with its camera and theme.
+/// The theme, and the colours of both integrators everywhere in the view.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    pub theme: &'a Theme,
+    /// In the order of [`Integrator::ALL`].
+    colours: [Color32; 2],
+}
+
+impl<'a> Look<'a> {
+    /// An integrator has the colour of the variant that integrates so, the one in focus before others; in a run without one a
+    /// colour that no variant has.
+    pub fn new(mirror: &Mirror, focus: usize, theme: &'a Theme) -> Self {
+        let groups = groups(mirror);
+        let colour = |id: &str, spare: usize| {
+            let integrates = |group: &SeedGroup| group.id.trim_start_matches("diff_").starts_with(id);
+            let in_focus = |group: &SeedGroup| group.members.contains(&focus);
+            let place =
+                groups.iter().position(|g| integrates(g) && in_focus(g)).or_else(|| groups.iter().position(integrates));
+            place.map_or_else(|| theme.series(groups.len() + spare), |place| groups[place].colour(place, theme))
+        };
+        let colours = match groups.is_empty() {
+            true => [theme.warm, theme.cool],
+            false => [colour("euler", 0), colour("hamiltonian", 1)],
+        };
+        Self { theme, colours }
+    }
+
+    pub fn colour(self, integrator: Integrator) -> Color32 {
+        self.colours[integrator as usize]
+    }
+}
+
+/// The painter of the portrait, with its camera and colours.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub frame: &'a Frame,
-    pub theme: &'a Theme,
+    pub look: Look<'a>,
     /// The canvas.
     pub sheet: Rect,
-}
-
-/// The colour of an integrator, everywhere in the view.
-pub fn colour_of(integrator: Integrator, theme: &Theme) -> Color32 {
-    match integrator {
-        Integrator::Euler => theme.warm,
-        Integrator::Leapfrog => theme.cool,
-    }
 }
 
 /// Leapfrog's line is whole and Euler's is dashed.
@@ -35,8 +59,8 @@ pub fn paint_style(painter: &Painter, places: &[Pos2], integrator: Integrator, s
 }
 
 /// An end: a square for Euler's, a disc for leapfrog's.
-pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, theme: &Theme) {
-    let (colour, edge) = (colour_of(integrator, theme), Stroke::new(1.5, theme.panel));
+pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: Look<'_>) {
+    let (colour, edge) = (look.colour(integrator), Stroke::new(1.5, look.theme.panel));
     match integrator {
         Integrator::Euler => {
             let square = Rect::from_center_size(at, vec2(9.0, 9.0));
@@ -68,11 +92,15 @@ impl Scene<'_> {
     pub fn paint(&self, shown: &PhasePortrait, patch: [f32; 4]) {
         self.zero_lines();
         for level in &shown.levels {
-            clip::paint_line(self.painter, &self.line(level), Stroke::new(1.0, self.theme.grey().gamma_multiply(0.45)));
+            clip::paint_line(
+                self.painter,
+                &self.line(level),
+                Stroke::new(1.0, self.look.theme.grey().gamma_multiply(0.45)),
+            );
         }
         for level in &shown.own_level {
             let places = self.line(level);
-            clip::paint_line(self.painter, &places, Stroke::new(1.2, self.theme.secondary));
+            clip::paint_line(self.painter, &places, Stroke::new(1.2, self.look.theme.secondary));
         }
         for other in &shown.others {
             self.other(&other.places);
@@ -84,16 +112,16 @@ impl Scene<'_> {
         self.blobs(shown);
         for track in &shown.tracks {
             if let Some(end) = track.end().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
-                paint_end(self.painter, end, track.integrator, self.theme);
+                paint_end(self.painter, end, track.integrator, self.look);
             }
         }
         if let Some(start) = shown.start().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
-            self.painter.circle(start, 4.5, self.theme.panel, Stroke::new(2.0, self.theme.text));
+            self.painter.circle(start, 4.5, self.look.theme.panel, Stroke::new(2.0, self.look.theme.text));
         }
         if let Some(end) = shown.model_end.map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
-            self.painter.circle_stroke(end, 9.0, Stroke::new(3.5, self.theme.panel.gamma_multiply(0.7)));
-            self.painter.circle_stroke(end, 9.0, Stroke::new(1.5, self.theme.accent));
-            paint_mark(self.painter, end, Mark::Cross, self.theme.accent);
+            self.painter.circle_stroke(end, 9.0, Stroke::new(3.5, self.look.theme.panel.gamma_multiply(0.7)));
+            self.painter.circle_stroke(end, 9.0, Stroke::new(1.5, self.look.theme.accent));
+            paint_mark(self.painter, end, Mark::Cross, self.look.theme.accent);
         }
         if patch.iter().all(|v| v.is_finite()) {
             self.axes(shown, patch);
@@ -101,20 +129,20 @@ impl Scene<'_> {
     }
 
     fn other(&self, places: &[[f64; 2]]) {
-        let faint = self.theme.secondary.gamma_multiply(0.45);
+        let faint = self.look.theme.secondary.gamma_multiply(0.45);
         let line = self.line(places);
         clip::paint_line(self.painter, &line, Stroke::new(1.0, faint));
         if let Some(start) = line.first().filter(|at| self.is_seen(**at)) {
-            self.painter.circle(*start, 2.2, self.theme.panel, Stroke::new(1.0, faint));
+            self.painter.circle(*start, 2.2, self.look.theme.panel, Stroke::new(1.0, faint));
         }
         if let Some(end) = line.last().filter(|at| self.is_seen(**at)) {
-            self.painter.circle_filled(*end, 2.2, self.theme.secondary.gamma_multiply(0.7));
+            self.painter.circle_filled(*end, 2.2, self.look.theme.secondary.gamma_multiply(0.7));
         }
     }
 
     fn track(&self, track: &Track) {
-        let (line, colour) = (self.line(&track.places), colour_of(track.integrator, self.theme));
-        clip::paint_line(self.painter, &line, Stroke::new(4.5, self.theme.panel.gamma_multiply(0.55)));
+        let (line, colour) = (self.line(&track.places), self.look.colour(track.integrator));
+        clip::paint_line(self.painter, &line, Stroke::new(4.5, self.look.theme.panel.gamma_multiply(0.55)));
         paint_style(self.painter, &line, track.integrator, Stroke::new(2.0, colour));
         if line.len() <= DOTTED {
             for at in line.iter().filter(|at| self.is_seen(**at)) {
@@ -124,8 +152,8 @@ impl Scene<'_> {
     }
 
     fn blobs(&self, shown: &PhasePortrait) {
-        let tracks = shown.tracks.iter().filter_map(|t| Some((t.blob.as_ref()?, colour_of(t.integrator, self.theme))));
-        for (blob, colour) in shown.blob.iter().map(|b| (b, self.theme.text)).chain(tracks) {
+        let tracks = shown.tracks.iter().filter_map(|t| Some((t.blob.as_ref()?, self.look.colour(t.integrator))));
+        for (blob, colour) in shown.blob.iter().map(|b| (b, self.look.theme.text)).chain(tracks) {
             let dots = blob.inside.iter().map(|p| self.at(*p)).filter(|at| self.is_seen(*at));
             self.painter.extend(dots.map(|at| Shape::circle_filled(at, 1.2, colour.gamma_multiply(0.75))));
             let mut outline = self.line(&blob.outline);
@@ -136,7 +164,7 @@ impl Scene<'_> {
 
     fn zero_lines(&self) {
         let zero = self.at([0.0, 0.0]);
-        let stroke = Stroke::new(1.0, self.theme.line);
+        let stroke = Stroke::new(1.0, self.look.theme.line);
         if self.sheet.x_range().contains(zero.x) {
             self.painter.vline(zero.x, self.sheet.y_range(), stroke);
         }
@@ -170,10 +198,10 @@ impl Scene<'_> {
     }
 
     fn paint_text(&self, at: Pos2, align: Align2, words: &str, font: &FontId) -> Rect {
-        let galley = self.painter.layout_no_wrap(words.to_owned(), font.clone(), self.theme.secondary);
+        let galley = self.painter.layout_no_wrap(words.to_owned(), font.clone(), self.look.theme.secondary);
         let rect = align.anchor_size(at, galley.size());
-        self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.85));
-        self.painter.galley(rect.min, galley, self.theme.secondary);
+        self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.look.theme.panel.gamma_multiply(0.85));
+        self.painter.galley(rect.min, galley, self.look.theme.secondary);
         rect
     }
 }
@@ -182,4 +210,35 @@ impl Scene<'_> {
 pub fn share_label(share: f64) -> String {
     let percent = share * 100.0;
     if percent.is_finite() { format!("{percent:.0}%") } else { "no share".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{Event, VariantInfo};
+
+    #[test]
+    fn an_integrator_has_the_colour_of_its_variant() {
+        let theme = Theme::dark();
+        let run = |ids: &[&str]| {
+            let variant = |id: &&str| VariantInfo { id: (*id).into(), group: (*id).into(), ..VariantInfo::default() };
+            let variants = ids.iter().map(variant).collect();
+            let mut mirror = Mirror::default();
+            mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
+            mirror
+        };
+        let colours = |mirror: &Mirror, focus: usize| {
+            let look = Look::new(mirror, focus, &theme);
+            Integrator::ALL.map(|integrator| look.colour(integrator))
+        };
+        let mirror = run(&["standard", "mlp", "euler_n3", "hamiltonian", "diff_euler"]);
+        let of = |variant: usize| variant_colour(&mirror, variant, &theme);
+        assert_eq!(colours(&mirror, 0), [of(2), of(3)]);
+        assert_eq!(colours(&mirror, 4), [of(4), of(3)], "the one in focus integrates by Euler's method too");
+        let mirror = run(&["standard", "euler"]);
+        let [euler, leapfrog] = colours(&mirror, 0);
+        let of = |variant: usize| variant_colour(&mirror, variant, &theme);
+        assert!(euler == of(1) && leapfrog != of(0) && leapfrog != of(1));
+        assert_eq!(colours(&Mirror::default(), 0), [theme.warm, theme.cool]);
+    }
 }

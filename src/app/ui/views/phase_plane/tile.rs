@@ -5,7 +5,7 @@ use super::{
     learned::Learned,
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
-    scene::{Scene, share_label},
+    scene::{Look, Scene, share_label},
     wanted,
 };
 use crate::{
@@ -135,10 +135,11 @@ impl PhasePlane {
         };
         self.canvas_ui(&mut child(ui, canvas), cx, (source, shown), canvas.size());
         let mut side = child(ui, words);
+        let look = Look::new(cx.mirror, cx.selection.variant, cx.theme);
         let details = cx.shows_controls().then_some(&mut self.has_details);
-        own_numbers_ui(&mut side, cx.theme, shown, is_beside, details);
+        own_numbers_ui(&mut side, look, shown, is_beside, details);
         if has_details {
-            numbers_ui(&mut side, cx.theme, shown, of_model, is_beside);
+            numbers_ui(&mut side, look, shown, of_model, is_beside);
         }
         if is_beside {
             side.add_space(6.0);
@@ -323,7 +324,13 @@ impl View for PhasePlane {
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let (frame, patch) = self.frame(sheet, shown);
         Some(drawing("phase plane", self.size, cx.theme, |ui| {
-            Scene { painter: ui.painter(), frame: &frame, theme: cx.theme, sheet }.paint(shown, patch);
+            Scene {
+                painter: ui.painter(),
+                frame: &frame,
+                look: Look::new(cx.mirror, cx.selection.variant, cx.theme),
+                sheet,
+            }
+            .paint(shown, patch);
         }))
     }
 }

@@ -48,9 +48,14 @@ impl Weights {
                 ui,
                 &mut self.from,
                 "matrix that neurons write by",
-                "what neurons write by: h.0.mlp.c_proj.weight",
+                "what neurons write by, such as h.0.mlp.2.weight",
             );
-            text_line(ui, &mut self.to, "matrix that neurons read by", "what neurons read by: h.0.mlp.c_fc.weight");
+            text_line(
+                ui,
+                &mut self.to,
+                "matrix that neurons read by",
+                "what neurons read by, such as h.0.mlp.0.weight",
+            );
         });
         let (variant, now) = (Some(cx.selection.variant), ui.input(|i| i.time));
         let can_ask = !self.from.trim().is_empty() && !self.to.trim().is_empty();

@@ -34,6 +34,11 @@ const MIN_TO_SKIP_FIRST: usize = 4;
 const ROW: f32 = 19.0;
 const HEAD_HEIGHT: f32 = 54.0;
 
+/// True where the measurement before any training is left out of the curve.
+fn leaves_out_first(racer: &Racer) -> bool {
+    racer.marks.len() >= MIN_TO_SKIP_FIRST && racer.marks.first().is_some_and(|mark| mark.step == 0)
+}
+
 impl Race {
     fn key(mirror: &Mirror, step: u64) -> Key {
         let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, channels::LOSS_HELD_OUT));
@@ -187,7 +192,7 @@ impl PanelView for Race {
             let Some(group) = all.get(racer.place) else { continue };
             let colour = group.colour(racer.place, cx.theme);
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
-                let untrained = usize::from(racer.marks.len() >= MIN_TO_SKIP_FIRST);
+                let untrained = usize::from(leaves_out_first(racer));
                 let at = |m: &Mark| [m.along(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
@@ -231,7 +236,8 @@ impl PanelView for Race {
         let newest = newest.filter(|step| *step != cx.step);
         let measured = newest.map_or(String::new(), |step| format!(", measured at step {step}"));
         let spread = if seeds > 1 { format!(", mean and \u{b1}1 sd over {seeds} seeds") } else { String::new() };
-        cx.subtitle(&format!("the same held-out windows{measured}{spread}"))
+        let left_out = if racers.iter().any(leaves_out_first) { ", step 0 left out" } else { "" };
+        cx.subtitle(&format!("the same held-out windows{measured}{left_out}{spread}"))
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
@@ -285,5 +291,23 @@ mod tests {
         assert_eq!(losses(10, 1, 2.0), [Some(3.0), Some(2.0)]);
         assert_eq!(losses(20, 0, 2.5), [Some(2.5), Some(2.0)]);
         assert_eq!(losses(20, 1, 1.5), [Some(2.5), Some(1.5)]);
+    }
+
+    #[test]
+    fn only_a_measurement_before_any_training_is_left_out() {
+        let leaves_out = |steps: &[u64]| {
+            let mark = |step: &u64| Mark { step: *step, tokens: 1.0, seconds: 1.0, gflop: 1.0, loss: 1.0, sd: 0.0 };
+            leaves_out_first(&Racer {
+                label: "a".into(),
+                place: 0,
+                seeds: 1,
+                params: 1,
+                flops: None,
+                marks: steps.iter().map(mark).collect(),
+                difference: None,
+            })
+        };
+        assert!(leaves_out(&[0, 25, 50, 75]));
+        assert!(!leaves_out(&[0, 25, 50]) && !leaves_out(&[25, 50, 75, 100]));
     }
 }

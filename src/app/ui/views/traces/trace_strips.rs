@@ -67,7 +67,9 @@ impl TraceStrips {
     /// Step, play and scrub along the sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
         let cursor = s.cursor(cx.selection.token);
-        let now = self.playhead.ui(ui, "word", WORD_TIME, cursor, s.words.len().saturating_sub(1));
+        let count = s.words.len();
+        let name = |at: usize| format!("{} of {count}", at + 1);
+        let now = self.playhead.named_ui(ui, "word", WORD_TIME, cursor, count.saturating_sub(1), name);
         if now != cursor {
             cx.selection.token = Some(now);
         }

@@ -177,8 +177,7 @@ impl View for Card {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.latest::<TrainedBdh>() else {
-            return cx
-                .unmeasured_ui::<TrainedBdh>(ui, "No model is open yet: name a checkpoint under Model, or drop one.");
+            return cx.unmeasured_ui::<TrainedBdh>(ui, "No model is open yet: name a file at Checkpoint, or drop one.");
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             large_figures_ui(ui, cx.theme, &large_figures(m.value), Sense::hover());

@@ -1,0 +1,84 @@
+//! The places of panels beside and below one another.
+
+use eframe::egui::{Vec2, vec2};
+
+use crate::ui::plot::MIN_SIZE;
+
+/// Least width of a panel among others, points.
+const MIN_PANEL_WIDTH: f32 = 260.0;
+/// Height of a panel among others, points.
+const HIGH: f32 = 190.0;
+/// Height of a panel's title, points.
+pub(super) const TITLE: f32 = 20.0;
+
+/// Columns and rows of panels of one size.
+#[derive(Debug, PartialEq)]
+pub(super) struct PanelGrid {
+    pub columns: usize,
+    pub rows: usize,
+    /// That of a panel below its title.
+    pub size: Vec2,
+}
+
+impl PanelGrid {
+    /// Panels that share the room.
+    fn sharing(columns: usize, count: usize, room: Vec2, gap: Vec2) -> Self {
+        let rows = count.div_ceil(columns);
+        let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
+        let height = (room.y - (gap.y + TITLE) * rows as f32) / rows as f32;
+        Self { columns, rows, size: vec2(width - 2.0, height - 4.0) }
+    }
+
+    /// As many panels in a row as there is room for. Few share the room; many are scrolled.
+    pub fn in_tile(count: usize, room: Vec2, gap: Vec2) -> Self {
+        let grid = Self::sharing(columns(MIN_PANEL_WIDTH, count, room, gap), count, room, gap);
+        let height = grid.size.y.max(HIGH - TITLE).min((room.y - TITLE - 4.0).max(90.0));
+        Self { size: vec2(grid.size.x, height), ..grid }
+    }
+
+    /// In a picture, which nobody scrolls: narrower and lower than in a tile, as far as all have room so. Where they have
+    /// not, there are as many as do.
+    pub fn in_picture(count: usize, room: Vec2, gap: Vec2) -> Self {
+        let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
+        let mut grids = (wide..=narrow).map(|columns| Self::sharing(columns, count, room, gap));
+        grids.find(|grid| grid.size.y >= MIN_SIZE.y).unwrap_or_else(|| {
+            let rows = (room.y / (MIN_SIZE.y + TITLE + gap.y + 4.0)).floor().max(1.0) as usize;
+            let grid = Self::sharing(narrow, count.min(rows * narrow), room, gap);
+            Self { size: grid.size.max(MIN_SIZE), ..grid }
+        })
+    }
+}
+
+/// The columns of at least this width that have room.
+fn columns(least: f32, count: usize, room: Vec2, gap: Vec2) -> usize {
+    (((room.x + gap.x) / (least + gap.x)).floor() as usize).clamp(1, count.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Vec2 = vec2(8.0, 6.0);
+
+    #[test]
+    fn a_picture_has_every_panel_that_is_legible_in_it() {
+        let room = vec2(928.0, 528.0);
+        for count in 1..=24 {
+            let grid = PanelGrid::in_picture(count, room, GAP);
+            assert!(grid.columns * grid.rows >= count, "{count}: {grid:?}");
+            assert!(grid.size.y >= MIN_SIZE.y && grid.size.x >= MIN_SIZE.x - 2.0, "{count}: {grid:?}");
+            assert!((grid.size.y + TITLE + GAP.y) * grid.rows as f32 <= room.y, "{count}: {grid:?}");
+        }
+        assert_eq!(PanelGrid::in_picture(5, room, GAP), PanelGrid::in_tile(5, room, GAP), "where few are");
+        let many = PanelGrid::in_picture(100, room, GAP);
+        assert_eq!((many.columns, many.rows), (6, 4));
+        let tiny = PanelGrid::in_picture(9, vec2(40.0, 10.0), GAP);
+        assert_eq!((tiny.columns, tiny.rows, tiny.size), (1, 1, MIN_SIZE));
+    }
+
+    #[test]
+    fn a_tile_scrolls_many() {
+        let grid = PanelGrid::in_tile(13, vec2(928.0, 528.0), GAP);
+        assert_eq!((grid.columns, grid.rows, grid.size.y), (3, 5, HIGH - TITLE));
+    }
+}
