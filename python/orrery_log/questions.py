@@ -92,6 +92,8 @@ class Questions:
     def _wait(self, step: int) -> None:
         writer = self.run.active
         if writer is not None:
+            # updates may have come since the last log: the step that the answer says
+            writer.step = max(writer.step, step)
             writer.event(state="paused")
         while self._paused and self.run.active is not None:
             time.sleep(PAUSE_POLL_SECS)

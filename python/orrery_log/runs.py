@@ -310,7 +310,9 @@ class Run(Measurements):
         """A setting that was changed while the model trains."""
         writer = self.active
         if writer is not None:
-            made = {"step": self._step(step), "key": str(key)[: folder.MAX_KEY], "value": folder.setting(value)}
+            step = self._step(step)
+            made = {"step": step, "key": str(key)[: folder.MAX_KEY], "value": folder.setting(value)}
+            writer.step = max(writer.step, step)
             writer.event(folder.MAX_TEXT, changed=made)
 
     @never_raises

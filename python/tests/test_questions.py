@@ -166,6 +166,21 @@ def test_pause_waits_until_resume(begin):
     assert states == ["running", "paused", "running", "finished"]
 
 
+def test_what_is_done_between_two_logs_has_one_step(begin):
+    run = begin(allow=["pause", "scale_lr"])
+    run.optimizer = Optimizer()
+    run.log({"a": 1}, step=7)
+    ask(run, "a", {"ask": "scale_lr", "args": {"factor": 0.5}})
+    ask(run, "b", {"ask": "pause"})
+    threading.Timer(0.3, lambda: ask(run, "c", {"ask": "resume"})).start()
+    run._questions.look(8)  # an update after the log
+    run.log({"a": 1}, step=9)
+    assert answer(run, "b")[:2] == ("answered", "paused after step 8")
+    events = run.read().events
+    assert [(e["step"], e["changed"]["step"]) for e in events if "changed" in e] == [(8, 8)]
+    assert [(e["step"], e["state"]) for e in events if "state" in e][1:3] == [(8, "paused"), (8, "running")]
+
+
 def test_save_by_the_scripts_function_or_by_a_snapshot(begin):
     saved = []
     run = begin(allow=["save"], on_save=lambda: saved.append(1))
