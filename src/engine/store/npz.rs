@@ -50,10 +50,9 @@ pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), StoreError
 fn write_parts(file: impl Write + Seek, parts: &[(&str, Vec<u8>, Tensor)]) -> io::Result<()> {
     let mut zip = ZipWriter::new(file);
     for (name, header, tensor) in parts {
-        zip.start_file(
-            format!("{name}.npy"),
-            SimpleFileOptions::default().compression_method(CompressionMethod::Stored),
-        )?;
+        let bytes = header.len() + tensor.elem_count() * tensor.dtype().size_in_bytes();
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file(format!("{name}.npy"), options.large_file(u32::try_from(bytes).is_err()))?;
         let mut part = BufWriter::with_capacity(BUFFER, &mut zip);
         part.write_all(header)?;
         tensor.write_bytes(&mut part).map_err(|e| match e {
