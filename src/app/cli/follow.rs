@@ -106,7 +106,13 @@ impl Follower {
                 Event::State(RunState::Running | RunState::Paused) => end = None,
                 Event::State(state) => end = Some(state),
                 Event::Notice { text, .. } => notice!("{text}"),
-                _ => {}
+                Event::Sample(_)
+                | Event::Partial(_)
+                | Event::Checkpoint { .. }
+                | Event::Question { .. }
+                | Event::Snapshots(_)
+                | Event::Folder(_)
+                | Event::Changed { .. } => {}
             }
         }
         newest.values().try_for_each(|stats| self.print(stats))?;

@@ -112,7 +112,9 @@ impl Source {
         match self {
             Self::Task(_) | Self::Steering(_) | Self::Labels(_) => true,
             Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
-            _ => false,
+            Self::Parliament(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => {
+                false
+            }
         }
     }
 
@@ -127,7 +129,12 @@ impl Source {
             Self::Domains(count) => domain < *count,
             Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
             Self::Parliament(_) => Generated::has_debates(domain),
-            _ => false,
+            Self::Task(_)
+            | Self::Steering(_)
+            | Self::GrammarRoles(_)
+            | Self::Labels(_)
+            | Self::File(_)
+            | Self::Folder { .. } => false,
         }
     }
 
@@ -136,7 +143,13 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            _ => None,
+            Self::Task(_)
+            | Self::Steering(_)
+            | Self::GrammarRoles(_)
+            | Self::Labels(_)
+            | Self::File(_)
+            | Self::Domains(_)
+            | Self::Folder { .. } => None,
         }
     }
 
@@ -150,7 +163,9 @@ impl Source {
             Self::Folder { path, .. } => folder::files(path),
             Self::GrammarRoles(sets) => Ok(sets.own.iter().cloned().collect()),
             Self::Labels(labels) => Ok(labels.own.iter().cloned().collect()),
-            _ => Ok(vec![]),
+            Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
+                Ok(vec![])
+            }
         }
     }
 }
