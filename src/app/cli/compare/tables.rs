@@ -20,13 +20,13 @@ pub type TextTable = Vec<Vec<String>>;
 const COLUMNS: [&str; 3] = ["run", "variant", "step"];
 
 /// The name of a row, and the runs that it is of, by their places.
-pub struct Row {
+pub struct ComparedRow {
     name: String,
     runs: Vec<usize>,
 }
 
 /// A row for each run, or, folded, for all runs that differ in nothing but the seed.
-pub fn rows(runs: &[ComparedRun], names: &[String], is_folded: bool) -> Vec<Row> {
+pub fn rows(runs: &[ComparedRun], names: &[String], is_folded: bool) -> Vec<ComparedRow> {
     let like: Vec<usize> = (0..runs.len()).map(|i| if is_folded { first_but_for_seed(runs, i) } else { i }).collect();
     let row = |first: usize| {
         let members: Vec<usize> = (0..runs.len()).filter(|i| like[*i] == first).collect();
@@ -34,15 +34,15 @@ pub fn rows(runs: &[ComparedRun], names: &[String], is_folded: bool) -> Vec<Row>
             1 => names[first].clone(),
             seeds => folded_name(&names[first], seeds),
         };
-        Row { name, runs: members }
+        ComparedRow { name, runs: members }
     };
     distinct(like.iter().copied()).into_iter().map(row).collect()
 }
 
 /// The settings that differ, a column each.
-pub fn settings(rows: &[Row], differing: &[Difference]) -> TextTable {
+pub fn settings(rows: &[ComparedRow], differing: &[Difference]) -> TextTable {
     let head = std::iter::once("run".to_owned()).chain(differing.iter().map(|d| d.key.clone())).collect();
-    let line = |row: &Row| {
+    let line = |row: &ComparedRow| {
         let value = |d: &Difference| distinct(row.runs.iter().map(|i| d.values[*i].as_str())).join(", ");
         std::iter::once(row.name.clone()).chain(differing.iter().map(value)).collect()
     };
@@ -88,7 +88,7 @@ impl NumberLine {
 }
 
 impl Numbers {
-    pub fn new(rows: &[Row], runs: &[ComparedRun]) -> Self {
+    pub fn new(rows: &[ComparedRow], runs: &[ComparedRun]) -> Self {
         let declared = distinct(runs.iter().flat_map(|run| run.row.headlines.keys()));
         let logged = runs.iter().filter(|run| run.row.lab == FOREIGN).flat_map(|run| &run.series);
         let logged: BTreeSet<&str> =

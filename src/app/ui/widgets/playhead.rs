@@ -21,26 +21,9 @@ impl Playhead {
     }
 
     /// The controls in one row, and the cursor moved by them or by time: one token each `pace` seconds. Tokens are counted
-    /// from 0, as on every axis and where it is said what is selected.
-    /// `what` names a token: "word".
-    pub fn ui(&mut self, ui: &mut Ui, what: &str, pace: f64, cursor: usize, last: usize) -> usize {
-        self.row_ui(ui, what, pace, cursor, last, None)
-    }
-
-    /// Like [`Playhead::ui`], with a name of the position in place of its number: "word 3, sweep 3".
-    pub fn named_ui(
-        &mut self,
-        ui: &mut Ui,
-        what: &str,
-        pace: f64,
-        cursor: usize,
-        last: usize,
-        name: impl Fn(usize) -> String,
-    ) -> usize {
-        self.row_ui(ui, what, pace, cursor, last, Some(&name))
-    }
-
-    fn row_ui(
+    /// from 0, as on every axis and where it is said what is selected. `what` names a token: "word". `name` gives the
+    /// position a name in place of its number: "word 3, sweep 3".
+    pub fn ui(
         &mut self,
         ui: &mut Ui,
         what: &str,
@@ -115,7 +98,7 @@ mod tests {
         let ctx = Context::default();
         theme::apply(&Theme::dark(), true, &ctx);
         ctx.enable_accesskit();
-        let out = ctx.run_ui(RawInput::default(), |ui| _ = Playhead::default().ui(ui, "token", 0.1, 71, 79));
+        let out = ctx.run_ui(RawInput::default(), |ui| _ = Playhead::default().ui(ui, "token", 0.1, 71, 79, None));
         let nodes = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes);
         let ends = |(_, node): &(_, eframe::egui::accesskit::Node)| {
             (node.role() == Role::Slider).then(|| [node.min_numeric_value(), node.max_numeric_value()])
@@ -131,7 +114,7 @@ mod tests {
         ctx.enable_accesskit();
         let name = |at: usize| format!("word {}, sweep {}", at / 3 + 1, at % 3 + 1);
         let out = ctx.run_ui(RawInput::default(), |ui| {
-            Playhead::default().named_ui(ui, "sweep", 0.1, 8, 8, name);
+            Playhead::default().ui(ui, "sweep", 0.1, 8, 8, Some(&name));
         });
         let nodes: Vec<_> = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes).collect();
         assert!(nodes.iter().any(|(_, node)| [node.value(), node.label()].contains(&Some("word 3, sweep 3"))));

@@ -121,7 +121,7 @@ impl View for SettlingView {
             let frames = (found.sample.tokens.len() * sweeps).max(1);
             let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
             let name = |at: usize| format!("word {}, sweep {}", at / sweeps.max(1) + 1, at % sweeps.max(1) + 1);
-            let now = self.playhead.named_ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1, name);
+            let now = self.playhead.ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1, Some(&name));
             if now != cursor {
                 self.cursor = Some(now);
             }

@@ -295,7 +295,8 @@ impl View for ReadingView {
         self.play_written(ui, cx, &shown);
         let last = shown.tokens().len() - 1;
         let cursor = cx.selection.token.unwrap_or(last).min(last);
-        let now = cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last)).unwrap_or(cursor);
+        let now =
+            cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last, None)).unwrap_or(cursor);
         if now != cursor {
             cx.selection.token = Some(now);
         }

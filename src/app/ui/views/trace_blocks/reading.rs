@@ -207,7 +207,7 @@ impl View for TraceReadingView {
         let last = m.sample.tokens.len() - 1;
         let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
         cx.controls_ui(ui, |ui, cx| {
-            let moved = self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last);
+            let moved = self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last, None);
             if moved != cursor {
                 cx.selection.token = Some(moved);
                 cursor = moved;

@@ -69,7 +69,7 @@ impl TraceStrips {
         let cursor = s.cursor(cx.selection.token);
         let count = s.words.len();
         let name = |at: usize| format!("{} of {count}", at + 1);
-        let now = self.playhead.named_ui(ui, "word", WORD_TIME, cursor, count.saturating_sub(1), name);
+        let now = self.playhead.ui(ui, "word", WORD_TIME, cursor, count.saturating_sub(1), Some(&name));
         if now != cursor {
             cx.selection.token = Some(now);
         }
