@@ -1,7 +1,7 @@
 //! Training with a state that outlives its batch: batches continue each other, what is carried is what
 //! streaming would hold, a resumed run goes on bit for bit, and it learns.
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device, Tensor, Var};
 use orrery::{
     corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
     labs,
@@ -100,6 +100,48 @@ fn what_is_carried_is_what_streaming_holds() -> Outcome {
         let three = Tensor::zeros((3, t), DType::U32, &Device::Cpu)?;
         let words = model.loss(&Batch { tokens: three.clone(), targets: three }).err().ok_or("it took them")?;
         assert!(words.to_string().contains("`train.batch`"), "{words}");
+    }
+    Ok(())
+}
+
+/// A small step of the weights along the gradient changes the loss of a batch, read from the same state, by the gradient's
+/// length: the state that the batch leaves behind is no part of its gradient.
+#[test]
+fn gradients_are_of_the_state_that_was_read() -> Outcome {
+    const STEP: f64 = 3e-3;
+    let (rows, t) = (2, 12);
+    let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
+    let mut model = Bdh::new(&BdhSpec { carry: Some(Carry { rows, every: 3 }), ..spec.clone() }, 31, 3, &Device::Cpu)?;
+    let named = model.params().iter().filter(|(name, _)| !name.starts_with("carried."));
+    let weights: Vec<Var> = named.map(|(_, var)| var.clone()).collect();
+    weights.iter().try_for_each(|w| w.set(&(w.as_tensor() * 8.0)?.detach()))?;
+    let ids: Vec<u32> = (0..rows * 4 * t).map(|i| (i * i * 7 % 31) as u32).collect();
+    let all = Tensor::from_vec(ids, (rows, 4 * t), &Device::Cpu)?;
+    let mut state = State::empty(&spec.shape(), rows, &Device::Cpu)?;
+    for k in 0..3 {
+        let part = |from: usize| all.narrow(1, from, t)?.contiguous();
+        let batch = Batch { tokens: part(k * t)?, targets: part(k * t + 1)? };
+        model.begin_step(k as u64 + 1)?;
+        let grads = model.loss(&batch)?.total.backward()?;
+        let gradient: Vec<Tensor> =
+            weights.iter().map(|w| grads.get(w).cloned().ok_or("no gradient")).collect::<Result<_, _>>()?;
+        let squares = gradient.iter().map(|g| host::scalar(&g.sqr()?.sum_all()?)).sum::<candle_core::Result<f64>>()?;
+        let length = squares.sqrt();
+        let before: Vec<Tensor> = weights.iter().map(|w| w.as_tensor().copy()).collect::<Result<_, _>>()?;
+        let loss_at = |step: f64| -> Result<f64, Box<dyn std::error::Error>> {
+            for ((w, g), was) in weights.iter().zip(&gradient).zip(&before) {
+                w.set(&(was + (g * (step / length))?)?)?;
+            }
+            let logits = model.read(&batch.tokens, &mut state.clone(), &mut Tap::off())?;
+            Ok(host::scalar(&cross_entropy(&logits, &batch.targets)?)?)
+        };
+        let slope = (loss_at(STEP)? - loss_at(-STEP)?) / (2.0 * STEP);
+        loss_at(0.0)?;
+        assert!(
+            (slope - length).abs() < 0.03 * length,
+            "batch {k}: the loss changes by {slope}, the gradient says {length}"
+        );
+        model.read(&batch.tokens, &mut state, &mut Tap::off())?;
     }
     Ok(())
 }

@@ -184,7 +184,8 @@ impl Bdh {
     fn continued_loss(&self, batch: &Batch) -> Result<Tensor> {
         let (rows, t) = batch.tokens.dims2()?;
         self.spec.carry.map_or(Ok(()), |carry| carry.check_rows(rows))?;
-        let layers = self.carried.iter().map(Tensor::detach).collect();
+        // Copies: `remember` below writes into what is carried, and backward reads what this batch has read.
+        let layers = self.carried.iter().map(|t| t.detach().copy()).collect::<Result<_>>()?;
         let mut state = State { layers, at: self.since as usize * t, traces: vec![] };
         let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), &self.dropout())?;
         let loss = head_cross_entropy(&v, &self.net.lm_head.t()?.contiguous()?, &batch.targets)?;

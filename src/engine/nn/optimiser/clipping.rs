@@ -7,7 +7,7 @@ use crate::{config::choices, nn::host};
 /// The rule by which the norm of a gradient is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClipRule {
-    /// By a fixed norm alone.
+    /// Clips by a fixed norm alone.
     #[default]
     Norm,
     /// Also by the z-score of the norm among those before it.
@@ -60,9 +60,10 @@ impl ZClip {
         }
     }
 
-    /// The state for a checkpoint: mean and variance, or, while norms are collected, two NaN and those norms.
+    /// The state for a checkpoint: mean and variance, or, while norms are collected, 0 and -1 and those norms:
+    /// a checkpoint refuses what is no number.
     pub fn state(&self) -> Result<Tensor> {
-        let moments = self.moments.unwrap_or([f64::NAN; 2]);
+        let moments = self.moments.unwrap_or([0.0, -1.0]);
         let values: Vec<f64> = moments.into_iter().chain(self.collected.iter().copied()).collect();
         Tensor::from_vec(values.clone(), values.len(), &Device::Cpu)
     }
@@ -76,7 +77,7 @@ impl ZClip {
             [mean, variance] if mean.is_finite() && *variance >= 0.0 => {
                 Ok(Self { moments: Some([*mean, *variance]), collected: vec![] })
             }
-            [mean, _, collected @ ..] if mean.is_nan() && collected.len() < WARM_UP => {
+            [_, variance, collected @ ..] if *variance < 0.0 && collected.len() < WARM_UP => {
                 Ok(Self { moments: None, collected: collected.to_vec() })
             }
             other => bail!("{} numbers are no state of ZClip", other.len()),
@@ -109,7 +110,9 @@ mod tests {
     fn states_are_restored() -> Result<()> {
         let mut zclip = ZClip::default();
         for i in 0..40 {
-            assert_eq!(ZClip::from_state(&zclip.state()?)?, zclip, "after {i} norms");
+            let state = zclip.state()?;
+            assert_eq!(ZClip::from_state(&state)?, zclip, "after {i} norms");
+            assert!(host::to_f64(&state)?.iter().all(|v| v.is_finite()), "a checkpoint takes numbers alone");
             zclip.limit(1.0 + f64::from(i % 5));
         }
         assert!(ZClip::from_state(&Tensor::zeros(40, candle_core::DType::F64, &Device::Cpu)?).is_err());
