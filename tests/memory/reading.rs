@@ -24,7 +24,7 @@ fn most_held(tokens: usize) -> Result<f64> {
     let mut model = ModelSpec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
     let text: String = (0..tokens).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
     let args = Args::from([("text".to_owned(), Value::Text(text)), ("longest".to_owned(), Value::Int(tokens as i64))]);
-    let mut subject = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
+    let mut subject = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
     let (answer, most) = memory::peak_bytes(|| probe::find("reading").unwrap().ask(&mut subject));
     let finding = answer?.remove(0);
     assert_eq!(finding.tokens.len(), tokens);

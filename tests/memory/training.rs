@@ -123,12 +123,15 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
     }
 }
 
-/// What no family's own two sizes have: attention whose block is several operations, and a classification head.
+/// What no family's own two sizes have: attention whose block is several operations, a classification head, and a transformer
+/// that drops.
 fn other_forms() -> Vec<Case> {
     let case = |variant| (ModelSpec::CoupledQk(CoupledQkSpec { variant, ..CoupledQkSpec::default() }), 256, [8, 96]);
     let classifier = CoupledQkSpec { classes: Some(7), ..CoupledQkSpec::default() };
     let kinds = [QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::SharedMlp, QkVariant::Invertible].map(case);
-    kinds.into_iter().chain([(ModelSpec::CoupledQk(classifier), 256, [8, 96])]).collect()
+    let dropping = AlibiGptSpec { dropout: 0.1, ..AlibiGptSpec::default() };
+    let more = [(ModelSpec::CoupledQk(classifier), 256, [8, 96]), (ModelSpec::AlibiGpt(dropping), 256, [8, 96])];
+    kinds.into_iter().chain(more).collect()
 }
 
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {

@@ -20,8 +20,15 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const VOCAB: usize = 31;
 
-const SPEC: AlibiGptSpec =
-    AlibiGptSpec { d_model: 24, heads: 3, layers: 2, residual: ResidualMixing::Fixed, window: None, carry: None };
+const SPEC: AlibiGptSpec = AlibiGptSpec {
+    d_model: 24,
+    heads: 3,
+    layers: 2,
+    residual: ResidualMixing::Fixed,
+    window: None,
+    carry: None,
+    dropout: 0.0,
+};
 
 fn model() -> candle_core::Result<Gpt> {
     Gpt::with_alibi(&SPEC, VOCAB, 3, &Device::Cpu)
@@ -136,6 +143,37 @@ fn a_tapped_pass_is_the_same_and_every_weight_learns() -> Outcome {
     Ok(())
 }
 
+/// Its masks are those of an update: other ones in the next, none in what is held out; a block composed for them is the same.
+#[test]
+fn dropout_is_in_training_alone_and_every_weight_learns_by_it() -> Outcome {
+    for (carry, window) in [(None, None), (Some(Carry { rows: 2, every: 1 }), Some(30))] {
+        let build = |dropout| Gpt::with_alibi(&AlibiGptSpec { dropout, carry, window, ..SPEC }, VOCAB, 3, &Device::Cpu);
+        let (mut model, mut plain) = (build(0.3)?, build(0.0)?);
+        let batch = Batch { tokens: tokens(1, 2, 30)?, targets: tokens(2, 2, 30)? };
+        let mut loss_at = |update| -> candle_core::Result<f64> {
+            model.begin_step(update)?;
+            host::scalar(&model.loss(&batch)?.total)
+        };
+        let [first, second, again] = [loss_at(1)?, loss_at(2)?, loss_at(1)?];
+        assert!(first == again && first != second, "{first}, {second}, {again}");
+        assert_eq!(host::scalar(&model.evaluate(&batch)?)?, host::scalar(&plain.evaluate(&batch)?)?);
+        let grads = model.loss(&batch)?.total.backward()?;
+        for (name, var) in model.params().iter().filter(|(name, _)| !name.starts_with("carried.")) {
+            let grad = host::to_f64(grads.get(var).ok_or(format!("{name} has no gradient"))?)?;
+            assert!(grad.iter().all(|g| g.is_finite()) && grad.iter().any(|g| *g != 0.0), "{name}");
+        }
+        // with next to nothing dropped it is the net without
+        let mut hardly = build(1e-9)?;
+        hardly.begin_step(1)?;
+        plain.begin_step(1)?;
+        let [a, b] = [host::scalar(&hardly.loss(&batch)?.total)?, host::scalar(&plain.loss(&batch)?.total)?];
+        assert!((a - b).abs() < 1e-5 * b, "{a} is not {b}");
+    }
+    let refused = Gpt::with_alibi(&AlibiGptSpec { dropout: 1.0, ..SPEC }, VOCAB, 3, &Device::Cpu).err();
+    assert!(refused.ok_or("it took 1")?.to_string().contains("less than 1"));
+    Ok(())
+}
+
 #[test]
 fn the_lab_trains_both_on_the_same_batches() -> Outcome {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;
@@ -186,13 +224,18 @@ fn the_transformer_carries_keys_and_values_where_bdh_carries_its_state() -> Outc
     assert_eq!(refused.key(), Some("variants.cache"));
     assert!(refused.to_string().contains("`train.carry`"), "{refused}");
     config.set_text(&knobs, "train.carry", "6")?;
+    config.set_text(&knobs, "variants.dropout", "0.01")?;
     let plan = (lab.plan)(&config)?;
     let ModelSpec::AlibiGpt(spec) = &plan.variants[1].model else { return Err("no transformer".into()) };
     assert_eq!((spec.window, spec.carry, plan.tbptt_steps), (Some(40), Some(Carry { rows: 3, every: 6 }), 6));
+    assert_eq!(spec.dropout, 0.01);
     config.set_text(&knobs, "variants.cache", "0")?;
     let plan = (lab.plan)(&config)?;
     let ModelSpec::AlibiGpt(spec) = &plan.variants[1].model else { return Err("no transformer".into()) };
     assert_eq!((spec.window, spec.carry), (None, None), "off, it is as it was");
+    config.set_text(&knobs, "variants.baseline", "false")?;
+    let refused = (lab.plan)(&config).map(|_| ()).unwrap_err();
+    assert_eq!(refused.key(), Some("variants.dropout"));
     Ok(())
 }
 
@@ -208,6 +251,22 @@ fn the_preset_races_both_by_the_recipe_of_the_paper() -> Outcome {
     assert_eq!((optimisation.adamw.clip_rule, optimisation.adamw.clip), (ClipRule::ZClip, 0.0));
     let last = optimisation.schedule.at(plan.steps, plan.steps);
     assert!((last / optimisation.schedule.lr - 0.1).abs() < 1e-12, "{last}");
+    Ok(())
+}
+
+/// `bdh_paper` has what its header says: both models of the paper's size, their dropout, and what each carries.
+#[test]
+fn the_preset_of_the_papers_size_has_both_models() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let plan = (lab.plan)(&lab.config(Some("bdh_paper"))?)?;
+    let [ModelSpec::Bdh(bdh), ModelSpec::AlibiGpt(gpt)] = [&plan.variants[0].model, &plan.variants[1].model] else {
+        return Err("not a BDH and a transformer".into());
+    };
+    assert_eq!(bdh.parameters(256), 25_296_896);
+    assert!((gpt.parameters(256) as f64 / 25_296_896.0 - 1.0).abs() < 0.02, "{gpt:?}");
+    assert_eq!((bdh.dropout, gpt.dropout), (0.1, 0.01));
+    let carry = Some(Carry { rows: 1, every: 64 });
+    assert_eq!((bdh.carry, gpt.carry, gpt.window), (carry, carry, Some(4096)));
     Ok(())
 }
 

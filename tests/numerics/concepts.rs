@@ -16,7 +16,7 @@ use orrery_lab::{
     probe::{
         Answer, ProbeContext, Progress,
         concepts::{
-            self, ConceptQuestion, ConceptSentence, ConceptVerdict, FoundSynapse, Noun, PRESETS, Procedure, Scalar,
+            self, ConceptQuestion, ConceptSentence, ConceptVerdict, FoundSynapse, Noun, PRESETS, Scalar, SearchParams,
             SearchResult, SentenceOrigin, Strength,
         },
         find,
@@ -38,8 +38,8 @@ fn small(seed: u64) -> Box<dyn Trainable> {
     ModelSpec::Bdh(spec).build(256, seed, &Device::Cpu).unwrap()
 }
 
-fn quick() -> Procedure {
-    Procedure { per_side: 6, confirmed: 4, draws: 199, ..Procedure::default() }
+fn quick() -> SearchParams {
+    SearchParams { per_side: 6, confirmed: 4, draws: 199, ..SearchParams::default() }
 }
 
 /// A few sentences of a preset, so that a test is quick.
@@ -75,7 +75,7 @@ fn sigma(model: &dyn Trainable, ids: &[u32], site: Synapse, scalar: Scalar) -> f
 fn what_is_confirmed_is_sigma() {
     let (model, question) = (small(1), thinned("currency", false));
     for scalar in Scalar::ALL {
-        let how = Procedure { scalar, ..quick() };
+        let how = SearchParams { scalar, ..quick() };
         let found = concepts::find(model.as_ref(), &question, &how, &Device::Cpu, Progress::none()).unwrap();
         assert_eq!(found.searched, 2 * 6 * 6);
         assert_eq!(found.synapses.len(), 4);
@@ -234,7 +234,7 @@ fn a_planted_synapse_is_found() {
     let found = concepts::find(
         model.as_ref(),
         &question,
-        &Procedure { per_side: 8, ..quick() },
+        &SearchParams { per_side: 8, ..quick() },
         &Device::Cpu,
         Progress::none(),
     )
@@ -247,7 +247,7 @@ fn a_planted_synapse_is_found() {
 fn asked(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> Result<Vec<Answer>> {
     let value = |name: &str, text: &str| Value::parse(text, name != "random");
     let args: Args = args.iter().map(|(name, text)| ((*name).to_owned(), value(name, text))).collect();
-    let mut cx = ProbeContext { seed: 1, ..ProbeContext::alone(model, corpus, &Device::Cpu, &args) };
+    let mut cx = ProbeContext { seed: 1, ..ProbeContext::standalone(model, corpus, &Device::Cpu, &args) };
     find("concepts").unwrap().ask(&mut cx)
 }
 
@@ -321,7 +321,7 @@ fn a_verdict_speaks_of_ones_own_sets() {
     embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
     var("embed.weight").set(&Tensor::from_vec(embed, (256, 4), &Device::Cpu).unwrap()).unwrap();
     let question = of_lines(&sets(&money()), "money");
-    let how = Procedure { per_side: 8, draws: 1999, ..quick() };
+    let how = SearchParams { per_side: 8, draws: 1999, ..quick() };
     let search =
         |model: &dyn Trainable| concepts::find(model, &question, &how, &Device::Cpu, Progress::none()).unwrap();
     let found = search(planted.as_ref());

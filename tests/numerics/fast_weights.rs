@@ -121,12 +121,12 @@ fn what_diverges_is_no_number_and_no_panic() -> Result<()> {
 
 #[test]
 fn attention_predictors_have_no_fast_weights() -> Result<()> {
-    for predictor in [Predictor::LinearAttention, Predictor::SoftmaxAttention] {
+    for predictor in [Predictor::LinearAttention, Predictor::SoftmaxAttention, Predictor::FullSoftmaxAttention] {
         let spec = SpenSpec { d_model: 16, hidden: 32, kept: 6, predictor, ..SpenSpec::default() };
         let model = Spen::new(&spec, VOCAB, 1, &Device::Cpu)?;
         assert!(model.capabilities().fast_weights.is_none());
         let keeps_all = model.capabilities().streaming.is_some_and(|m| m.keeps_all_tokens());
-        assert_eq!(keeps_all, predictor == Predictor::SoftmaxAttention);
+        assert_eq!(keeps_all, predictor.is_softmax());
     }
     let gated = SpenSpec { d_model: 16, hidden: 32, kept: 6, gate: TraceGate::InputDependent, ..SpenSpec::default() };
     let model = Spen::new(&gated, VOCAB, 1, &Device::Cpu)?;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 fn small() -> GraphBdhSpec {
-    GraphBdhSpec { neurons: 32, degree: 4, synapses: 6, layers: 2, memory: 9.0, norms: true }
+    GraphBdhSpec { neurons: 32, degree: 4, synapses: 6, layers: 2, memory: 9.0, norms: true, single_state: false }
 }
 
 fn variants() -> Vec<GraphBdhSpec> {
@@ -28,6 +28,7 @@ fn variants() -> Vec<GraphBdhSpec> {
         GraphBdhSpec { norms: false, ..small() },
         GraphBdhSpec { layers: 1, synapses: 32, degree: 32, ..small() },
         GraphBdhSpec { memory: 1.0, layers: 3, ..small() },
+        GraphBdhSpec { single_state: true, ..small() },
     ]
 }
 
@@ -65,7 +66,12 @@ fn every_neuron_has_as_many_different_sources() -> Outcome {
 
 #[test]
 fn training_moves_weights_and_leaves_the_graph() -> Outcome {
-    let model = model(&small())?;
+    training_moves_weights(&small())?;
+    training_moves_weights(&GraphBdhSpec { single_state: true, ..small() })
+}
+
+fn training_moves_weights(spec: &GraphBdhSpec) -> Outcome {
+    let model = model(spec)?;
     let read = |end: &str| -> candle_core::Result<Vec<Vec<f32>>> {
         model.params().iter().filter(|(name, _)| name.ends_with(end)).map(|(_, var)| host::to_f32(var)).collect()
     };
@@ -121,8 +127,12 @@ fn local_rules_on_the_edges_are_the_model() -> Outcome {
         let square = |m: &Tensor| -> std::result::Result<Dense<f64>, Box<dyn std::error::Error>> {
             Dense::from_rows(n, n, &host::to_f64(m)?).ok_or_else(|| "the graph is not square".into())
         };
-        let synapses =
-            TrainedSynapses { weights: square(&graph.synapses)?, keep: host::to_f64(&graph.keep)?, norms: graph.norms };
+        let synapses = TrainedSynapses {
+            weights: square(&graph.synapses)?,
+            keep: host::to_f64(&graph.keep)?,
+            norms: graph.norms,
+            single_state: graph.single_state,
+        };
         let circuits = [&square(&graph.wires)?, &square(&graph.prods)?];
         let system = synapses.system(circuits, &Drift::identity(n), spec.layers).ok_or("sizes differ")?;
         assert_eq!(system.synapses().len(), n * spec.synapses);
@@ -140,6 +150,43 @@ fn local_rules_on_the_edges_are_the_model() -> Outcome {
         let off = distance(&by_model, &by_rules)?;
         assert!(off < 1e-4 * size, "{spec:?}: {off:e} of {size}");
     }
+    Ok(())
+}
+
+/// With a single layer a state of its own is the single one: values, taps and gradients are those of the parallel form.
+#[test]
+fn one_layer_has_one_state_either_way() -> Outcome {
+    let own = GraphBdhSpec { layers: 1, ..small() };
+    let [whole, in_turn] = [own.clone(), GraphBdhSpec { single_state: true, ..own }].map(|spec| model(&spec));
+    let (whole, in_turn) = (whole?, in_turn?);
+    let batch = Batch { tokens: tokens(1, 2, 20)?, targets: tokens(2, 2, 20)? };
+    let tapped = |model: &GraphBdh| -> candle_core::Result<Vec<Tensor>> {
+        let mut tap = Tap::on(&["layers."]);
+        model.logits(&batch.tokens, &mut tap)?;
+        Ok(tap.found().iter().map(|(_, t)| t.clone()).collect())
+    };
+    let (a, b) = (tapped(&whole)?, tapped(&in_turn)?);
+    assert_eq!((a.len(), b.len()), (2, 2));
+    for (a, b) in a.iter().zip(&b) {
+        assert!(distance(a, b)? < 1e-4);
+    }
+    let (a, b) = (whole.loss(&batch)?.total.backward()?, in_turn.loss(&batch)?.total.backward()?);
+    for (name, var) in whole.params().iter().filter(|(name, _)| name.ends_with(".weight")) {
+        let other = in_turn.params().get(name).ok_or("no such weight")?;
+        let (a, b) = (a.get(var).ok_or("no gradient")?, b.get(other).ok_or("no gradient")?);
+        let size = largest(host::to_f64(a)?);
+        assert!(size > 0.0 && distance(a, b)? < 1e-3 * size, "{name}: {size:e}");
+    }
+    Ok(())
+}
+
+/// With more layers the two differ: the second layer reads what the first has written for the same token.
+#[test]
+fn more_layers_tell_a_single_state() -> Outcome {
+    let [own, single] = [false, true].map(|single_state| model(&GraphBdhSpec { single_state, ..small() }));
+    let text = tokens(5, 1, 8)?;
+    let off = distance(&own?.logits(&text, &mut Tap::off())?, &single?.logits(&text, &mut Tap::off())?)?;
+    assert!(off > 1e-3, "{off:e}");
     Ok(())
 }
 

@@ -28,7 +28,7 @@ use orrery_lab::{
             Sparse,
             feedforward::{self, Surprise},
         },
-        spen::{COEFFICIENTS, Spen, SpenSpec},
+        spen::{COEFFICIENTS, Predictor, Spen, SpenSpec},
     },
     nn::{
         AdamW, Batch, Params, Tap,
@@ -255,15 +255,21 @@ fn coupled_qk(file: &str) -> Outcome {
     compare(&oracle, &model)
 }
 
-#[test]
-fn spen() -> Outcome {
-    let oracle = Oracle::open("spen.safetensors")?;
+/// The EMA paper's language model with another predictor in each file: also its balance and the traces of a block.
+fn moving_averages(file: &str) -> Outcome {
+    let oracle = Oracle::open(file)?;
+    let default = SpenSpec::default();
     let spec = SpenSpec {
         d_model: oracle.must("d")?,
         hidden: oracle.must("ff")?,
         kept: oracle.must("k")?,
         layers: oracle.must("layers")?,
-        ..SpenSpec::default()
+        predictor: match &oracle.config["predictor"] {
+            Value::Null => Predictor::Static,
+            predictor => serde_json::from_value(predictor.clone())?,
+        },
+        heads: oracle.size("heads").unwrap_or(default.heads),
+        ..default
     };
     let model = Spen::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
@@ -279,6 +285,16 @@ fn spen() -> Outcome {
         assert!(off < LOSS, "the {trace} trace is {off:e} off");
     }
     compare(&oracle, &model)
+}
+
+#[test]
+fn spen() -> Outcome {
+    moving_averages("spen.safetensors")
+}
+
+#[test]
+fn spen_full_softmax() -> Outcome {
+    moving_averages("spen_full_softmax.safetensors")
 }
 
 #[test]
@@ -627,6 +643,7 @@ fn graph(file: &str) -> Outcome {
         layers: oracle.must("layers")?,
         memory: oracle.config["memory"].as_f64().ok_or("no memory")?,
         norms: oracle.config["norms"].as_bool().ok_or("the config does not say whether there are norms")?,
+        single_state: false,
     };
     let model = GraphBdh::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;

@@ -37,7 +37,7 @@ fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> Ve
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("bdh_dynamics").unwrap();
     assert!(probe.applies(model));
-    probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args)).unwrap()
+    probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args)).unwrap()
 }
 
 fn typed(words: &str) -> (&'static str, Value) {
@@ -145,14 +145,19 @@ fn only_a_small_model_of_one_head_is_asked() {
 /// A trained graph is handed over with its norms and what its synapses keep, and so its rules are the model.
 #[test]
 fn the_rules_of_a_trained_graph_expect_what_the_model_expects() {
+    [false, true].into_iter().for_each(rules_expect_what_the_graph_expects);
+}
+
+fn rules_expect_what_the_graph_expects(single_state: bool) {
     let corpus = text();
-    let spec = GraphBdhSpec { neurons: 32, ..GraphBdhSpec::default() };
+    let spec = GraphBdhSpec { neurons: 32, single_state, ..GraphBdhSpec::default() };
     let mut model = ModelSpec::GraphBdh(spec).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
     let found = ask(model.as_mut(), &corpus, &[typed("the ferry left at dawn")]);
     assert_eq!(found.len(), 1, "the equivalences are of products");
     let told = BdhDynamicsWeights::from_payload(&found[0].payload).unwrap();
     let graph = told.graph.as_ref().unwrap();
     assert!(graph.norms && graph.keep.len() == 32 && graph.weights.shape() == [32, 32]);
+    assert_eq!(graph.single_state, single_state);
     assert_eq!(told.rule_predictions.len(), 22);
     for (t, (model, rules)) in told.model_predictions.iter().zip(&told.rule_predictions).enumerate() {
         for (a, b) in model.iter().zip(rules) {

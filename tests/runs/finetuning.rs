@@ -96,6 +96,27 @@ fn sentences_of_a_file_are_classified() {
 }
 
 #[test]
+fn pairs_of_a_file_are_classified() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pairs.tsv");
+    let line = |i: usize| format!("{i}\tIs it {i}?\tIt is {}.\t{}\n", i + i % 2, ["yes", "no"][i % 2]);
+    let lines: String = (0..30).map(line).collect();
+    std::fs::write(&path, format!("index\tquestion\tsentence\tlabel\n{lines}")).unwrap();
+    let file = path.display().to_string();
+    let mut run = Run::open(plan(&[("finetune.file", file.as_str()), ("finetune.steps", "2")]).unwrap()).unwrap();
+    (0..4).for_each(|_| drop(advance(&mut run)));
+    let scores = run.evaluate(2).unwrap();
+    assert!(value(&scores, channels::ACCURACY).is_some_and(|a| (0.0..=1.0).contains(&a)));
+    assert!(value(&scores, channels::LABELS_HELD_OUT).is_some_and(f64::is_finite));
+    std::fs::write(&path, format!("question\tsentence\tlabel\n{lines}")).unwrap();
+    let refused = Run::open(plan(&[("finetune.file", file.as_str())]).unwrap()).err().unwrap().to_string();
+    assert!(
+        refused.contains("Line 2 of") && refused.contains("has 4 columns where the first line names 3"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn settings_that_do_not_fit_are_named() {
     for (set, words) in [
         (("finetune.labels", "3"), "`finetune.labels` = 3"),

@@ -32,6 +32,7 @@ const ALL: &[(&str, &str)] = &[
     ("predictor.linear_input", "true"),
     ("predictor.softmax_traces", "true"),
     ("predictor.softmax_input", "true"),
+    ("predictor.softmax_full", "true"),
     ("compare.as_large", "true"),
 ];
 
@@ -59,7 +60,7 @@ fn every_probe_answers_of_every_variant() {
     let probes = plan.probes.clone();
     let args = |probe: &str| probes.iter().find(|p| p.probe == probe).unwrap().args.clone();
     let mut run = Run::open(plan).unwrap();
-    assert_eq!(run.variants.len(), 10);
+    assert_eq!(run.variants.len(), 11);
     for variant in 0..run.variants.len() {
         run.update(variant).unwrap();
         let [usage] = of::<UnitUsage>(&mut run, variant, &args("unit_usage")).try_into().unwrap();

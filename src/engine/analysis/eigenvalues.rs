@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, Schur};
 
-/// Sweeps of the QR iteration before it is given up: far more than a matrix that converges takes.
+/// The maximum number of sweeps of the QR iteration: far more than a convergent matrix takes.
 const MAX_SWEEPS: usize = 10_000;
 
 /// Tolerances that are tried, each four times the one before: an entry below the diagonal counts as zero at one unit of

@@ -17,7 +17,7 @@ use values::{ValueColumns, ValueNames, give, take, value};
 /// A graph of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GraphFile {
-    /// A description in words.
+    /// A description of the graph.
     pub title: String,
     /// True if edges have a direction.
     pub directed: bool,
@@ -48,7 +48,7 @@ pub struct FileNode {
     pub values: Vec<NamedValue>,
 }
 
-/// An edge between two places in [`GraphFile::nodes`].
+/// An edge between two indices into [`GraphFile::nodes`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FileEdge {
     /// The index of the source node.
@@ -94,7 +94,7 @@ impl GraphFileError {
     }
 }
 
-/// The limit of nodes, as of edges: beyond it a graph is no picture.
+/// The limit of nodes, as of edges: beyond it a graph is not a picture.
 pub const MAX_NODES: usize = 1_000_000;
 /// The largest number of edges that is read.
 pub const MAX_EDGES: usize = 8_000_000;
@@ -121,24 +121,24 @@ impl Format {
         }
     }
 
-    /// The ending of a file's name.
-    pub fn ending(self) -> &'static str {
+    /// The extension of a file's name.
+    pub fn extension(self) -> &'static str {
         self.parts().0
     }
 
-    /// A list of all endings.
-    pub fn endings() -> &'static str {
+    /// A list of all extensions.
+    pub fn extensions() -> &'static str {
         ".gexf, .graphml, .gml, .json (node-link) or .csv"
     }
 
-    /// The format that the ending of a file's name says.
+    /// The format of a file by the extension of its name.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
-        Self::ALL.into_iter().find(|f| name.ends_with(&format!(".{}", f.ending())))
+        Self::ALL.into_iter().find(|f| name.ends_with(&format!(".{}", f.extension())))
     }
 
-    /// Returns true if a file of this ending can only be a graph.
-    pub fn is_of_graphs_alone(self) -> bool {
+    /// Returns true if a file with this extension can only be a graph.
+    pub fn is_graph_only(self) -> bool {
         !matches!(self, Self::Csv | Self::NodeLinkJson)
     }
 
@@ -159,7 +159,7 @@ impl Format {
 }
 
 impl GraphFile {
-    /// Returns true if two edges have the same ends, or one has a key to be told from such.
+    /// Returns true if two edges join the same nodes, or one has a key to distinguish it from such an edge.
     fn is_multigraph(&self) -> bool {
         let mut pairs = HashSet::new();
         let ends = |e: &FileEdge| if self.directed || e.from < e.to { (e.from, e.to) } else { (e.to, e.from) };

@@ -48,7 +48,7 @@ pub struct ForceParams {
     pub reach: f32,
     /// Added to squared distances, so that two nodes in one place do not fly apart.
     pub softening: f32,
-    /// Share of the way to balance that a step goes.
+    /// The share of the distance to equilibrium that a step covers.
     pub damping: f32,
 }
 
@@ -74,7 +74,7 @@ const STRONGEST: f32 = 4.0;
 
 impl Springs {
     /// Builds the springs from directed edges (from, to, weight); the sign of a weight and its direction do not matter.
-    /// Loops, ends that are no nodes and weights that are NaN or 0 are left out.
+    /// Loops, ends that are not nodes and weights that are NaN or 0 are left out.
     pub fn new(nodes: usize, edges: &[(u32, u32, f32)]) -> Self {
         let counts =
             |e: &&(u32, u32, f32)| e.0 != e.1 && (e.0.max(e.1) as usize) < nodes && e.2.is_finite() && e.2 != 0.0;
@@ -159,7 +159,7 @@ impl Schedule {
         Self { begun: 0, skipped: 0, steps: steps_for(nodes), parted: false, nodes }
     }
 
-    /// Warmed a little at `step`: a node was moved by hand.
+    /// A schedule that is warmed a little at `step`, for a node that the user moved.
     pub fn nudged(nodes: usize, step: u64) -> Self {
         Self::warmed(nodes, step, NUDGED)
     }
@@ -174,7 +174,7 @@ impl Schedule {
         Self::warmed(nodes, step, 1.0)
     }
 
-    /// Without this share of the cooling.
+    /// The schedule without this share of the cooling.
     fn warmed(nodes: usize, step: u64, skipped: f32) -> Self {
         let steps = steps_for(nodes);
         Self { begun: step, skipped: (steps as f32 * skipped) as u32, steps, parted: true, nodes }
@@ -200,8 +200,8 @@ impl Schedule {
     }
 }
 
-/// The initial places of nodes: anywhere in a disc, by seed and name alone, so that a node that comes back begins in
-/// the same place.
+/// The initial positions of nodes: random in a disc, by seed and name alone, so that a node that comes back begins at
+/// the same position.
 pub fn start(names: impl ExactSizeIterator<Item = u32>, seed: u64) -> Vec<[f32; 2]> {
     let radius = 0.5 * (names.len().max(1) as f32).sqrt();
     names
@@ -254,7 +254,7 @@ impl Repulsion {
     }
 }
 
-/// The places of the nodes one step later. Nodes that are `held` stay.
+/// The positions of the nodes one step later. Nodes that are `held` stay.
 ///
 /// # Panics
 /// If `places` or `held` are not as many as the nodes.
@@ -331,20 +331,20 @@ fn moved(
     if after[0].is_finite() && after[1].is_finite() { after } else { [x, y] }
 }
 
-/// The first steps of the way from a start to rest, which is [`steps_for`] the nodes long. `tell` learns the number of each
+/// The first steps of the way from a start to rest, which is [`steps_for`] the nodes long. `on_step` learns the number of each
 /// step that is done.
 pub fn after(
     steps: u64,
     springs: &Springs,
     forces: &ForceParams,
     mut places: Vec<[f32; 2]>,
-    mut tell: impl FnMut(u64),
+    mut on_step: impl FnMut(u64),
 ) -> Vec<[f32; 2]> {
     let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());
     for s in 1..=steps {
         places = step(springs, forces, repulsion, schedule.turn(s), &held, &places);
-        tell(s);
+        on_step(s);
     }
     places
 }

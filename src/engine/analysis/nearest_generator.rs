@@ -136,7 +136,7 @@ mod tests {
                 prop_assert!((0..n).all(|row| row == column || nearest[row * n + column] >= 0.0));
             }
             let least = squared(&j, &nearest);
-            // The set is convex: no point on the way to another generator may be nearer.
+            // The set is convex: no point between it and another generator may be nearer.
             for other in 0..8 {
                 let towards = generator(n, seed.wrapping_add(other));
                 for share in [1e-3, 0.1, 1.0] {

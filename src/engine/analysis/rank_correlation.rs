@@ -36,7 +36,7 @@ pub struct ShiftTest {
     pub p: f64,
 }
 
-/// The usual number of draws of a [`shift_test`]: the least p is 1/500.
+/// The usual number of draws of a [`shift_test`]: the smallest p is 1/500.
 pub const ROTATIONS: usize = 499;
 
 /// Two sequences of equal length. Under the null model `b` is rotated by a random number of places against `a`, which keeps

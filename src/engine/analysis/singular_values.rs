@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, SVD};
 
-/// Steps of the QR iteration before it is given up; a value takes two or three.
+/// The maximum number of steps of the QR iteration; a value takes two or three.
 const MAX_STEPS_PER_VALUE: usize = 60;
 
 /// Largest first, min(rows, cols) of them; `data`: row by row. The error of each is some units of rounding of the

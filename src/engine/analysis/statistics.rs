@@ -19,7 +19,7 @@ pub fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied())
 }
 
-/// The mean; NaN of none.
+/// The mean; NaN if there are no values.
 pub fn mean_of(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let n = values.len() as f64;
     values.sum::<f64>() / n
@@ -57,7 +57,7 @@ pub fn softmax(logits: &[f64]) -> Vec<f64> {
     exp.iter().map(|e| e / total).collect()
 }
 
-/// The place of the greatest finite value, of equal ones the first; `None` where none is finite.
+/// The index of the greatest finite value, of equal ones the first; `None` where none is finite.
 pub fn greatest<V: Copy + Into<f64>>(values: &[V]) -> Option<usize> {
     let finite = values.iter().map(|v| (*v).into()).enumerate().filter(|(_, v): &(usize, f64)| v.is_finite());
     // finite values have an order in which -0 and 0 are equal
@@ -65,7 +65,7 @@ pub fn greatest<V: Copy + Into<f64>>(values: &[V]) -> Option<usize> {
     finite.max_by(|a, b| order(a.1, b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
 }
 
-/// The places of the `count` largest values, largest first; of equal ones the first.
+/// The indices of the `count` largest values, largest first; of equal ones the first.
 pub fn largest<V: Copy + Into<f64>>(values: &[V], count: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..values.len()).collect();
     places.sort_by(|a, b| values[*b].into().total_cmp(&values[*a].into()));

@@ -1,6 +1,6 @@
 //! The number of steps a solver needs for no other reason than that steps grow at most tenfold.
 
-/// The most that a step may grow.
+/// The largest factor by which a step may grow.
 const GROWTH: f64 = 10.0;
 
 /// The fewest steps from a first one of `h` over a span: h (1 + 10 + ... + 10^(k-1)) >= span, that is

@@ -85,7 +85,7 @@ fn parse_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     }
 }
 
-/// The kind of a value in words, which its members could make long.
+/// The kind of a value for an error message, which the value's own members could make long.
 fn kind(node: &Node<'_>) -> &'static str {
     match node {
         Node::None => "None",

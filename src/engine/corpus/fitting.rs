@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Corpus, CorpusError, CorpusSpec, TextTokenizer, TokenizerSpec, character_list};
 
-/// The least vocabulary of a model of bytes.
+/// The smallest vocabulary of a model of bytes.
 pub const BYTES: usize = 256;
 /// Rows of the embedding up to which bytes may have been padded: 320 in the paper of the fast-slow gate.
 const PADDED_BYTES: usize = 320;

@@ -15,7 +15,7 @@ use crate::files::{self, memory::size};
 
 /// The limit of entries of a folder that are listed.
 const MAX_ENTRIES: usize = 10_000;
-/// The most bytes that all files give together.
+/// The largest number of bytes that all files give together.
 const MAX_TEXT: u64 = 8 << 20;
 /// A file with fewer bytes would leave too little for all others, which give no more than it does.
 const MIN_FILE: u64 = 4 << 10;
@@ -24,7 +24,7 @@ const MIN_FILE: u64 = 4 << 10;
 /// and whose names do not begin with a dot.
 ///
 /// # Errors
-/// If it is no folder, cannot be read, has too many entries, none that is a file, or a link where a file could be.
+/// If it is not a folder, cannot be read, has too many entries, none that is a file, or a link where a file could be.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
     let entries = files::all_entries(folder).map_err(|e| match e.kind() {
@@ -105,7 +105,7 @@ impl DomainShares {
 /// The text of the first `domains` files of a folder (all, where there are fewer), and its name.
 ///
 /// # Errors
-/// Those of [`files()`]; if one of the first files is too short to be a domain, or one that is used is no text.
+/// Those of [`files()`]; if one of the first files is too short to be a domain, or one that is used is not text.
 pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, TextFile), CorpusError> {
     let shares = DomainShares::new(folder, domains)?;
     let share = (shares.total / shares.used as u64) as usize;

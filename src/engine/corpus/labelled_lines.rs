@@ -1,5 +1,6 @@
 //! Sentences of a file of one's own, each under a label: `label<TAB>sentence`, or `label<TAB>group<TAB>sentence` where
-//! several sentences are about the same thing.
+//! several sentences are about the same thing. A first line that names columns, as in the files of GLUE, may order them
+//! otherwise and have two sentences on a line: `sentence1<TAB>sentence2<TAB>label`.
 
 use std::{collections::HashMap, fmt::Display, path::Path};
 
@@ -11,9 +12,10 @@ use crate::files;
 pub struct LabelledLine {
     /// The label of the sentence.
     pub label: String,
-    /// The topic, which other sentences of its label may share; the sentence itself where the line does not say.
+    /// The topic, which other sentences of its label may share; the sentence itself, or the first of a pair, where the line does
+    /// not say.
     pub group: String,
-    /// The text of the sentence.
+    /// The text of the sentence; of a pair that of both, with a line break between them and nowhere else.
     pub sentence: String,
 }
 
@@ -33,16 +35,17 @@ const MAX_LINE: usize = 2000;
 /// Labels of a file, and characters of one.
 const MAX_LABELS: usize = 64;
 const LONGEST_LABEL: usize = 60;
-/// The least groups of a label, and of all others together. Half of them confirm, and with five on either side there are 252
-/// ways to draw them: with fewer nothing could be told from chance once ten synapses are tried.
+/// The minimum number of groups of a label, and of all others together. Half of them confirm, and with five on either
+/// side there are 252 ways to draw them: with fewer nothing could be told from chance once ten synapses are tried.
 pub const MIN_GROUPS: usize = 10;
 
 impl LabelledLines {
     /// Empty lines and those that begin with `#` are left out.
     ///
     /// # Errors
-    /// If the file cannot be read or is too large; if a line is no UTF-8, has no tab or too many, an empty field or too many
-    /// bytes; if there are fewer than two labels or more than 64. The message says which line and what to do.
+    /// If the file cannot be read or is too large; if a line is no UTF-8, has no tab or too many, other columns than the first
+    /// line names, an empty field or too many bytes; if there are fewer than two labels or more than 64. The message says which
+    /// line and what to do.
     pub fn read(path: &Path) -> Result<Self, CorpusError> {
         let name = path.display().to_string();
         let bytes = files::read(path, MAX_BYTES).map_err(|e| refused(path, e))?;
@@ -50,12 +53,19 @@ impl LabelledLines {
             let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
             CorpusError::with_source(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
         })?;
-        let mut lines = vec![];
+        let (mut lines, mut columns) = (vec![], None);
         for (i, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
-            lines.push(labelled_line(line).map_err(|why| CorpusError::new(format!("Line {} of {name} {why}", i + 1)))?);
+            if lines.is_empty() && columns.is_none() {
+                columns = Columns::named(line);
+                if columns.is_some() {
+                    continue;
+                }
+            }
+            let read = labelled_line(line, columns.as_ref());
+            lines.push(read.map_err(|why| CorpusError::new(format!("Line {} of {name} {why}", i + 1)))?);
             if lines.len() > MAX_LINES {
                 return Err(CorpusError::new(format!("{name} has more than {MAX_LINES} sentences: take fewer.")));
             }
@@ -120,35 +130,77 @@ impl LabelledLines {
     }
 }
 
-/// The form of a line, in words.
-const FORM: &str = "write a label, a tab and a sentence on each line.";
+/// The form of a line, for error messages.
+const FORM: &str = "write a label, a tab and a sentence on each line, or name the columns in the first line (sentence1, a tab, \
+                    sentence2, a tab, label).";
+/// The names of columns that GLUE's files have, and that of a group.
+const LABEL: [&str; 3] = ["label", "gold_label", "is_duplicate"];
+const SENTENCE: [&str; 6] = ["sentence", "sentence1", "sentence2", "question", "question1", "question2"];
+const GROUP: [&str; 1] = ["group"];
+
+/// The columns that a first line names.
+struct Columns {
+    count: usize,
+    label: usize,
+    group: Option<usize>,
+    sentence: usize,
+    second: Option<usize>,
+}
+
+impl Columns {
+    /// The columns of a first line, unless it is none that names a label and a sentence. Other columns are passed over.
+    fn named(line: &str) -> Option<Self> {
+        let names: Vec<&str> = line.split('\t').map(str::trim).collect();
+        let place = |known: &[&str]| names.iter().position(|name| known.contains(name));
+        let mut sentences = (0..names.len()).filter(|i| SENTENCE.contains(&names[*i]));
+        Some(Self {
+            count: names.len(),
+            label: place(&LABEL)?,
+            group: place(&GROUP),
+            sentence: sentences.next()?,
+            second: sentences.next(),
+        })
+    }
+}
 
 /// Parses one line into its fields.
-fn labelled_line(line: &str) -> Result<LabelledLine, String> {
+fn labelled_line(line: &str, columns: Option<&Columns>) -> Result<LabelledLine, String> {
     if line.len() > MAX_LINE {
         let bytes = line.len();
         return Err(format!("has {bytes} bytes, and at most {MAX_LINE} are read: cut it, or make sentences of it."));
     }
     let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
-    let (label, group, sentence) = match fields[..] {
-        [label, sentence] => (label, sentence, sentence),
-        [label, group, sentence] => (label, group, sentence),
-        [_] => return Err(format!("has no tab: {FORM}")),
-        _ => {
+    let (label, group, sentence, second) = match (columns, &fields[..]) {
+        (Some(named), fields) if fields.len() == named.count => {
+            let sentence = fields[named.sentence];
+            let group = named.group.map_or(sentence, |group| fields[group]);
+            (fields[named.label], group, sentence, named.second.map(|second| fields[second]))
+        }
+        (Some(named), fields) => {
+            let (has, named) = (fields.len(), named.count);
+            return Err(format!(
+                "has {has} columns where the first line names {named}: write as many in each line, with a tab between them."
+            ));
+        }
+        (None, [label, sentence]) => (*label, *sentence, *sentence, None),
+        (None, [label, group, sentence]) => (*label, *group, *sentence, None),
+        (None, [_]) => return Err(format!("has no tab: {FORM}")),
+        (None, fields) => {
             let tabs = fields.len() - 1;
             return Err(format!(
-                "has {tabs} tabs: write a label, a tab, if need be a group and a tab, and a sentence."
+                "has {tabs} tabs: write a label, a tab, if need be a group and a tab, and a sentence, or name the columns in the \
+                 first line."
             ));
         }
     };
-    if [label, group, sentence].contains(&"") {
+    if [label, group, sentence, second.unwrap_or(sentence)].contains(&"") {
         return Err(format!("has an empty field: {FORM}"));
     }
     if label.chars().count() > LONGEST_LABEL {
         return Err(format!("has a label of more than {LONGEST_LABEL} characters: {FORM}"));
     }
-    let own = |text: &str| text.to_owned();
-    Ok(LabelledLine { label: own(label), group: own(group), sentence: own(sentence) })
+    let text = second.map_or_else(|| sentence.to_owned(), |second| format!("{sentence}\n{second}"));
+    Ok(LabelledLine { label: label.to_owned(), group: group.to_owned(), sentence: text })
 }
 
 #[cfg(test)]
@@ -173,6 +225,23 @@ mod tests {
     }
 
     #[test]
+    fn pairs_are_read_by_the_names_of_columns() {
+        let fields = |all: &LabelledLines| -> Vec<[String; 3]> {
+            all.lines.iter().map(|l| [&l.label, &l.group, &l.sentence].map(String::clone)).collect()
+        };
+        // as GLUE's QNLI has it
+        let all =
+            read("index\tquestion\tsentence\tlabel\n0\tWho rowed?\tMara did.\tyes\n1\tWho sang?\tIt rained.\tno\n");
+        let want = [["yes", "Who rowed?", "Who rowed?\nMara did."], ["no", "Who sang?", "Who sang?\nIt rained."]];
+        assert_eq!(fields(&all.unwrap()), want);
+        let all = read("# pairs\nsentence1\tsentence2\tlabel\tgroup\nA.\tB.\t0\tx\nC.\tD.\t1\ty\n").unwrap();
+        assert_eq!(fields(&all), [["0", "x", "A.\nB."], ["1", "y", "C.\nD."]]);
+        // a column of one sentence, and a first line that names no label
+        assert_eq!(fields(&read("sentence\tlabel\nA.\t0\nB.\t1\n").unwrap())[1], ["1", "B.", "B."]);
+        assert_eq!(fields(&read("good\tsentence\nbad\tA.\n").unwrap())[0], ["good", "sentence", "sentence"]);
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let long = format!("a\tb\na\t{}\n", "x".repeat(2001));
         for (content, words) in [
@@ -181,6 +250,9 @@ mod tests {
             (b"a\tb\n\n\tc\n", "Line 3 of"),
             (b"a\tb\n\n\tc\n", "has an empty field"),
             (b"a\tb\tc\td\n", "has 3 tabs"),
+            (b"sentence1\tsentence2\tlabel\na\tb\t0\nc\t1\n", "Line 3 of"),
+            (b"sentence1\tsentence2\tlabel\na\tb\t0\nc\t1\n", "has 2 columns where the first line names 3"),
+            (b"sentence1\tsentence2\tlabel\na\t\t0\n", "has an empty field"),
             (b"a\tb\na\tc\n", "has one label, `a`"),
             (b"# nothing\n", "has no sentence"),
             (b"a\tb\nb\t\xff\n", "Line 2 of"),

@@ -1,8 +1,10 @@
 //! Sentences under labels as a stream for classification: a row of a batch is one sentence, and its only target is the
 //! number of its label, at the sentence's last token. Sentences of one group lie in one part, to learn from or held out.
+//! Two sentences under one label stand in one row with a separator between them.
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Range,
     path::PathBuf,
 };
 
@@ -20,18 +22,58 @@ use super::{
 /// Labelled sentences to classify.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labels {
-    /// A file of lines `label<TAB>sentence`; `None` for the generated opinions.
+    /// A file of labelled lines ([`LabelledLines`]); `None` for the generated opinions.
     pub own: Option<PathBuf>,
     /// The number of different labels, for each of which a classification head has a row.
     pub classes: usize,
 }
 
-/// A sentence with the number of its label.
+/// A sentence, or a pair of them, with the number of its label.
 struct Line {
     text: String,
     label: u32,
     /// Empty until the tokeniser is known.
     ids: Vec<u32>,
+    /// The ids of a pair that lie between its two sentences; at the end, and none, where there is one sentence.
+    between: Range<usize>,
+}
+
+impl Line {
+    fn new(text: String, label: u32) -> Self {
+        Self { text, label, ids: vec![], between: 0..0 }
+    }
+
+    /// Finds the ids. Between the sentences of a pair stands a separator, as BERT's inputs have it.
+    fn encode(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
+        let part = |text: &str| match tokenizer.encode(text)? {
+            ids if ids.is_empty() => Err(CorpusError::new(format!(
+                "the sentence \u{201c}{text}\u{201d} has no token: take it out or choose other tokens."
+            ))),
+            ids => Ok(ids),
+        };
+        let (first, second) = self.text.split_once('\n').unwrap_or((self.text.as_str(), ""));
+        let mut ids = part(first)?;
+        self.between = ids.len()..ids.len();
+        if !second.is_empty() {
+            ids.extend(tokenizer.separator()?);
+            self.between.end = ids.len();
+            ids.extend(part(second)?);
+        }
+        self.ids = ids;
+        Ok(())
+    }
+
+    /// The ids that a window has room for: of a sentence its beginning, of a pair the beginnings of both, the longer of which
+    /// is cut first.
+    fn cut(&self, len: usize) -> Vec<u32> {
+        let (first, rest) = self.ids.split_at(self.between.start);
+        let (separator, second) = rest.split_at(self.between.len());
+        let room = len.saturating_sub(separator.len());
+        let of_second = second.len().min((room / 2).max(room.saturating_sub(first.len())));
+        let of_first = first.len().min(room - of_second);
+        let parts = [&first[..of_first], separator, &second[..of_second]];
+        parts.concat().into_iter().take(len).collect()
+    }
 }
 
 /// The sentences of both parts.
@@ -69,7 +111,7 @@ impl LabelStream {
         for line in &all.lines {
             let part = if apart.contains(line.group.as_str()) { &mut tested } else { &mut train };
             let label = number.get(line.label.as_str()).copied().unwrap_or_default();
-            part.push(Line { text: line.sentence.clone(), label, ids: vec![] });
+            part.push(Line::new(line.sentence.clone(), label));
         }
         for (part, which) in [(&train, "to learn from"), (&tested, "to hold out")] {
             if let Some(label) = (0..).zip(&names).find(|(n, _)| part.iter().all(|line| line.label != *n)) {
@@ -92,18 +134,18 @@ impl LabelStream {
         &self.name
     }
 
-    /// Rows of one sentence each. Of one that is longer than the window, the beginning is read; behind a shorter one lie
-    /// ids 0, which a causal model reads after it has answered.
+    /// Rows of one sentence or pair each. Of one that is longer than the window, the beginning is read; behind a shorter one
+    /// lie ids 0, which a causal model reads after it has answered.
     fn windows<'a>(lines: impl Iterator<Item = &'a Line>, len: usize) -> Windows {
         let mut made = Windows { rows: 0, len, inputs: vec![], targets: vec![], answers: None };
         let mut answers = vec![];
         for line in lines {
-            let (first, read) = (made.inputs.len(), line.ids.len().min(len));
-            made.inputs.extend(&line.ids[..read]);
+            let (first, ids) = (made.inputs.len(), line.cut(len));
+            made.inputs.extend(&ids);
             made.inputs.resize(first + len, 0);
             made.targets.resize(first + len, IGNORE);
             answers.resize(first + len, false);
-            if let Some(last) = read.checked_sub(1) {
+            if let Some(last) = ids.len().checked_sub(1) {
                 made.targets[first + last] = line.label;
                 answers[first + last] = true;
             }
@@ -141,13 +183,7 @@ impl Stream for LabelStream {
     /// Encodes every sentence once.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         for line in self.train.iter_mut().chain(&mut self.held_out) {
-            line.ids = tokenizer.encode(&line.text).map_err(|e| e.about(&self.name))?;
-            if line.ids.is_empty() {
-                return Err(CorpusError::new(format!(
-                    "{}: the sentence \u{201c}{}\u{201d} has no token: take it out or choose other tokens.",
-                    self.name, line.text
-                )));
-            }
+            line.encode(tokenizer).map_err(|e| e.about(&self.name))?;
         }
         Ok(())
     }
@@ -175,7 +211,7 @@ impl Stream for LabelStream {
 
     fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let line = self.held_out.get((index % self.held_out.len().max(1) as u64) as usize);
-        line.map_or_else(Vec::new, |line| line.ids[..line.ids.len().min(len)].to_vec())
+        line.map_or_else(Vec::new, |line| line.cut(len))
     }
 }
 
@@ -234,6 +270,44 @@ mod tests {
         assert!((corpus.guess().unwrap() - bad.max(1.0 - bad)).abs() < 1e-12);
         let cut = rows(&corpus, &corpus.held_out(9, 6).unwrap());
         assert!(cut.iter().all(|(text, _, place)| *place == 5 && text.len() == 6), "a long sentence is cut at its end");
+    }
+
+    #[test]
+    fn a_pair_stands_in_one_row_and_its_longer_sentence_is_cut() {
+        let line = |i: usize| format!("{i}\tIs it {i}?\tIt is {}, as was said before.\t{}\n", i + i % 2, i % 2);
+        let lines: String = (0..16).map(line).collect();
+        let (_folder, path) = file(&format!("index\tsentence1\tsentence2\tlabel\n{lines}"));
+        let corpus = open(Some(path), 2).unwrap();
+        for (len, second) in [(60, "as was said before."), (24, ",")] {
+            let held = rows(&corpus, &corpus.held_out(16, len).unwrap());
+            assert_eq!(held.len(), 4);
+            for (text, label, place) in held {
+                let (first, rest) = text.split_once('\n').unwrap();
+                let number: u32 = first.trim_start_matches("Is it ").trim_end_matches('?').parse().unwrap();
+                let answer = format!("It is {}", number + number % 2);
+                assert!(label == number % 2 && rest.starts_with(&answer) && rest.contains(second), "{text}");
+                assert_eq!((place + 1, text.len()), (text.len(), text.len().min(len)));
+            }
+        }
+        // with room for little both are cut, and a window of one token holds one
+        let both = |len| rows(&corpus, &corpus.held_out(1, len).unwrap()).remove(0).0;
+        assert_eq!((both(9).as_str(), both(1).as_str()), ("Is i\nIt i", "\n"));
+    }
+
+    #[test]
+    fn a_premise_lies_in_one_part() {
+        let line = |i: usize| format!("premise {}\thypothesis {i}\t{}\n", i / 2, ["yes", "no"][i % 2]);
+        let lines: String = (0..40).map(line).collect();
+        let (_folder, path) = file(&format!("sentence1\tsentence2\tgold_label\n{lines}"));
+        let corpus = open(Some(path), 2).unwrap();
+        let premises = |windows: &Windows| -> HashSet<String> {
+            let texts = rows(&corpus, windows).into_iter().map(|row| row.0);
+            texts.filter_map(|text| Some(text.split_once('\n')?.0.to_owned())).collect()
+        };
+        let held = premises(&corpus.held_out(40, 40).unwrap());
+        assert_eq!(held.len(), 5);
+        let train = premises(&corpus.batch(&Position { seed: 2, drawn: 0 }, 30, 40).unwrap());
+        assert!(train.len() == 15 && train.is_disjoint(&held));
     }
 
     #[test]

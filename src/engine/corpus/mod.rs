@@ -60,7 +60,7 @@ pub struct CorpusSpec {
 }
 
 impl CorpusSpec {
-    /// The most tokens that its tokeniser may come to know, without opening anything: of one that counts
+    /// The largest number of tokens that its tokeniser may come to know, without opening anything: of one that counts
     /// characters or words, no more than the text has.
     pub fn largest_vocab(&self) -> u64 {
         // windows made to order are of a language that is as large as one likes

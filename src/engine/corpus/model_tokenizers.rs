@@ -53,7 +53,7 @@ impl TokenizerChoice {
     }
 }
 
-/// A tokeniser and what it is called.
+/// A tokeniser with its name.
 pub struct NamedTokenizer {
     /// The kind of its tokens.
     pub kind: TokenizerKind,

@@ -8,7 +8,7 @@ pub(super) fn scramble(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The place of `i` (below `n`) in the order of `key`: a balanced Feistel network of four rounds over
+/// The position of `i` (below `n`) in the order of `key`: a balanced Feistel network of four rounds over
 /// the next even power of two, walked until the value falls below `n` (fewer than four steps on
 /// average). Each key gives another order; within one, no two `i` share a place.
 pub(super) fn permute(i: u64, n: u64, key: u64) -> u64 {

@@ -30,7 +30,7 @@ const PIECE: usize = 4 << 10;
 pub(super) struct Subword {
     inner: tokenizers::Tokenizer,
     kind: &'static str,
-    /// What it is called in messages: its file, or its kind.
+    /// Its name in messages: its file, or its kind.
     name: String,
     vocab: usize,
     /// The byte each character of a byte-level token stands for; none where tokens are plain text.
@@ -108,6 +108,11 @@ impl Subword {
             ))
         })?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The token that ends a sentence or text: BERT's, that of T5 and RoBERTa, or GPT's.
+    pub(super) fn separator(&self) -> Option<u32> {
+        ["[SEP]", "</s>", "<|endoftext|>"].into_iter().find_map(|token| self.inner.token_to_id(token))
     }
 
     pub(super) fn decode(&self, ids: &[u32]) -> String {
@@ -200,6 +205,21 @@ mod tests {
     fn the_same_text_gives_the_same_tokens() {
         let again = Subword::train(&"The tide turned, and the harbour filled again. ".repeat(40), 300).unwrap();
         assert_eq!(again.inner.to_string(false).unwrap(), trained().inner.to_string(false).unwrap());
+    }
+
+    #[test]
+    fn a_separator_is_the_token_of_the_file() {
+        let json = |tokens: &str| {
+            format!(
+                r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+                "pre_tokenizer":{{"type":"Whitespace"}},"post_processor":null,"decoder":null,
+                "model":{{"type":"WordLevel","vocab":{{{tokens}}},"unk_token":"<unk>"}}}}"#
+            )
+        };
+        let separator = |tokens: &str| Subword::from_bytes(json(tokens).as_bytes(), "here").unwrap().separator();
+        assert_eq!(separator(r#""<unk>":0,"</s>":1,"[SEP]":2"#), Some(2));
+        assert_eq!(separator(r#""<unk>":0,"</s>":1"#), Some(1));
+        assert_eq!((separator(r#""<unk>":0"#), trained().separator()), (None, None));
     }
 
     #[test]

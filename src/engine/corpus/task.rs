@@ -62,7 +62,7 @@ impl TaskStream {
         let mut row = TaskRow { ids: Vec::with_capacity(len + 1), answers: Vec::with_capacity(len + 1) };
         for piece in story::window(self.style, rng, (len + 1, self.spacing), &measure) {
             let answer = piece.role == Role::Answer;
-            // Where a space is an id of its own it is not subset of the answer.
+            // Where a space is an id of its own, it is not part of the answer.
             let own_space = matches!(tokenizer, Tokenizer::Byte { .. } | Tokenizer::Char(_));
             let spaces = usize::from(own_space && piece.text.starts_with(' '));
             let ids = tokenizer.encode(&piece.text)?;

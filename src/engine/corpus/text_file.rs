@@ -234,7 +234,7 @@ pub(super) fn read_whole(
     Ok(bytes)
 }
 
-/// The operating system's refusal in words, with the next step.
+/// The error message for a file that the operating system refuses, with the next step.
 pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
     let here = path.display();
     let words = match error.kind() {
@@ -263,7 +263,7 @@ fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
     [0, len / 2, len - PROBE].into_iter().map(|from| text.bytes(from, from + PROBE)).collect()
 }
 
-/// Tells text from what is not; gives where the text starts and how it is encoded.
+/// Checks that a file is text; returns where the text starts and how it is encoded.
 fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
     let here = path.display();
     let head = file.stretch(0, 3).bytes(0, 3)?;

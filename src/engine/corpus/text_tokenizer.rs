@@ -27,7 +27,7 @@ impl TextTokenizer {
     /// The ids of a text in UTF-8; as bytes, of any file.
     ///
     /// # Errors
-    /// If it is no text, or holds what the tokeniser has no id for; the error names it and its place.
+    /// If it is not text, or holds what the tokeniser has no id for; the error names it and its place.
     pub fn encode(&self, text: &[u8]) -> Result<Vec<u32>, CorpusError> {
         if matches!(self.0, Tokenizer::Byte { .. }) {
             return Ok(text.iter().map(|b| u32::from(*b)).collect());

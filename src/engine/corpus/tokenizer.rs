@@ -171,6 +171,20 @@ impl Tokenizer {
         })
     }
 
+    /// What stands between two sentences that are read as one: the separator of a tokenizer.json that has one, a line
+    /// break, or a space where the vocabulary has no line break.
+    pub(super) fn separator(&self) -> Result<Vec<u32>, CorpusError> {
+        if let Self::Subword(subword) = self
+            && let Some(id) = subword.separator()
+        {
+            return Ok(vec![id]);
+        }
+        match self.encode("\n") {
+            Ok(ids) if !ids.is_empty() => Ok(ids),
+            _ => self.encode(" "),
+        }
+    }
+
     pub(super) fn decode(&self, ids: &[u32]) -> String {
         match self {
             Self::Byte { encoding, .. } => {
@@ -345,6 +359,18 @@ mod tests {
             Tokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, Encoding::Latin1, || Ok(String::new())).unwrap();
         assert_eq!(latin.token_texts(&[0xE9]), ["\u{e9}"]);
         assert_eq!((t.decodable_vocab(), t.vocab()), (256, 320));
+    }
+
+    #[test]
+    fn a_separator_is_one_of_the_vocabulary() {
+        let bytes = open(TokenizerSpec::Byte { vocab: 256 }, "");
+        assert_eq!(bytes.separator().unwrap(), [10]);
+        let lines = open(TokenizerSpec::SortedChar { max_vocab: 9 }, "a b\n");
+        assert_eq!(lines.decode(&lines.separator().unwrap()), "\n");
+        let spaces = open(TokenizerSpec::SortedChar { max_vocab: 9 }, "a b");
+        assert_eq!(spaces.decode(&spaces.separator().unwrap()), " ");
+        let neither = open(TokenizerSpec::SortedChar { max_vocab: 9 }, "ab");
+        assert!(neither.separator().unwrap_err().to_string().contains("missing from the vocabulary"));
     }
 
     #[test]

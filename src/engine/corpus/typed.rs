@@ -5,7 +5,7 @@ use super::{
     tokenizer::{Inventory, Tokenizer},
 };
 
-/// Tokens of the offered text.
+/// Most tokens of the offered text.
 const OFFERED: usize = 10;
 
 impl Corpus {
@@ -28,11 +28,12 @@ impl Corpus {
         let ids = self.try_encode(&text)?;
         let unknown = ids.iter().filter(|id| self.tokenizer.is_unknown(**id)).count();
         let passage = self.passage(0, OFFERED);
-        let offered = &passage[..passage.len().min(OFFERED)];
+        // where one token is asked for, more would be no help
+        let offered = &passage[..passage.len().min(OFFERED).min(ids.len())];
         let message = match symbols {
             Some(symbols) if unknown > 0 => {
                 let example: String = offered.iter().map(|id| self.token_text(*id)).collect();
-                format!("This text is made of the symbols {symbols} and no others: type for example {example}")
+                format!("The model reads the symbols {symbols} and no others: type for example {example}")
             }
             None if unknown > 0 && unknown == ids.len() => {
                 let example = self.decode(offered);
@@ -113,5 +114,8 @@ mod tests {
         assert!(said.contains("#0123456789?abcdefghijklmnop"), "{said}");
         let offered = said.rsplit(' ').next().unwrap();
         assert_eq!(corpus.encode_typed(offered).unwrap().len(), OFFERED);
+        let said = corpus.encode_typed("x").unwrap_err().to_string();
+        let offered = said.rsplit(' ').next().unwrap();
+        assert_eq!(corpus.encode_typed(offered).unwrap().len(), 1, "one token for one: {said}");
     }
 }

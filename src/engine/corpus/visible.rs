@@ -39,7 +39,8 @@ pub(super) fn join_bytes(ids: &[u32], shown: &mut [String]) {
 mod tests {
     use super::*;
 
-    /// A part of a character stays as it is, before, between and after whole ones, and so does an id that is no byte.
+    /// A part of a character stays as it is, before, between and after whole ones, and so does an id that is not a
+    /// byte.
     #[test]
     fn only_whole_characters_are_joined() {
         let ids = [0xA9, 0xC3, 0xC3, 0xA9, 300, 0xE2, 0x82];

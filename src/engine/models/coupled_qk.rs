@@ -10,7 +10,7 @@ pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
 use self::net::{CLASS_HEAD, Net};
 use super::{
-    FamilySpec, Loss, Model, ModelSpec, Trainable, USUAL_ADVICE,
+    DEFAULT_ADVICE, FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{AttentionLayer, Capabilities, LayerDynamics, QueryKeyDynamics, TextClassifier},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
@@ -118,7 +118,7 @@ impl Trainable for CoupledQk {
     fn advice_on_divergence(&self) -> &'static str {
         match self.spec.variant.has_steps() {
             true => "Shorter or fewer steps of queries and keys, or a smaller learning rate, usually help",
-            false => USUAL_ADVICE,
+            false => DEFAULT_ADVICE,
         }
     }
 

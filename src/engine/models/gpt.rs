@@ -16,6 +16,7 @@ use crate::{
     nn::{
         attention::KeyValueCache,
         block::{self, Block, Gpt2BlockSpec, gpt2_block},
+        dropout::Dropout,
         fused::{cross_entropy::head_cross_entropy, embedding::embedding},
         layers::{EMBEDDING_STD, Norm},
         residual_mixing::{Mixer, ResidualMixing},
@@ -34,7 +35,8 @@ impl FamilySpec for PlainGptSpec {
 
 impl FamilySpec for AlibiGptSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let plain = self.with_carried(memory([self.d_model, self.heads, self.layers, 0], step), step);
+        let plain = memory([self.d_model, self.heads, self.layers, 0], step);
+        let plain = self.with_dropped(self.with_carried(plain, step), step);
         if self.residual == ResidualMixing::Fixed {
             return plain;
         }
@@ -73,6 +75,20 @@ impl AlibiGptSpec {
         let activations = memory.activations + kept + 4.0 * scores + 2.0 * carried;
         StepMemory { weights: memory.weights + carried, activations, ..memory }
     }
+
+    /// The memory of a net of so much that drops, if it does: blocks of several operations, which share no weights and each
+    /// of which saves its own, and the masks.
+    fn with_dropped(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
+        if self.dropout == 0.0 {
+            return memory;
+        }
+        let masks = 4.0 * self.d_model as f64 * step.positions();
+        // what the operations of a block save, and the gradients of it, which live until the backward pass has ended
+        let saved = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
+        let own = if self.carry.is_none() { 2.0 * saved } else { 0.0 };
+        let activations = memory.activations + self.layers as f64 * (masks + own);
+        StepMemory { shared: 0.0, activations, ..memory }
+    }
 }
 
 /// The memory of a net with this many learned positions.
@@ -95,6 +111,8 @@ struct Net {
     mixers: Vec<Option<Mixer>>,
     ln: Norm,
     head: Tensor, // (V, D)
+    /// The masks of an update that drops something.
+    dropout: Option<Dropout>,
 }
 
 /// The sizes that both kinds of net have.
@@ -124,12 +142,19 @@ impl Net {
                 .collect::<Result<_>>()?,
             ln: Norm::layer(p, "ln", d)?,
             head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
+            dropout: None,
         })
     }
 
     /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
+    }
+
+    /// The net for an update with these masks.
+    fn with_dropout(&self, dropout: Dropout) -> Self {
+        let layers = (0u64..).zip(&self.layers).map(|(i, block)| block.with_dropout(dropout, 2 * i)).collect();
+        Self { layers, dropout: Some(dropout), ..self.clone() }
     }
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
@@ -149,6 +174,10 @@ impl Net {
 
     /// The head's input from embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
     fn normalised(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
+        let x = match self.dropout {
+            Some(dropout) => dropout.apply(&x, 2 * self.layers.len() as u64)?,
+            None => x,
+        };
         let is_mixed = self.mixers.iter().any(Option::is_some);
         let x = if is_mixed { self.mixed(x, block, tap)? } else { self.stream(x, block, tap)? };
         tap.offer("final", || Ok(x.clone()))?;
@@ -206,6 +235,10 @@ pub struct Gpt {
     net: Net,
     inference_net: Net,
     carried: Option<CarriedKeys>,
+    /// The seed of dropout.
+    seed: u64,
+    /// The update that the next loss is for.
+    update: u64,
 }
 
 /// Keys and values that go on from batch to batch, first in, first out; they are buffers of the parameters.
@@ -233,10 +266,14 @@ impl Gpt {
 
     /// Like [`Gpt::with_learned_positions`], with ALiBi in place of the positions.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let AlibiGptSpec { d_model, heads, layers, residual, window, carry } = *spec;
+        let AlibiGptSpec { d_model, heads, layers, residual, window, carry, dropout } = *spec;
+        if !(0.0..1.0).contains(&dropout) {
+            bail!("dropout {dropout} must be at least 0 and less than 1");
+        }
         let sizes = Sizes { d_model, heads, layers, residual, window };
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
         let mut model = Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)?;
+        model.seed = seed;
         let Some(carry) = carry else { return Ok(model) };
         let Some(window) = window else {
             bail!("keys and values are carried first in, first out, which needs an attention window")
@@ -251,7 +288,13 @@ impl Gpt {
 
     fn new(spec: ModelSpec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
         let (net, inference_net) = params.build_twice(build)?;
-        Ok(Self { spec, params, net, inference_net, carried: None })
+        Ok(Self { spec, params, net, inference_net, carried: None, seed: 0, update: 0 })
+    }
+
+    /// The net with the masks of the update; `None` where nothing is dropped.
+    fn dropping_net(&self) -> Option<Net> {
+        let ModelSpec::AlibiGpt(spec) = &self.spec else { return None };
+        Dropout::for_update(spec.dropout, self.seed, self.update).map(|dropout| self.net.with_dropout(dropout))
     }
 
     /// The loss of a batch whose rows go on where the last batch ended, whose keys and values it reads; those after it are
@@ -270,8 +313,9 @@ impl Gpt {
             KeyValueCache::last_of([buffer(&k)?, buffer(&v)?], len)
         };
         let mut caches = (0..self.net.layers.len()).map(cache).collect::<Result<Vec<_>>>()?;
-        let x = self.net.encode_after(&batch.tokens, &mut caches)?;
-        let loss = head_cross_entropy(&x, &self.net.head, &batch.targets)?;
+        let net = self.dropping_net().unwrap_or_else(|| self.net.clone());
+        let x = net.encode_after(&batch.tokens, &mut caches)?;
+        let loss = head_cross_entropy(&x, &net.head, &batch.targets)?;
         for (layer, cache) in caches.iter().enumerate() {
             for (name, value) in carried_names(layer).iter().zip(cache.to_buffers(window)?.iter().flatten()) {
                 self.params.load(name, value)?;
@@ -291,6 +335,7 @@ impl Trainable for Gpt {
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
+        self.update = step;
         if let Some(carried) = &mut self.carried {
             carried.since = carried.carry.since(step);
         }
@@ -301,7 +346,11 @@ impl Trainable for Gpt {
         if let Some(carried) = &self.carried {
             return Ok(self.continued_loss(batch, carried)?.into());
         }
-        Ok(self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?.into())
+        let net = match self.dropping_net() {
+            Some(net) => net,
+            None => self.net.with_shared_weights(accumulator)?,
+        };
+        Ok(net.cross_entropy(batch)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {

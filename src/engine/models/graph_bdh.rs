@@ -12,6 +12,10 @@
 //! Table 1 that is left of a synapse after a token depends on i alone, not on j as a U on the right would, and lasts from one
 //! token to [`GraphBdhSpec::memory`]; and norms, which the paper moves
 //! to the neurons in one of its remarks, divide pulses, sigma x and y by their root mean squares.
+//!
+//! By another remark (section 2.2) a single sigma for all layers is no fundamental change. With
+//! [`GraphBdhSpec::single_state`] a layer reads what all layers wrote for the tokens before and those below it for the same
+//! token, and sigma fades once a token.
 
 mod net;
 mod spec;

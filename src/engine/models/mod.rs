@@ -17,7 +17,7 @@ use step_memory::{StepMemory, StepSizes};
 pub use carry::Carry;
 pub use family::FamilySpec;
 
-/// Answers that every family gives alike: its weights, and its sizes as they were given.
+/// The methods that are the same in every family: its weights, and its specification.
 macro_rules! params_and_spec {
     ($family:ident) => {
         fn params(&self) -> &Params {
@@ -122,7 +122,7 @@ pub struct AccumulatedLoss {
 }
 
 /// The usual advice for a training that diverges, as a sentence without its end.
-pub const USUAL_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
+pub const DEFAULT_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
 
 /// A thing with weights that a trainer can drive and a probe can question.
 pub trait Trainable: Send {
@@ -193,7 +193,7 @@ pub trait Trainable: Send {
 
     /// The usual advice where the loss or the gradient is no longer a finite number, as a sentence without its end.
     fn advice_on_divergence(&self) -> &'static str {
-        USUAL_ADVICE
+        DEFAULT_ADVICE
     }
 
     /// The parameters that can be changed while the model runs, with their present values.

@@ -20,7 +20,7 @@ defaults! {
     pub struct PlaneSpec {
         /// The field that is shown by default.
         pub kind: PlanarField = PlanarField::VanDerPol,
-        /// The field that the network learns; the network itself is no target.
+        /// The field that the network learns; the network itself is not a target.
         pub target: PlanarField = PlanarField::VanDerPol,
         /// Hidden units of each of its two layers.
         pub hidden: usize = 64,

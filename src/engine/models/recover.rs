@@ -98,7 +98,7 @@ impl FamilySpec for RecoverSpec {
             + step.vocab * self.code_dim as f64;
         if attends {
             let kinds = if keeps_past { 1.0 } else { traces };
-            let place = if keeps_past { k * PLACE as f64 } else { 0.0 };
+            let place = if keeps_past { k * POSITION_WIDTH as f64 } else { 0.0 };
             weights += 2.0 * kinds * head * slots + k * head + place + step.vocab * head;
             activations += n * (2.0 * k * step.vocab + 6.0 * read);
             activations += match keeps_past {
@@ -125,9 +125,9 @@ impl FamilySpec for RecoverSpec {
 /// Width of an attention reader's queries, keys and values.
 const HEAD_WIDTH: usize = 32;
 /// Width of the code of "how far back" that position queries are matched with.
-const PLACE: usize = 64;
+const POSITION_WIDTH: usize = 64;
 /// The factor on the input from the heads before the MLP: it has many columns, and one step of AdamW moves them all.
-const BESIDE: f64 = 0.1;
+const HEADS_SCALE: f64 = 0.1;
 /// Readers that keep the past answer at every fourth position while training: they need fewer examples.
 const STRIDE: usize = 4;
 
@@ -158,7 +158,7 @@ struct Heads {
     /// Keys `(HEAD_WIDTH, width)`, one for each kind of slot: three for `Attention`, one otherwise.
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
-    /// `(K, PLACE)`; absent for `Attention`, whose slots have no place in time.
+    /// `(K, POSITION_WIDTH)`; absent for `Attention`, whose slots have no place in time.
     place: Option<Tensor>,
     /// `(V, HEAD_WIDTH)`, shared by the distances.
     direct: Tensor,
@@ -262,7 +262,7 @@ impl Weights {
                     keys,
                     values,
                     query: params.normal("query", (k, HEAD_WIDTH), scale(HEAD_WIDTH))?,
-                    place: if now { None } else { Some(params.normal("place", (k, PLACE), 0.1)?) },
+                    place: if now { None } else { Some(params.normal("place", (k, POSITION_WIDTH), 0.1)?) },
                     direct: params.normal("direct", (vocab, HEAD_WIDTH), scale(HEAD_WIDTH))?,
                     up: if now {
                         each_its_own(params, h, traces, width, k * HEAD_WIDTH)?
@@ -305,7 +305,7 @@ impl Heads {
         reads.reshape((b, k, p, HEAD_WIDTH))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD_WIDTH))
     }
 
-    /// Scores for how far back a slot is, the future shut out: place `(K, PLACE)` -> `(K, P T)`.
+    /// Scores for how far back a slot is, the future shut out: place `(K, POSITION_WIDTH)` -> `(K, P T)`.
     fn distance_scores(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
         let by_distance = place.matmul(&places(t, place.device())?.t()?)?; // (K, T): distances 0..T
         let shut = Tensor::full(-1e9f32, (place.dim(0)?, 1), place.device())?;
@@ -319,7 +319,7 @@ impl Heads {
     fn answer(&self, reads: &Tensor, beside: &Tensor) -> Result<Tensor> {
         let (n, k, _) = reads.dims3()?;
         let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
-        let all = Tensor::cat(&[beside, &(reads.reshape((n, k * HEAD_WIDTH))? * BESIDE)?], D::Minus1)?;
+        let all = Tensor::cat(&[beside, &(reads.reshape((n, k * HEAD_WIDTH))? * HEADS_SCALE)?], D::Minus1)?;
         direct + mlp(&all, &self.up, &self.down, Act::Gelu)?
     }
 }
@@ -446,15 +446,15 @@ fn with_one(x: &Tensor) -> Result<Tensor> {
     Tensor::cat(&[x, &one], D::Minus1)
 }
 
-/// Sines and cosines of distances 0..t at geometric wavelengths from 2 pi to 2 pi 200: `(T, PLACE)`.
+/// Sines and cosines of distances 0..t at geometric wavelengths from 2 pi to 2 pi 200: `(T, POSITION_WIDTH)`.
 fn places(t: usize, device: &Device) -> Result<Tensor> {
-    let half = PLACE / 2;
-    let mut rows = Vec::with_capacity(t * PLACE);
+    let half = POSITION_WIDTH / 2;
+    let mut rows = Vec::with_capacity(t * POSITION_WIDTH);
     for distance in 0..t {
         for i in 0..half {
             let angle = distance as f64 / 200f64.powf(i as f64 / half as f64);
             rows.extend([angle.sin() as f32, angle.cos() as f32]);
         }
     }
-    Tensor::from_vec(rows, (t, PLACE), device)
+    Tensor::from_vec(rows, (t, POSITION_WIDTH), device)
 }

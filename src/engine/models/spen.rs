@@ -25,7 +25,9 @@ impl FamilySpec for SpenSpec {
         let attention = match self.predictor {
             Predictor::Static => 0.0,
             Predictor::LinearAttention => 6.0 * d + 4.0 * step.tokens,
-            Predictor::SoftmaxAttention => 10.0 * d + 6.0 * self.heads as f64 * step.tokens,
+            Predictor::SoftmaxAttention | Predictor::FullSoftmaxAttention => {
+                10.0 * d + 6.0 * self.heads as f64 * step.tokens
+            }
         };
         let gates = if self.gate == TraceGate::InputDependent { 9.0 * d } else { 0.0 };
         let each = 20.0 * d + 4.0 * hidden + attention + gates;
@@ -107,7 +109,7 @@ impl StreamingModel for Spen {
     }
 
     fn keeps_all_tokens(&self) -> bool {
-        self.spec.predictor == Predictor::SoftmaxAttention
+        self.spec.predictor.is_softmax()
     }
 
     fn slowest_rate(&self) -> Option<f64> {
@@ -139,11 +141,10 @@ impl Trainable for Spen {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let s = &self.spec;
+        let blocks = || AttentionLayer::stack("blocks", s.layers, None);
         let attention_layers = match s.predictor {
-            Predictor::SoftmaxAttention => {
-                let blocks = AttentionLayer::stack("blocks", s.layers, None);
-                blocks.into_iter().map(AttentionLayer::strictly_causal).collect()
-            }
+            Predictor::SoftmaxAttention => blocks().into_iter().map(AttentionLayer::strictly_causal).collect(),
+            Predictor::FullSoftmaxAttention => blocks(),
             Predictor::Static | Predictor::LinearAttention => vec![],
         };
         let fast_weights: Option<&dyn FastWeightModel> =

@@ -15,6 +15,7 @@ pub use llama::{LlamaBlockSpec, llama_block, llama_block_with};
 use super::{
     Tap,
     attention::{Attention, Evolution, KeyValueCache},
+    dropout::Dropout,
     fused::{
         add_row::add_row,
         attention::ScoreBias,
@@ -37,17 +38,33 @@ pub struct Block {
     mlp: Arc<dyn Mlp>,
     /// The weights as one tensor, if several uses share them.
     flat: Option<FlatWeights>,
+    /// The masks of what attention and the MLP add, and the place of the first.
+    dropout: Option<(Dropout, u64)>,
 }
 
 impl Block {
     /// `path`: where the tap finds the block's activations.
     pub fn new(path: &str, norm1: Norm, attention: Arc<dyn Attention>, norm2: Norm, mlp: impl Mlp + 'static) -> Self {
-        Self { path: path.to_owned(), norm1, attention, norm2, mlp: Arc::new(mlp), flat: None }
+        Self { path: path.to_owned(), norm1, attention, norm2, mlp: Arc::new(mlp), flat: None, dropout: None }
     }
 
     /// The evolution of queries and keys before they are scored, if there is one.
     pub fn evolution(&self) -> Option<&Evolution> {
         self.attention.evolution()
+    }
+
+    /// The block for an update that drops some of what attention and the MLP add to the stream, at this place and the next
+    /// of [`Dropout::apply`]. It is several operations.
+    pub fn with_dropout(&self, dropout: Dropout, place: u64) -> Self {
+        Self { dropout: Some((dropout, place)), ..self.clone() }
+    }
+
+    /// The part that is left of what attention (0) or the MLP (1) adds.
+    fn dropped(&self, added: Tensor, part: u64) -> Result<Tensor> {
+        match &self.dropout {
+            Some((dropout, place)) => dropout.apply(&added, place + part),
+            None => Ok(added),
+        }
     }
 
     /// The block with its weights flattened and packed once, for all uses in a training step. The accumulator, if there
@@ -88,7 +105,8 @@ impl Block {
     /// Same as [`Block::forward`], for the tokens after those in the cache, which takes them in; gradients end at what it
     /// held. The first block makes the bias of the scores, and those after it share it.
     pub fn forward_after(&self, x: &Tensor, cache: &mut KeyValueCache, bias: &mut Option<ScoreBias>) -> Result<Tensor> {
-        let x = (x + self.attention.forward_after(&self.norm1.forward(x)?, cache, bias)?)?;
+        let attended = self.attention.forward_after(&self.norm1.forward(x)?, cache, bias)?;
+        let x = (x + self.dropped(attended, 0)?)?;
         &x + self.transform(&x)?
     }
 
@@ -126,18 +144,18 @@ impl Block {
             None => format!("{}.attn.weights", self.path),
             Some(r) => format!("{}.r{r}.attn.weights", self.path),
         };
-        self.attention.forward(&self.norm1.forward(x)?, tap, &path)
+        self.dropped(self.attention.forward(&self.norm1.forward(x)?, tap, &path)?, 0)
     }
 
     fn transform(&self, x: &Tensor) -> Result<Tensor> {
-        self.mlp.forward(&self.norm2.forward(x)?)
+        self.dropped(self.mlp.forward(&self.norm2.forward(x)?)?, 1)
     }
 
     /// The one operation, where a gradient will be asked for, so that it is worth it, and nothing inside is
     /// looked at.
     fn fused_for(&self, x: &Tensor, tap: &Tap) -> Option<(LayerSpec, Vec<&Tensor>)> {
         let learns = x.track_op() || self.norm1.weight().track_op();
-        if tap.is_on() || !learns || !layer::suits(x) { None } else { self.fused() }
+        if tap.is_on() || self.dropout.is_some() || !learns || !layer::suits(x) { None } else { self.fused() }
     }
 
     /// The one operation's sizes and weights, if both parts have such a form and go together.

@@ -28,7 +28,7 @@ pub fn open(name: &str) -> std::result::Result<Device, String> {
     }
 }
 
-/// A device in words: `cpu`, `cuda:0`, `metal:0`.
+/// The name of a device: `cpu`, `cuda:0`, `metal:0`.
 pub fn name(device: &Device) -> String {
     match device.location() {
         candle_core::DeviceLocation::Cpu => "cpu".to_owned(),

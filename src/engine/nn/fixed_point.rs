@@ -67,6 +67,8 @@ pub struct Solution {
     pub iterations: usize,
     /// |x - G(x)| / |x| there, over all rows and positions; above the tolerance if the map was not tame enough.
     pub residual: f64,
+    /// True if every position settled. One that did not may be too small to be seen in the residual.
+    pub is_settled: bool,
 }
 
 /// Solves x = G(x) on `(B, T, D)` from `start` by Anderson's acceleration. `map` should be detached.
@@ -86,12 +88,12 @@ pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: Stop
         let image = map(&x)?.detach();
         may_improve = closest.update(&x, &image, goal.tolerance)?;
         if closest.is_settled.iter().all(|settled| *settled) {
-            return Ok(Solution { residual: relative_distance(&x, &image)?, x, iterations });
+            return Ok(Solution { residual: relative_distance(&x, &image)?, x, iterations, is_settled: true });
         }
         x = select(&closest.is_settled, &closest.x, &anderson.next(&x, &image)?)?;
     }
     let residual = relative_distance(&closest.x, &map(&closest.x)?.detach())?;
-    Ok(Solution { x: closest.x, iterations, residual })
+    Ok(Solution { x: closest.x, iterations, residual, is_settled: false })
 }
 
 /// The closest state of each position so far. Lists are row after row, position after position.
@@ -364,6 +366,19 @@ mod tests {
         assert!((off - solution.residual).abs() < 1e-12, "{off} is not {}", solution.residual);
         let solved = |x: &Tensor| x.narrow(1, 0, 2);
         assert!(relative_distance(&solved(&solution.x)?, &solved(&map(&solution.x)?)?)? <= GOAL.tolerance);
+        Ok(())
+    }
+
+    #[test]
+    fn a_large_state_does_not_hide_a_position_that_never_settles() -> Result<()> {
+        // the first position drifts for ever, the second is large and solved at once
+        let rates = Tensor::new(&[[[1.0], [0.0]]], &Device::Cpu)?;
+        let drift = Tensor::new(&[[[1.0], [1e6]]], &Device::Cpu)?;
+        let map = |x: &Tensor| -> Result<Tensor> { x.broadcast_mul(&rates)?.broadcast_add(&drift) };
+        let goal = StopCriterion { tolerance: 0.01, max_iters: 8 };
+        let solution = solve(&map, &drift.zeros_like()?, goal)?;
+        assert!(solution.residual <= goal.tolerance && !solution.is_settled, "{solution:?}");
+        assert_eq!(solution.iterations, goal.max_iters);
         Ok(())
     }
 

@@ -89,8 +89,8 @@ impl Params {
         self.constant(name, shape, 0.0)
     }
 
-    /// Creates a tensor of these values that is no weight but must not be lost: it is in checkpoints, and is neither trained
-    /// nor counted.
+    /// Creates a tensor of these values that is not a weight but must not be lost: it is in checkpoints, and is neither
+    /// trained nor counted.
     pub fn buffer(&mut self, name: &str, shape: impl Into<Shape>, values: Vec<f32>) -> Result<Tensor> {
         let shape = shape.into();
         let tensor = self.insert(name, shape.clone(), |p| Tensor::from_vec(values, shape, &p.device))?;

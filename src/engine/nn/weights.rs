@@ -78,7 +78,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// Checks that the part is as it was written.
+    /// Checks that the part still has the content that was written.
     fn holds(self, file: &mut File) -> std::io::Result<bool> {
         file.seek(SeekFrom::Start(self.from))?;
         let mut part = file.take(self.to.saturating_sub(self.from));
@@ -234,7 +234,7 @@ fn span(shape: &[usize], strides: &[usize]) -> Option<usize> {
     (total <= last + 1).then_some(last + 1)
 }
 
-/// The entry, if its tensor ends before the byte `end`; else an error in words.
+/// The entry, if its tensor ends before the byte `end`; else an error message.
 fn checked(entry: Entry, end: u64) -> std::result::Result<Entry, String> {
     let Entry { name, shape, at, .. } = &entry;
     if name.len() > LONGEST_PATH || shape.len() > MAX_DIMS {

@@ -140,7 +140,7 @@ mod tests {
         probe::testing::{measured, prose},
     };
 
-    const USUAL: usize = Prompt::USUAL;
+    const DEFAULT: usize = Prompt::DEFAULT_TOKENS;
 
     fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
         ask_of(&ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() }), args)
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn fast_and_slow_attention_are_causal_chains() -> Result<()> {
-        for (layer, positions) in [("pre.0", USUAL), ("slow.1.r1", USUAL / 4), ("post.0.r1", USUAL)] {
+        for (layer, positions) in [("pre.0", DEFAULT), ("slow.1.r1", DEFAULT / 4), ("post.0.r1", DEFAULT)] {
             let found = ask(&[("layer", text(layer)), ("head", Value::Int(3))])?;
             assert_eq!((found.path.as_str(), found.head, found.weights.rows()), (layer, 3, positions));
             assert!(found.row_sum_error < 1e-5 && found.smallest == 0.0);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_held_out_passage_has_no_more_tokens_than_learned_positions() {
         let gpt = |positions| ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions });
-        for (positions, expected) in [(64, USUAL), (30, USUAL / 2), (24, USUAL / 2), (8, USUAL / 8)] {
+        for (positions, expected) in [(64, DEFAULT), (30, DEFAULT / 2), (24, DEFAULT / 2), (8, DEFAULT / 8)] {
             assert_eq!(ask_of(&gpt(positions), &[]).unwrap().weights.rows(), expected, "{positions}");
         }
         // other errors are shown as they are

@@ -24,7 +24,7 @@ use crate::{
 ///
 /// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
 /// layer's E y is, on average over this text, as long as the embeddings that came in. A graph that was trained edge by
-/// edge is handed over as it is, with its norms over neurons, and is not checked: it is no product.
+/// edge is handed over as it is, with its norms over neurons, and is not checked: it is not a product.
 pub struct BdhDynamics;
 
 /// The limit of the text, in tokens.
@@ -134,7 +134,8 @@ fn ask_graph(
     let (gx, gy) = (square(&graph.wires)?, square(&graph.prods)?);
     let trained = args.drift == SynapseDrift::Trained;
     let keep = if trained { host::to_f64(&graph.keep)? } else { vec![1.0; n] };
-    let synapses = TrainedSynapses { weights: square(&graph.synapses)?, keep, norms: graph.norms };
+    let (norms, single_state) = (graph.norms, graph.single_state);
+    let synapses = TrainedSynapses { weights: square(&graph.synapses)?, keep, norms, single_state };
     let (drift, words) = match trained {
         true => (Drift::identity(n), "each neuron's synapses keep a share of their own as trained".to_owned()),
         false => drift(n, args.drift, args.keep),
@@ -159,7 +160,8 @@ fn ask_graph(
     let mut identity = Dense::<f64>::zeros(n, n);
     (0..n).for_each(|i| identity.row_mut(i)[i] = 1.0);
     let norms = if graph.norms { ", norms over neurons" } else { "" };
-    let about = format!("{}, a trained graph of {n} neurons, {layers} layers, {words}{norms}", passage.about);
+    let state = if graph.single_state { " with one state" } else { "" };
+    let about = format!("{}, a trained graph of {n} neurons, {layers} layers{state}, {words}{norms}", passage.about);
     let weights = BdhDynamicsWeights {
         e: array(&identity)?,
         d_x: array(&gx)?,
@@ -177,6 +179,7 @@ fn ask_graph(
             weights: array(&synapses.weights)?,
             keep: synapses.keep.into(),
             norms: synapses.norms,
+            single_state: synapses.single_state,
         }),
     };
     Ok(vec![Answer::new(weights, about, passage.tokens)])
@@ -239,7 +242,7 @@ fn norm(v: &[f64]) -> Vec<f64> {
     v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
 }
 
-/// U as asked, and in words.
+/// The U that the arguments ask for, and its description.
 fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String) {
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
     let (kind, keep, whose) = match (args.drift, shape.attention.rotary, shape.attention.damped) {
@@ -253,7 +256,7 @@ fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String
     (drift, words + whose)
 }
 
-/// U over n neurons, of which `Trained` is nothing, and in words.
+/// U over n neurons, with its description. `Trained` is the identity here.
 fn drift(n: usize, kind: SynapseDrift, keep: f64) -> (Drift, String) {
     let turns = matches!(kind, SynapseDrift::Rotation | SynapseDrift::Both);
     let keep = if matches!(kind, SynapseDrift::Damping | SynapseDrift::Both) { keep } else { 1.0 };

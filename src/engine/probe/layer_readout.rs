@@ -74,7 +74,7 @@ struct States {
 }
 
 impl States {
-    /// What the layers read and what the wanted one adds, on held-out windows.
+    /// The inputs of the layers and the output of the requested one, on held-out windows.
     fn read(
         model: &dyn Model,
         cx: &ProbeInputs<'_>,

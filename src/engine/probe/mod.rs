@@ -70,8 +70,8 @@ macro_rules! errors {
 }
 errors!(ConfigError, CorpusError, GeneratorError, InvalidEdge, ShapeError);
 
-/// Refuses a question that would hold about so many bytes at once, if this machine has fewer left. `what`: "the states
-/// take"; `remedy`: "ask for fewer windows".
+/// Refuses a question that would hold about this many bytes at once, if this machine has fewer left. `what`: "the
+/// states take"; `remedy`: "ask for fewer windows".
 pub(crate) fn refuse_beyond_memory(bytes: u64, what: &str, remedy: &str) -> Result<()> {
     match available_memory() {
         Some(free) if bytes > free => candle_core::bail!(
@@ -96,7 +96,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A measurement, what it was measured on in words, and its token axis, if it has one.
+    /// A measurement, a description of what it was measured on, and its token axis, if it has one.
     pub fn new<M: Measurement>(measurement: M, about: String, tokens: Vec<String>) -> Self {
         Self { about, tokens, payload: measurement.into_payload(), step: None }
     }
@@ -124,7 +124,7 @@ pub struct ProbeContext<'a> {
 
 impl<'a> ProbeContext<'a> {
     /// A model on its own, outside of any run: at step 0, with seed 0, without a receiver of progress.
-    pub fn alone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
+    pub fn standalone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
     }
 }

@@ -23,11 +23,11 @@ impl Prompt {
     pub const MAX_TOKENS: usize = 96;
     /// The limit of prompts that stand beside recorded attention, in tokens: a token is the same one in all of them, and
     /// maps are the heaviest thing that a run records.
-    pub const USUAL: usize = 48;
+    pub const DEFAULT_TOKENS: usize = 48;
 
     /// The limit of a typed text, or of the held-out passage where it is empty.
     pub fn limit(text: &str) -> usize {
-        if text.is_empty() { Self::USUAL } else { Self::MAX_TOKENS }
+        if text.is_empty() { Self::DEFAULT_TOKENS } else { Self::MAX_TOKENS }
     }
 
     /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.

@@ -35,7 +35,7 @@ struct RecoveryTally {
     right: Vec<usize>,
     /// Cross-entropy of all answers by distance, nats.
     nats: Vec<f64>,
-    /// The number of times that each id was wanted, over all distances.
+    /// How often each id was the target, over all distances.
     wanted: Vec<usize>,
 }
 

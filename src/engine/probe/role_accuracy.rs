@@ -140,7 +140,8 @@ fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences) -> Result<RoleR
     Ok(found)
 }
 
-/// The effective rank of the feedforward weights of each level that is read, mean over directions; NaN of what is no number.
+/// The effective rank of the feedforward weights of each level that is read, mean over directions; NaN of what is not a
+/// number.
 fn ranks(encoder: &dyn SentenceEncoder, args: &RoleAccuracyArgs) -> Result<Vec<f64>> {
     let read = args.levels.unwrap_or(usize::MAX).max(1);
     let mut by_level: Vec<Vec<f64>> = vec![];

@@ -31,7 +31,7 @@ impl Probe for Settling {
     }
 }
 
-/// The ids and the known roles of the sentence that is asked for, and what it is in words.
+/// The ids and the known roles of the sentence that is asked for, and its description.
 fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<String>, String)> {
     if !args.text.trim().is_empty() {
         let ids = corpus.try_encode(&args.text)?;

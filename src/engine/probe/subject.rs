@@ -104,7 +104,7 @@ mod tests {
         probe::{Progress, testing},
     };
 
-    /// A control that a person set is no weight, and the logits follow it all the same.
+    /// A control that a person set is not a weight, and the logits follow it all the same.
     #[test]
     fn a_copy_has_the_weights_and_the_runtime_parameters() -> Result<()> {
         let (corpus, device) = (testing::prose()?, Device::Cpu);

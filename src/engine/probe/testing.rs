@@ -27,7 +27,7 @@ pub(super) fn answers(
     args: &[(&str, Value)],
 ) -> Result<Vec<Answer>> {
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args))
+    probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
 }
 
 /// The first measurement that a probe makes of a model with these arguments.

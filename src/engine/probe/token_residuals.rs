@@ -35,7 +35,7 @@ impl Probe for TokenResiduals {
 
     fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let refining = refining(model)?;
-        let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::USUAL)?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::DEFAULT_TOKENS)?;
         let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
         let Some(start) = states.last() else {
             candle_core::bail!("the model's forward pass has no round that refines a state")

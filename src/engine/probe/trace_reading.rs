@@ -20,7 +20,7 @@ type StreamingTraces<'m> = (TraceModel<'m>, &'m dyn StreamingModel);
 
 /// Ids of a prompt at most, and of a held-out one.
 const MAX_PROMPT: usize = 256;
-const USUAL: usize = 96;
+const DEFAULT_TOKENS: usize = 96;
 /// Channels of a trace that are kept at most.
 const CHANNELS: usize = 128;
 
@@ -35,7 +35,7 @@ impl Probe for TraceReading {
     ) -> Result<Vec<Answer>> {
         let temperature = args.temperature;
         let is_typed = !args.text.is_empty();
-        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { MAX_PROMPT } else { USUAL })?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { MAX_PROMPT } else { DEFAULT_TOKENS })?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let mut ids = prompt.ids.clone();
         let mut text = streaming.stream();

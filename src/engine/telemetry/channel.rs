@@ -65,9 +65,9 @@ pub mod channels {
     pub const MEMORY_LOW: &str = "memory/low";
     /// Its last decile.
     pub const MEMORY_HIGH: &str = "memory/high";
-    /// |x - G(x)| / |x| where the last equilibrium solve ended.
+    /// |x - G(x)| / |x| over all positions where the last equilibrium solve ended: large states hide small ones.
     pub const DEQ_RESIDUAL: &str = "deq/residual";
-    /// Equilibrium solves of a training step that stopped short of the tolerance; there is one a round.
+    /// Equilibrium solves of a training step that stopped short of the tolerance at some position; there is one a round.
     pub const DEQ_MISSED: &str = "deq/missed";
     /// Solves of its backward pass that did.
     pub const DEQ_BACKWARD_MISSED: &str = "deq/backward_missed";

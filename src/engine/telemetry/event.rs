@@ -41,11 +41,11 @@ pub struct RunInfo {
     pub variants: Vec<VariantInfo>,
     /// Number of training steps of the whole run.
     pub total_steps: u64,
-    /// Device in words: "cpu".
+    /// The name of the device: "cpu".
     pub device: String,
     /// Number of threads in use.
     pub threads: usize,
-    /// The training data in words: "mixture (generated), 1.2 MB, bytes"; empty where no model reads a text.
+    /// A description of the training data: "mixture (generated), 1.2 MB, bytes"; empty where no model reads a text.
     pub corpus: String,
     /// Number of tokens; 0 where no model reads a text.
     pub vocab: usize,
@@ -274,7 +274,7 @@ pub enum Event {
         /// The step of the checkpoint.
         step: u64,
     },
-    /// The question with this number is so far. It is not recorded.
+    /// The state of the question with this number. It is not recorded.
     Question {
         /// The number of the question.
         request: u64,
@@ -309,6 +309,6 @@ pub enum Event {
 /// An observer of a run. Called on the worker's thread: must not wait for a reader.
 /// An error is reported once and the sink is dropped; the run continues.
 pub trait Sink: Send {
-    /// Takes an event; an error in words ends the listening.
+    /// Handles an event; after an error the listener gets no more events.
     fn event(&mut self, event: &Event) -> Result<(), String>;
 }

@@ -37,8 +37,8 @@ pub fn parse_tags(text: &str) -> Vec<String> {
     distinct(tags.filter(|tag| !tag.is_empty()))
 }
 
-/// Reads the texts of a list, or a text with commas. A value of another kind is no tag, and does not make the rest of the
-/// note unreadable.
+/// Reads the texts of a list, or a text with commas. A value of another kind is not a tag, and does not make the rest
+/// of the note unreadable.
 fn read_tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let texts = match toml::Value::deserialize(deserializer)? {
         toml::Value::String(text) => vec![text],

@@ -1,5 +1,5 @@
 //! Any measurement as one long table, derived from its struct: a row a value, with the field it stands in
-//! and its place in the lists around it.
+//! and its index in the lists around it.
 
 mod serializer;
 
@@ -13,7 +13,7 @@ use super::{Array, Payload};
 pub struct Cell {
     /// Names of the fields from the outermost inwards: `layers.weights`.
     pub field: String,
-    /// Place in each list on the way, the outermost first; of an array, its indices.
+    /// The index in each list around it, the outermost first; in an array, its indices.
     pub index: Vec<usize>,
     /// A number, a text, `true` or `false`.
     pub value: String,

@@ -93,7 +93,7 @@ impl<N: Number> Normfree<N> {
 }
 
 /// A past token as attention without a state keeps it: its value v = E y `(d)`, its key x U^(t-s) `(n)`.
-type Past<N> = (Vec<N>, Vec<N>);
+type PastToken<N> = (Vec<N>, Vec<N>);
 
 /// The same model with the attention of equations (4) and (5): every past token is kept by itself, and
 /// a_t is the sum over them of v_s x_s^T U^(t-s) x_t.
@@ -101,7 +101,7 @@ type Past<N> = (Vec<N>, Vec<N>);
 pub struct Unrolled<N> {
     weights: Weights<N>,
     drift: Drift,
-    past: Vec<Vec<Past<N>>>,
+    past: Vec<Vec<PastToken<N>>>,
 }
 
 impl<N: Number> Unrolled<N> {

@@ -144,17 +144,17 @@ impl Oscillators {
 
     /// Goes on by `h` seconds in one step.
     pub fn step(&mut self, h: f64) {
-        self.alone(0.5 * h);
+        self.linear_step(0.5 * h);
         let middle = self.interacting(&self.rates(&self.x, &self.y, &self.sigma), 0.5 * h);
         let rates = self.rates(&middle.x, &middle.y, &middle.sigma);
         let moved = self.interacting(&rates, h);
         (self.x, self.y, self.sigma) = (moved.x, moved.y, moved.sigma);
-        self.alone(0.5 * h);
+        self.linear_step(0.5 * h);
         self.time += h;
     }
 
     /// The linear part, exactly: pulses subside, connectors relax and swing.
-    fn alone(&mut self, h: f64) {
+    fn linear_step(&mut self, h: f64) {
         let left = (-h / self.spec.pulse).exp();
         self.x.iter_mut().chain(&mut self.y).for_each(|p| *p *= left);
         let kept = (-h * self.spec.damping).exp();

@@ -7,6 +7,7 @@
 //! - sigma(i, j) is written by Y(i) and X(j) and read from j to i; table 1 prints one of the two the other
 //!   way round (appendix C.1: a = sigma x).
 //! - A token arrives as a pulse Y, which the wires of round 4l + 3 carry to X from zero.
+//! - Where all layers share one state, it fades in the first layer alone, and so once a token too.
 
 use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
 
@@ -81,10 +82,12 @@ pub struct System<N> {
     /// those given keep all.
     pub(super) keep: Vec<f64>,
     /// True if A and Y are divided by their root mean square after their rounds, which the paper allows in a remark. That
-    /// looks at all neurons at once and is no local rule. The factor counts as given, so that [`Number::error`] leaves out its
-    /// rounding.
+    /// looks at all neurons at once and is not a local rule. The factor counts as given, so that [`Number::error`]
+    /// leaves out its rounding.
     pub(super) norms: bool,
-    /// Places of the synapses that turn with each other, and of those that stand alone.
+    /// True if all layers read and write one state.
+    pub(super) single_state: bool,
+    /// The indices of synapses that rotate in pairs, and of those without a partner.
     pairs: Vec<(usize, Option<usize>)>,
 }
 
@@ -100,7 +103,7 @@ pub struct State<N> {
     /// Counters: X^e, X^i, Y^e, Y^i.
     excited: [Vec<N>; 2],
     inhibited: [Vec<N>; 2],
-    /// sigma_l at each synapse, for each layer.
+    /// sigma_l at each synapse, for each layer, or the one of all layers.
     pub sigma: Vec<Vec<N>>,
     /// The round to come: 4 `layer` + `kernel`. `layer` is the number of layers when the token is done.
     pub layer: usize,
@@ -117,7 +120,7 @@ pub struct Round {
     pub kernel: usize,
     /// Neurons whose variable changed: A, Y, Y, X in the four rounds.
     pub nodes: Vec<usize>,
-    /// Places of synapses whose state changed.
+    /// The indices of synapses whose state changed.
     pub synapses: Vec<usize>,
 }
 
@@ -166,12 +169,22 @@ impl<N: Number> System<N> {
             k += 1 + usize::from(second);
         }
         let (wires, prods) = (inside(wires), inside(prods));
-        Self { n, layers, wires, prods, synapses, drift, keep: vec![], norms: false, pairs }
+        Self { n, layers, wires, prods, synapses, drift, keep: vec![], norms: false, single_state: false, pairs }
     }
 
     /// Returns true if A and Y are divided by their root mean square over neurons.
     pub fn norms(&self) -> bool {
         self.norms
+    }
+
+    /// The index in [`State::sigma`] of the state that a layer reads and writes.
+    pub fn state_of(&self, layer: usize) -> usize {
+        if self.single_state { 0 } else { layer }
+    }
+
+    /// Returns true if the state of a layer fades in its first round.
+    fn fades(&self, layer: usize) -> bool {
+        !self.single_state || layer == 0
     }
 
     /// A synapse's state times its share in `keep`; exactly the state where that is all.
@@ -217,7 +230,7 @@ impl<N: Number> System<N> {
             a: zeros(),
             excited: [zeros(), zeros()],
             inhibited: [zeros(), zeros()],
-            sigma: vec![vec![N::ZERO; self.synapses.len()]; self.layers],
+            sigma: vec![vec![N::ZERO; self.synapses.len()]; if self.single_state { 1 } else { self.layers }],
             layer: self.layers,
             kernel: 0,
         }
@@ -258,8 +271,21 @@ impl<N: Number> System<N> {
 
     /// Round 4l.
     fn infer(&self, state: &mut State<N>) -> (Vec<usize>, Vec<usize>) {
-        let sigma = &mut state.sigma[state.layer];
+        let sigma = &mut state.sigma[self.state_of(state.layer)];
         let before = sigma.clone();
+        if self.fades(state.layer) {
+            self.fade(sigma);
+        }
+        let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
+        for (s, sigma) in self.synapses.iter().zip(sigma.iter()) {
+            state.a[s.y] += *sigma * state.x[s.x];
+        }
+        self.normed(&mut state.a);
+        (changed(&a, &state.a), changed(&before, sigma))
+    }
+
+    /// Applies U to a state at each synapse, and what neurons keep of it.
+    fn fade(&self, sigma: &mut [N]) {
         for (first, second) in &self.pairs {
             match second {
                 Some(second) => {
@@ -272,17 +298,11 @@ impl<N: Number> System<N> {
         for (s, sigma) in self.synapses.iter().zip(sigma.iter_mut()) {
             *sigma = self.kept(s.y, *sigma);
         }
-        let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
-        for (s, sigma) in self.synapses.iter().zip(sigma.iter()) {
-            state.a[s.y] += *sigma * state.x[s.x];
-        }
-        self.normed(&mut state.a);
-        (changed(&a, &state.a), changed(&before, sigma))
     }
 
     /// Round 4l + 1.
     fn reweight(&self, state: &mut State<N>) -> (Vec<usize>, Vec<usize>) {
-        let sigma = &mut state.sigma[state.layer];
+        let sigma = &mut state.sigma[self.state_of(state.layer)];
         let before = sigma.clone();
         for (s, sigma) in self.synapses.iter().zip(sigma.iter_mut()) {
             *sigma += s.weight * (state.y[s.y] * state.x[s.x]);
@@ -347,13 +367,16 @@ impl<N: Number> System<N> {
         flows
     }
 
-    /// sigma_l U, and what neurons keep of it, as a matrix `(n, n)`: what equation (6) calls sigma_{t,l} once token t is read.
+    /// What the layer will read as a matrix `(n, n)`: sigma_l U, and what neurons keep of it, which equation (6) calls
+    /// sigma_{t,l} once token t is read.
     pub fn drifted(&self, state: &State<N>, layer: usize) -> Dense<N> {
-        let mut all = Dense::zeros(self.n, self.n);
-        for (s, sigma) in self.synapses.iter().zip(&state.sigma[layer]) {
-            all.row_mut(s.y)[s.x] = self.kept(s.y, *sigma);
+        let (mut all, fades) = (Dense::zeros(self.n, self.n), self.fades(layer));
+        for (s, sigma) in self.synapses.iter().zip(&state.sigma[self.state_of(layer)]) {
+            all.row_mut(s.y)[s.x] = if fades { self.kept(s.y, *sigma) } else { *sigma };
         }
-        (0..self.n).for_each(|i| self.drift.row(all.row_mut(i)));
+        if fades {
+            (0..self.n).for_each(|i| self.drift.row(all.row_mut(i)));
+        }
         all
     }
 }

@@ -120,6 +120,47 @@ fn damping_fades_a_memory_and_rotation_turns_it() {
     assert!((turned[0] + 1.0).abs() < 1e-15 && turned[1].abs() < 1e-15, "half a turn: {turned:?}");
 }
 
+/// All layers read and write one matrix, which fades once a token: against loops that know nothing of rounds.
+#[test]
+fn a_single_state_serves_all_layers() {
+    let (n, layers, keep) = (12, 2, 0.8);
+    let mut draw = Draw::new(11);
+    let (gx, gy) = (draw.dense::<f64>(n, n, 0.8), draw.dense::<f64>(n, n, 0.8));
+    let own = System::new(n, layers, parts(&gx), parts(&gy), System::complete(n), Drift::damping(n, keep));
+    let mut system = own.clone();
+    system.single_state = true;
+    let (mut state, mut of_own) = (system.rest(), own.rest());
+    assert_eq!((state.sigma.len(), of_own.sigma.len()), (1, 2));
+    let times = |m: &dyn Fn(usize, usize) -> f64, v: &[f64]| -> Vec<f64> {
+        (0..n).map(|i| (0..n).map(|j| m(i, j) * v[j]).sum::<f64>()).collect()
+    };
+    let near = |found: &[f64], wanted: &[f64]| {
+        let largest = wanted.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        found.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-9 * largest)
+    };
+    let mut sigma = vec![0.0; n * n];
+    for pulse in draw.pulses(3, n) {
+        sigma.iter_mut().for_each(|s| *s *= keep);
+        let (mut x, mut y) = (vec![0.0; n], pulse.clone());
+        for _ in 0..layers {
+            for (x, wires) in x.iter_mut().zip(times(&|i, j| gx.at(i, j), &y)) {
+                *x += wires.max(0.0);
+            }
+            let a = times(&|i, j| sigma[i * n + j], &x);
+            for (k, s) in sigma.iter_mut().enumerate() {
+                *s += y[k / n] * x[k % n];
+            }
+            y = times(&|i, j| gy.at(i, j), &a).iter().zip(&x).map(|(prods, x)| prods.max(0.0) * x).collect();
+        }
+        for (system, state) in [(&system, &mut state), (&own, &mut of_own)] {
+            system.arrive(state, &pulse);
+            while system.round(state).is_some() {}
+        }
+        assert!(near(&state.y, &y) && near(&state.sigma[0], &sigma), "{:?} {y:?}", state.y);
+    }
+    assert!(state.y.iter().any(|y| *y > 0.0) && !near(&of_own.y, &state.y), "it is told from two states");
+}
+
 #[test]
 fn each_round_says_what_it_did_to_whom() {
     // 0 -wires-> 1; 1 prods 0 and 1; synapses everywhere.

@@ -16,6 +16,8 @@ pub struct TrainedSynapses {
     pub keep: Vec<f64>,
     /// True if A and Y are divided by their root mean square over neurons.
     pub norms: bool,
+    /// True if all layers share one state.
+    pub single_state: bool,
 }
 
 impl TrainedSynapses {
@@ -28,7 +30,7 @@ impl TrainedSynapses {
         let synapse = |(k, weight): (usize, &f64)| Synapse { y: k / n, x: k % n, weight: *weight };
         let synapses = self.weights.data.iter().enumerate().filter(|(_, w)| **w > 0.0).map(synapse).collect();
         let mut system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
-        (system.keep, system.norms) = (self.keep.clone(), self.norms);
+        (system.keep, system.norms, system.single_state) = (self.keep.clone(), self.norms, self.single_state);
         Some(system)
     }
 }

@@ -9,7 +9,7 @@ use crate::analysis::statistics::difference;
 
 const WIDTH: usize = 8;
 const TOKENS: usize = 64;
-/// Neurons that fire at a token, one in so many.
+/// One neuron in this many fires at a token.
 const SPARSITY: usize = 8;
 
 /// Keys x and values y of every token, and the encoder E.

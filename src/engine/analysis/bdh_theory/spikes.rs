@@ -84,7 +84,7 @@ impl SpikingGraph {
         Self { n, synapses, wires, prods }
     }
 
-    /// The rounds as they are written, table 1 (b) without decay.
+    /// The exact rounds of table 1 (b), without decay.
     pub fn exact(&self, rates: &Rates) -> Rounds {
         let Rates { x, y, sigma } = rates;
         let mut a = vec![0.0; self.n];

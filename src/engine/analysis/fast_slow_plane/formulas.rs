@@ -20,7 +20,7 @@ pub enum PlaneError {
     /// A formula has more characters than the limit.
     #[error("the formula {formula} has {length} characters: shorten it to at most {MAX_LENGTH}")]
     TooLong { formula: &'static str, length: usize },
-    /// A formula is no valid expression.
+    /// A formula is not a valid expression.
     #[error("the formula {formula} cannot be read: check its brackets and signs, and write products with *")]
     Parse { formula: &'static str, source: ExError },
     /// A formula uses a name other than x, y and a.

@@ -20,7 +20,7 @@ pub enum LongTerm {
     Cycle {
         /// The period in slow time.
         period: f64,
-        /// The difference of the largest and the least x.
+        /// The difference of the largest and the smallest x.
         amplitude: f64,
     },
     /// The trajectory leaves the shown plane.
@@ -56,12 +56,12 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm 
 
 fn cycle(watched: &Trajectory) -> LongTerm {
     let xs = || watched.points.iter().map(|p| p[0]);
-    let (least, most) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
+    let (lowest, highest) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
     let last = watched.points[watched.points.len() - 1];
-    if most - least < REST_RANGE {
+    if highest - lowest < REST_RANGE {
         return LongTerm::Rest(last);
     }
-    let middle = f64::midpoint(least, most);
+    let middle = f64::midpoint(lowest, highest);
     let mut crossed = vec![];
     for (points, times) in watched.points.windows(2).zip(watched.times.windows(2)) {
         let (before, after) = (points[0][0] - middle, points[1][0] - middle);
@@ -72,7 +72,7 @@ fn cycle(watched: &Trajectory) -> LongTerm {
     match crossed[..] {
         [first, .., last] => {
             let period = (last - first) / (crossed.len() - 1) as f64;
-            LongTerm::Cycle { period, amplitude: most - least }
+            LongTerm::Cycle { period, amplitude: highest - lowest }
         }
         _ => LongTerm::Undecided,
     }

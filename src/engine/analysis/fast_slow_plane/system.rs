@@ -35,9 +35,9 @@ pub struct FastSlowPlane {
 /// A rectangle of the plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// The least and the greatest x.
+    /// The smallest and the largest x.
     pub x: [f64; 2],
-    /// The least and the greatest y.
+    /// The smallest and the largest y.
     pub y: [f64; 2],
 }
 

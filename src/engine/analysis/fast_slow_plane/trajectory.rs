@@ -8,7 +8,7 @@ use super::system::{Bounds, FastSlowPlane, Point};
 const GAMMA: f64 = 0.5;
 const MAX_GROWTH: f64 = 5.0;
 const MIN_GROWTH: f64 = 0.2;
-/// A step shorter than this share of the span is no step.
+/// A step shorter than this share of the span is not a step.
 const SHORTEST: f64 = 1e-15;
 
 /// The parameters of a trajectory's solve, with the limits where it ends.

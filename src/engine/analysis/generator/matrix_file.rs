@@ -20,8 +20,8 @@ choices! {
 /// Reads a generator.
 ///
 /// # Errors
-/// If a field is no number, the rows differ in length or number, or the numbers are not of their kind; the message says
-/// where.
+/// If a field is not a number, the rows differ in length or number, or the numbers are not of their kind; the message
+/// says where.
 pub fn read_matrix(text: &str, kind: MatrixKind) -> Result<Generator, GeneratorError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let mut values = vec![];

@@ -26,7 +26,7 @@ pub use topology::{Topology, TopologySettings};
 /// The limit of states of a generator.
 pub const MAX_STATES: usize = 64;
 
-/// The reason why numbers are no generator, in words.
+/// The reason why numbers are not a generator.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum GeneratorError {
@@ -87,7 +87,7 @@ impl Generator {
     /// alpha^T - I of a row-stochastic matrix: one forward Euler step of length 1 is one step of the chain.
     ///
     /// # Errors
-    /// If it is no matrix of probabilities.
+    /// If it is not a matrix of probabilities.
     pub fn from_transitions(n: usize, alpha: &[f64]) -> Result<Self, GeneratorError> {
         if n == 0 || alpha.len() != n * n {
             return Err(GeneratorError::NotSquare { n, values: alpha.len() });

@@ -19,7 +19,7 @@ use thiserror::Error;
 /// (from, to, weight).
 pub type Edge = (u32, u32, f64);
 
-/// The reason why a list of edges is no graph.
+/// The reason why a list of edges is not a graph.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum InvalidEdge {

@@ -150,14 +150,14 @@ impl<'a> Product<'a> {
     }
 
     fn largest(&self, m: usize, size: impl Fn(f32) -> f32 + Sync, floor: f32) -> Strongest {
-        const STRETCH: usize = 64;
+        const CHUNK: usize = 64;
         let found = Mutex::new(vec![]);
         (0..self.blocks()).into_par_iter().for_each(|block| {
             let (mut local, mut floor): (Vec<(f32, u32, u32, f32)>, f32) = (vec![], floor);
             self.stretches(block, |i, left, entries| {
-                for (k, part) in entries.chunks(STRETCH).enumerate() {
+                for (k, part) in entries.chunks(CHUNK).enumerate() {
                     if part.iter().fold(false, |any, g| any | (size(*g) >= floor)) {
-                        let places = (left + k * STRETCH) as u32..;
+                        let places = (left + k * CHUNK) as u32..;
                         let wanted = part.iter().zip(places).filter(|(g, _)| size(**g) >= floor && size(**g) > 0.0);
                         local.extend(wanted.map(|(g, j)| (size(*g), i as u32, j, *g)));
                     }
@@ -364,7 +364,7 @@ mod tests {
         }
     }
 
-    /// Sizes that are no multiple of a tile, whole and between two sets.
+    /// Sizes that are not a multiple of a tile, whole and between two sets.
     #[test]
     fn tiles_say_what_the_whole_product_says() {
         for (rows, cols, same) in [(300, 300, true), (270, 515, false), (3, 2, false)] {

@@ -211,7 +211,7 @@ fn id_of(value: AttributeValue) -> (String, bool) {
 }
 
 impl NodeLinkReader {
-    /// A node without an id is called by its place, as d3 does.
+    /// A node without an id is named by its index, as d3 does.
     fn take_node(&mut self, mut values: Vec<NamedValue>) -> Result<(), String> {
         let place = AttributeValue::Integer(self.nodes.all.len() as i64);
         let (id, is_json_id) = id_of(take(&mut values, "id").unwrap_or(place));

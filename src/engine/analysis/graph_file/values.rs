@@ -181,7 +181,7 @@ impl<'a> ValueColumns<'a> {
         columns
     }
 
-    /// The place of a value's column.
+    /// The index of a value's column.
     pub fn place(&self, (name, value): &NamedValue) -> usize {
         self.places.get(&(name.as_str(), value.attribute_type())).copied().unwrap_or_default()
     }

@@ -42,7 +42,7 @@ pub struct Generated {
     recipe: Recipe,
 }
 
-/// The questions of a task in words, and the accuracy of a guess.
+/// A description of a task's questions, and the accuracy of a guess.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Questions {
     /// A guesser that answers the share of questions that [`super::Corpus::guess`] tells.

@@ -18,7 +18,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 };
 
 const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
-/// Between a sequence and its repetition, and after the repetition.
+/// Stands between a sequence and its repetition, and after the repetition.
 const SEPARATOR: u8 = b':';
 const END: u8 = b'.';
 /// Letters of a sequence.

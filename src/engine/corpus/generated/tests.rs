@@ -100,7 +100,8 @@ fn generated_bytes_stay_as_they_were() {
     assert_eq!(SIZE, 1_400_000, "every run that was recorded read so much of a text");
     let part = Extent { languages: 3, kinds: 4, nouns: 10, frames: 9, follow_ups: 2, listing: 0.3, naive: false };
     let mut all: Vec<(String, String)> = CORPORA.iter().map(|c| (c.id.to_owned(), made(c))).collect();
-    let parts = (1..=domains::MAX_DOMAINS).map(|n| domains::text(3, 20_000, n) + &domains::alone(4, 30_000, n - 1));
+    let parts =
+        (1..=domains::MAX_DOMAINS).map(|n| domains::text(3, 20_000, n) + &domains::single_domain(4, 30_000, n - 1));
     all.push(("parts of domains".into(), parts.collect()));
     all.push(("part of parliament".into(), part_of_parliament(2, 50_000, &part) + &asked(&part)));
     all.push(("questions about the parliament".into(), asked(&Extent::WHOLE) + &asked(&Extent::NAIVE)));

@@ -1,4 +1,4 @@
-//! The places at which a model's attention can be tapped, and uniform attention there.
+//! The points at which a model's attention can be tapped, and uniform attention there.
 
 /// One attention layer of a forward pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

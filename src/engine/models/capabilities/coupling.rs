@@ -10,7 +10,7 @@ use crate::nn::pooling::Upsample;
 pub struct TwoTimescales {
     /// Tokens of a block.
     pub pool: usize,
-    /// The number of times that the slow stream is read back into the fast one.
+    /// The number of injections of the slow stream into the fast one.
     pub rounds: usize,
     /// Channels of both streams.
     pub width: usize,
@@ -48,7 +48,7 @@ pub struct CouplingSettings {
 pub trait CouplingModel: Model {
     /// Returns the coupling that is in force.
     fn coupling_settings(&self) -> CouplingSettings;
-    /// Changes the coupling; the weights stay as they are.
+    /// Changes the coupling; the weights do not change.
     fn set_coupling_settings(&mut self, settings: CouplingSettings);
     /// s tanh(gamma), or the absolute gate where one is set.
     fn effective_gate(&self) -> Result<f64>;

@@ -27,7 +27,7 @@ pub struct FeedforwardWeights {
     pub values: Vec<f32>,
 }
 
-/// An encoder whose weights stay as they are.
+/// An encoder whose weights are frozen.
 pub trait FrozenEncoder: Send + Sync {
     /// The features of each level, lowest first.
     fn levels(&self) -> Vec<LevelFeatures>;

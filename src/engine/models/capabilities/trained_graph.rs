@@ -39,4 +39,6 @@ pub struct GraphMatrices {
     pub head: Tensor,
     /// True if A and Y are divided by their root mean square over neurons.
     pub norms: bool,
+    /// True if all layers share one state.
+    pub single_state: bool,
 }

@@ -114,8 +114,7 @@ impl FastSlow {
         if !from.learn {
             return Ok(value);
         }
-        let is_solved = solution.residual <= goal.tolerance; // false where it is not a number
-        self.solves.missed.set(self.solves.missed.get() + usize::from(!is_solved));
+        self.solves.missed.set(self.solves.missed.get() + usize::from(!solution.is_settled));
         let at = Var::from_tensor(&solution.x)?;
         let image = map(&at)?;
         fixed_point::attach(&value, Implicit { at, image, goal, backward: self.solves.backward.clone() })

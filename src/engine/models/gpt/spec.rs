@@ -9,10 +9,10 @@ const FINE_STEP: usize = 4;
 const COUNT_TOLERANCE: f64 = 0.02;
 /// The largest share by which two models of equal size may differ.
 const TOLERANCE: f64 = 0.05;
-/// Width over layers of usual models, and how far from it a search goes.
-const SLIM: usize = 6;
-const WIDE: usize = 64;
-const USUAL: f64 = 20.0;
+/// The range of width over layers that a search covers, and the ratio of typical models.
+const MIN_RATIO: usize = 6;
+const MAX_RATIO: usize = 64;
+const TYPICAL_RATIO: f64 = 20.0;
 /// The approximate width of a head.
 const HEAD_WIDTH: usize = 32;
 
@@ -48,6 +48,9 @@ defaults! {
         /// in the manner of Transformer-XL: it is renewed once a batch, whose later tokens therefore see more. Here it goes
         /// token by token, so that a token sees as much wherever the text is cut into batches.
         pub carry: Option<Carry> = None,
+        /// Share of the embedding, and of what attention and the MLP add to the stream, that an update drops. Weights of
+        /// attention, of which nanoGPT drops some too, are kept.
+        pub dropout: f64 = 0.0,
     }
 }
 
@@ -73,7 +76,8 @@ impl AlibiGptSpec {
         if fine.miss(parameters, vocab) < coarse.miss(parameters, vocab) { fine } else { coarse }
     }
 
-    /// The sizes of a model that is as large as one of so many parameters; `None` where none comes within a twentieth.
+    /// The sizes of a model that is as large as one of this many parameters; `None` where none comes within a
+    /// twentieth.
     pub fn with_equal_parameters(parameters: usize, vocab: usize) -> Option<Self> {
         let near = Self::with_parameters_near(parameters, vocab);
         (near.miss(parameters, vocab) <= TOLERANCE).then_some(near)
@@ -104,10 +108,10 @@ impl AlibiGptSpec {
             Self { d_model, heads, layers, ..Self::default() }
         };
         let widths = (STEP..=8192).step_by(step).take_while(|d| at(*d, 1).parameters(vocab) <= 2 * parameters.max(1));
-        let shapes = widths.flat_map(|d| ((d / WIDE).max(1)..=(d / SLIM).max(1)).map(move |l| at(d, l)));
-        // within a hundredth all are close: then the usual shape counts
+        let shapes = widths.flat_map(|d| ((d / MAX_RATIO).max(1)..=(d / MIN_RATIO).max(1)).map(move |l| at(d, l)));
+        // all sizes within a hundredth count as equal; among them the most typical shape wins
         let rank = |s: &Self| {
-            let unusual = (s.d_model as f64 / s.layers as f64 / USUAL).ln().abs();
+            let unusual = (s.d_model as f64 / s.layers as f64 / TYPICAL_RATIO).ln().abs();
             (s.miss(parameters, vocab).max(0.01), unusual)
         };
         shapes.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal)).unwrap_or(at(STEP, 1))

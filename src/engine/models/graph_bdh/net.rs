@@ -98,9 +98,23 @@ pub(super) struct Net {
     synapses: Edges,         // G_s
 }
 
-/// The synapses' state of every layer after what was read.
+/// The synapses' state of every layer after what was read, or the one of all layers.
 pub(super) struct SynapseState {
     layers: Vec<Tensor>, // (B, n, k)
+}
+
+/// The values that are the same at every token when a text is read token by token.
+struct Reader {
+    circuits: [Tensor; 2], // (n, n)
+    keep: Tensor,          // (1, n, 1)
+    sources: Tensor,       // (n k)
+    weight: Tensor,        // (1, n, k)
+}
+
+/// Offers what a layer made, each `(B, T, n)`.
+fn offer(tap: &mut Tap, layer: usize, x: &Tensor, y: &Tensor) -> Result<()> {
+    tap.offer(&format!("layers.{layer}.x"), || x.unsqueeze(1))?;
+    tap.offer(&format!("layers.{layer}.y"), || y.unsqueeze(1))
 }
 
 impl Net {
@@ -116,7 +130,7 @@ impl Net {
         Ok(Self { spec: spec.clone(), embed, head, wires, prods, synapses })
     }
 
-    /// Over the root mean square of the last axis, or as it is.
+    /// Divides by the root mean square of the last axis, or returns the input unchanged.
     fn norm(&self, x: &Tensor) -> Result<Tensor> {
         if !self.spec.norms {
             return Ok(x.clone());
@@ -144,10 +158,41 @@ impl Net {
 
     /// tokens `(B, T)` -> y of the last layer `(B, T, n)`. Offers `layers.l.x` and `layers.l.y` `(B, 1, T, n)`.
     pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        if self.spec.single_state {
+            return self.encode_in_turn(tokens, tap);
+        }
         let synapses = Arc::new(Synapses::new(host::to_u32(&self.synapses.sources()?)?, self.log_decay())?);
         let weight = self.synapses.weight.abs()?;
         let attend = |_: usize, x: &Tensor, y: &Tensor| synaptic_attention(x, y, &weight, &synapses);
-        self.layers(self.pulses(tokens)?, attend, tap)
+        self.layers(self.pulses(tokens)?, &self.circuits()?, attend, |layer, x, y| offer(tap, layer, x, y))
+    }
+
+    /// The same with a single state, token by token: the first layer reads what the last wrote for the token before.
+    fn encode_in_turn(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let (rows, len) = tokens.dims2()?;
+        let (reader, mut state) = (self.reader()?, self.rest(rows)?);
+        let mut made: Vec<[Vec<Tensor>; 2]> = vec![[vec![], vec![]]; self.spec.layers]; // x and y by layer and token
+        let mut last = vec![];
+        for t in 0..len {
+            let token = tokens.narrow(1, t, 1)?.contiguous()?;
+            let keep = |layer: usize, x: &Tensor, y: &Tensor| {
+                made[layer][0].push(x.clone());
+                made[layer][1].push(y.clone());
+                Ok(())
+            };
+            last.push(self.read(&reader, &token, &mut state, keep)?);
+        }
+        if tap.is_on() {
+            for (layer, [x, y]) in made.iter().enumerate() {
+                offer(tap, layer, &Tensor::cat(x, 1)?, &Tensor::cat(y, 1)?)?;
+            }
+        }
+        Tensor::cat(&last, 1)?.contiguous()
+    }
+
+    /// G_x and G_y.
+    fn circuits(&self) -> Result<[Tensor; 2]> {
+        Ok([self.wires.matrix()?, self.prods.matrix()?])
     }
 
     /// The graph as square matrices.
@@ -159,28 +204,28 @@ impl Net {
             keep: self.keep()?,
             head: self.head.clone(),
             norms: self.spec.norms,
+            single_state: self.spec.single_state,
         })
     }
 
-    /// The layers, of which `attend` gives sigma x by layer, x and the y before.
+    /// The layers, of which `attend` gives sigma x by layer, x and the y before, and `seen` gets the x and y.
     fn layers(
         &self,
         pulses: Tensor,
+        [wires, prods]: &[Tensor; 2],
         mut attend: impl FnMut(usize, &Tensor, &Tensor) -> Result<Tensor>,
-        tap: &mut Tap,
+        mut seen: impl FnMut(usize, &Tensor, &Tensor) -> Result<()>,
     ) -> Result<Tensor> {
-        let (wires, prods) = (self.wires.matrix()?, self.prods.matrix()?);
         let (mut y, mut x): (Tensor, Option<Tensor>) = (pulses, None);
         for layer in 0..self.spec.layers {
-            let more = positive(&linear(&y, &wires)?)?;
+            let more = positive(&linear(&y, wires)?)?;
             let now = match x {
                 Some(before) => (before + more)?,
                 None => more,
             };
             let a = self.norm(&attend(layer, &now, &y)?)?;
-            y = self.norm(&(positive(&linear(&a, &prods)?)? * &now)?)?;
-            tap.offer(&format!("layers.{layer}.x"), || now.unsqueeze(1))?;
-            tap.offer(&format!("layers.{layer}.y"), || y.unsqueeze(1))?;
+            y = self.norm(&(positive(&linear(&a, prods)?)? * &now)?)?;
+            seen(layer, &now, &y)?;
             x = Some(now);
         }
         Ok(y)
@@ -190,23 +235,45 @@ impl Net {
     pub(super) fn rest(&self, rows: usize) -> Result<SynapseState> {
         let Self { spec, embed, .. } = self;
         let empty = || Tensor::zeros((rows, spec.neurons, spec.synapses), DType::F32, embed.device());
-        Ok(SynapseState { layers: (0..spec.layers).map(|_| empty()).collect::<Result<_>>()? })
+        let states = if spec.single_state { 1 } else { spec.layers };
+        Ok(SynapseState { layers: (0..states).map(|_| empty()).collect::<Result<_>>()? })
     }
 
     /// The next token `(B, 1)` -> y of the last layer `(B, 1, n)`: equation (6) as it stands, one synapse an edge.
     pub(super) fn read_next(&self, token: &Tensor, state: &mut SynapseState) -> Result<Tensor> {
-        let (n, k) = (self.spec.neurons, self.spec.synapses);
-        let keep = self.keep()?.reshape((1, n, 1))?;
-        let sources = self.synapses.sources()?.flatten_all()?;
-        let weight = self.synapses.weight.abs()?.unsqueeze(0)?; // (1, n, k)
+        self.read(&self.reader()?, token, state, |_, _, _| Ok(()))
+    }
+
+    fn reader(&self) -> Result<Reader> {
+        Ok(Reader {
+            circuits: self.circuits()?,
+            keep: self.keep()?.reshape((1, self.spec.neurons, 1))?,
+            sources: self.synapses.sources()?.flatten_all()?,
+            weight: self.synapses.weight.abs()?.unsqueeze(0)?,
+        })
+    }
+
+    /// Same as [`Net::read_next`]; `seen` gets the x and y of each layer.
+    fn read(
+        &self,
+        reader: &Reader,
+        token: &Tensor,
+        state: &mut SynapseState,
+        seen: impl FnMut(usize, &Tensor, &Tensor) -> Result<()>,
+    ) -> Result<Tensor> {
+        let (n, k, states) = (self.spec.neurons, self.spec.synapses, state.layers.len());
         let attend = |layer: usize, x: &Tensor, y: &Tensor| {
-            let sigma = &mut state.layers[layer];
-            let ends = x.squeeze(1)?.index_select(&sources, 1)?.reshape(((), n, k))?; // (B, n, k)
+            let sigma = &mut state.layers[layer % states];
+            let ends = x.squeeze(1)?.index_select(&reader.sources, 1)?.reshape(((), n, k))?; // (B, n, k)
             let a = (&*sigma * &ends)?.sum(2)?.unsqueeze(1)?; // (B, 1, n)
-            let grown = ends.broadcast_mul(&weight)?.broadcast_mul(&y.transpose(1, 2)?)?;
-            *sigma = (&*sigma + grown)?.broadcast_mul(&keep)?;
+            let grown = ends.broadcast_mul(&reader.weight)?.broadcast_mul(&y.transpose(1, 2)?)?;
+            *sigma = (&*sigma + grown)?;
+            // it fades once a token, behind the last layer that it serves
+            if layer + states >= self.spec.layers {
+                *sigma = sigma.broadcast_mul(&reader.keep)?;
+            }
             Ok(a)
         };
-        self.layers(self.pulses(token)?, attend, &mut Tap::off())
+        self.layers(self.pulses(token)?, &reader.circuits, attend, seen)
     }
 }

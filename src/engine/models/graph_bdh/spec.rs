@@ -25,6 +25,8 @@ defaults! {
         pub memory: f64 = 64.0,
         /// True to divide what a neuron layer hands on by its root mean square over neurons; false is equation (6) as printed.
         pub norms: bool = true,
+        /// True if all layers read and write one state of the synapses, which fades once a token; else each has its own.
+        pub single_state: bool = false,
     }
 }
 
@@ -36,6 +38,8 @@ const OF_NEURON: f64 = 22.0;
 /// Copies of the states of a text's synapses at all of its tokens, which the backward pass of a layer computes again: one for
 /// each of the tasks that run at a time, of which a text has at most four.
 const OF_STATES: f64 = 1.0;
+/// Values of a synapse at a token and layer that reading token by token keeps for backward, and their gradients.
+const OF_SYNAPSE: f64 = 8.0;
 /// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
 const OF_CIRCUIT: f64 = 7.0;
 
@@ -43,18 +47,20 @@ impl FamilySpec for GraphBdhSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (n, layers, positions) = (self.neurons as f64, self.layers as f64, step.positions());
         let of_layer = positions * n * OF_NEURON;
+        let synapses = n * self.synapses as f64;
+        let states = match self.single_state {
+            true => OF_SYNAPSE * layers * positions * synapses,
+            false => OF_STATES * step.tokens * synapses,
+        };
         StepMemory {
             weights: n * (4.0 * self.degree as f64 + self.synapses as f64 + 2.0 * step.vocab),
             shared: 0.0,
-            activations: layers * of_layer
-                + OF_STATES * step.tokens * n * self.synapses as f64
-                + 2.0 * OF_CIRCUIT * n * n
-                + step_memory::head(self.neurons, step),
+            activations: layers * of_layer + states + 2.0 * OF_CIRCUIT * n * n + step_memory::head(self.neurons, step),
         }
     }
 
     fn tiny() -> Self {
-        Self { neurons: 24, degree: 3, synapses: 4, layers: 2, memory: 8.0, norms: true }
+        Self { neurons: 24, degree: 3, synapses: 4, layers: 2, memory: 8.0, norms: true, single_state: false }
     }
 }
 

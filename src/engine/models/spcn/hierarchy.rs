@@ -8,6 +8,9 @@
 //! - The query of the buffer is the precision-weighted error before the level's update, pi (x - W_fb x(l+1)); the softmax
 //!   over the best scores has temperature 1, and of equal scores the older state is better.
 //! - After settling the error r is taken with the settled state above; precisions follow it before they gate the update.
+//! - A state is divided by its length after the units are chosen (`unit_norm`), which equation (1) does not have.
+//! - A level keeps 6% of its units; drawn weights have a variance of one over their inputs; running variances begin at 1 and
+//!   follow the squared error by .01.
 //! - While a network is frozen, neither feedback weights nor precisions change.
 
 use super::feedforward::{self, FeedforwardLearning, FeedforwardRule, Surprise};
@@ -25,7 +28,7 @@ pub struct HierarchyRule {
     pub retrieval: Retrieval,
     /// True if a state is divided by its length.
     pub unit_norm: bool,
-    /// eta; 0 leaves the feedback weights as they are.
+    /// eta; at 0 the feedback weights follow no error, and still decay.
     pub rate: f32,
     /// lambda_d: the decay of feedback weights at each word.
     pub decay: f32,
@@ -322,7 +325,7 @@ impl State {
         Self { levels: vec![LevelState::new(vocab)], ..Self::default() }
     }
 
-    /// Takes a word up as it is, one-hot.
+    /// Takes in a word, one-hot.
     pub fn take_word(&mut self, word: usize, traces: [f32; 2]) {
         for held in &mut self.levels {
             held.dense.fill(0.0);

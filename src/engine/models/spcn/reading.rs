@@ -71,7 +71,7 @@ impl DirectionReader {
     }
 }
 
-/// The places of a sentence in the order of reading.
+/// The positions of a sentence in the order of reading.
 pub(super) fn order(len: usize, from_right: bool) -> impl Iterator<Item = usize> {
     (0..len).map(move |i| if from_right { len - 1 - i } else { i })
 }

@@ -1,5 +1,5 @@
 //! Predicts the input of a block from the slow trace, and from the past where the predictor is an attention. All forms
-//! are strictly causal in what they look up: the present token is not among the values.
+//! but full softmax attention are strictly causal in what they look up: the present token is not among the values.
 
 use candle_core::D;
 
@@ -14,7 +14,15 @@ const MIN_LENGTH: f64 = 1e-6;
 #[derive(Debug, Clone)]
 pub(super) enum Prediction {
     Static(Tensor), // (D, D)
-    Attention { maps: [Tensor; 3], values: PredictorValues, heads: Option<usize> },
+    Attention { maps: [Tensor; 3], values: PredictorValues, softmax: Option<Softmax> },
+}
+
+/// The form of softmax attention.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Softmax {
+    heads: usize,
+    /// True if the present token is looked up too.
+    sees_itself: bool,
 }
 
 /// The part of the past that a predictor keeps while it streams.
@@ -31,15 +39,17 @@ impl Prediction {
     pub fn new(params: &mut Params, path: &str, spec: &SpenSpec) -> Result<Self> {
         let d = spec.d_model;
         let mut map = |name: &str| input_proj(params, &format!("{path}.{name}.weight"), d, d);
-        let heads = match spec.predictor {
+        let of_heads = |sees_itself| Some(Softmax { heads: spec.heads, sees_itself });
+        let softmax = match spec.predictor {
             Predictor::Static => return Ok(Self::Static(map("pred")?)),
             Predictor::LinearAttention => None,
-            Predictor::SoftmaxAttention if spec.heads == 0 || !d.is_multiple_of(spec.heads) => {
-                bail!("d_model {d} must be a multiple of heads {}", spec.heads)
-            }
-            Predictor::SoftmaxAttention => Some(spec.heads),
+            Predictor::SoftmaxAttention => of_heads(false),
+            Predictor::FullSoftmaxAttention => of_heads(true),
         };
-        Ok(Self::Attention { maps: [map("pred.wq")?, map("pred.wk")?, map("pred.wv")?], values: spec.values, heads })
+        if softmax.is_some() && (spec.heads == 0 || !d.is_multiple_of(spec.heads)) {
+            bail!("d_model {d} must be a multiple of heads {}", spec.heads);
+        }
+        Ok(Self::Attention { maps: [map("pred.wq")?, map("pred.wk")?, map("pred.wv")?], values: spec.values, softmax })
     }
 
     /// The map `(D, D)` of the static predictor.
@@ -52,7 +62,7 @@ impl Prediction {
 
     /// Slow trace and input `(B, T, D)`, and what was kept of the past -> prediction `(B, T, D)`, and what to keep.
     /// Softmax attention offers its weights `(B, H, T, N)` over the N tokens that were read so far as `<path>.attn.weights`;
-    /// the row of the first token of all, which sees nothing, is 0.
+    /// where the present token is not looked up, the row of the first token of all, which sees nothing, is 0.
     pub fn forward(
         &self,
         slow: &Tensor,
@@ -61,9 +71,9 @@ impl Prediction {
         (path, tap): (&str, &mut Tap),
     ) -> Result<(Tensor, Option<PredictorPast>)> {
         let direction = unit(slow)?;
-        let (maps, values, heads) = match self {
+        let (maps, values, softmax) = match self {
             Self::Static(map) => return Ok((linear(&direction, map)?, None)),
-            Self::Attention { maps, values, heads } => (maps, values, heads),
+            Self::Attention { maps, values, softmax } => (maps, values, softmax),
         };
         let [wq, wk, wv] = maps;
         let source = match values {
@@ -71,10 +81,10 @@ impl Prediction {
             PredictorValues::Input => x,
         };
         let (q, k, v) = (linear(&direction, wq)?, linear(&direction, wk)?, linear(source, wv)?);
-        let (prediction, past) = match heads {
+        let (prediction, past) = match softmax {
             None => linear_attention(&q, &k, &v, past)?,
-            Some(heads) => {
-                let (prediction, past, weights) = softmax_attention([&q, &k, &v], *heads, past)?;
+            Some(form) => {
+                let (prediction, past, weights) = softmax_attention([&q, &k, &v], *form, past)?;
                 tap.offer(&format!("{path}.attn.weights"), || Ok(weights))?;
                 (prediction, past)
             }
@@ -118,11 +128,11 @@ fn linear_attention(
     Ok((y, PredictorPast::Sum(((before * f64::from(power(t)))? + added)?)))
 }
 
-/// Softmax over the tokens before the present one; the first of all predicts nothing. Returns the weights `(B, H, T, N)`
-/// too.
+/// Softmax over the tokens before the present one, or up to it; where the first of all sees nothing, it predicts
+/// nothing. Returns the weights `(B, H, T, N)` too.
 fn softmax_attention(
     [q, k, v]: [&Tensor; 3],
-    heads: usize,
+    Softmax { heads, sees_itself }: Softmax,
     past: Option<PredictorPast>,
 ) -> Result<(Tensor, PredictorPast, Tensor)> {
     let (b, t, wide) = q.dims3()?;
@@ -134,12 +144,12 @@ fn softmax_attention(
         _ => (k, v),
     };
     let n = k.dim(2)?;
-    let sees = |row: usize, col: usize| col < n - t + row;
+    let seen = |row: usize| n - t + row + usize::from(sees_itself);
     // A row that sees nothing would be 0 / 0: it sees itself, and what it then reads is taken away.
-    let hidden = |row: usize, col: usize| if sees(row, col) || (n - t + row == 0 && col == 0) { 0.0 } else { f32::MIN };
+    let hidden = |row: usize, col: usize| if col < seen(row).max(1) { 0.0 } else { f32::MIN };
     let mask: Vec<f32> = (0..t).flat_map(|row| (0..n).map(move |col| hidden(row, col))).collect();
     let mask = constant(mask, (t, n), &q)?;
-    let reads: Vec<f32> = (0..t).map(|row| if n - t + row == 0 { 0.0 } else { 1.0 }).collect();
+    let reads: Vec<f32> = (0..t).map(|row| if seen(row) == 0 { 0.0 } else { 1.0 }).collect();
     let reads = constant(reads, (t, 1), &q)?;
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?.broadcast_add(&mask)?; // (B,H,T,N)
     let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.broadcast_mul(&reads)?;

@@ -29,6 +29,15 @@ pub enum Predictor {
     LinearAttention,
     /// Strictly causal softmax attention; queries and keys from the slow trace.
     SoftmaxAttention,
+    /// The same, where the present token is looked up too.
+    FullSoftmaxAttention,
+}
+
+impl Predictor {
+    /// True of softmax attention, whether or not the present token is looked up.
+    pub fn is_softmax(self) -> bool {
+        matches!(self, Self::SoftmaxAttention | Self::FullSoftmaxAttention)
+    }
 }
 
 /// The values that an attention predictor reads at the tokens that it finds.

@@ -26,11 +26,11 @@ pub struct DifferentialSpec {
     pub d_model: usize,
     /// Number of query heads.
     pub heads: usize,
-    /// Place of the layer in the model, from 0; lambda starts at 0.8 - 0.6 exp(-0.3 layer).
+    /// The index of the layer in the model, from 0; lambda starts at 0.8 - 0.6 exp(-0.3 layer).
     pub layer: usize,
     /// True if queries and keys are rotated by position.
     pub rotary: bool,
-    /// The number of times a forward pass adds to the residual stream.
+    /// The number of additions to the residual stream in a forward pass.
     pub writers: usize,
 }
 

@@ -1,5 +1,6 @@
 //! Linear attention with a learned decay (Yang et al. 2023): S_t = diag(a_t) S_{t-1} + k_t v_t^T, o_t = q_t S_t. The decay
-//! is a gate for each channel of the keys, or one learned number a head.
+//! is a gate for each channel of the keys, or one learned number a head. Theirs has a gate map of low rank and a Swish gate on
+//! the result before W_O; here the map is of full rank, and no gate follows.
 
 use std::sync::Arc;
 

@@ -47,8 +47,8 @@ impl Metadata {
         self.path.truncate(before);
     }
 
-    /// Keeps a number or words at the open path.
-    pub fn put(&mut self, words: &str) {
+    /// Stores a number or a text at the current path.
+    pub fn insert(&mut self, words: &str) {
         self.bytes += self.path.len() + words.len() + BYTES_PER_ENTRY;
         self.is_too_much |= self.bytes > MAX_BYTES;
         if !self.is_too_much {
@@ -61,7 +61,7 @@ impl Metadata {
         self.is_too_much
     }
 
-    /// Everything, or why not in words.
+    /// Everything that was found, or the reason why it is not complete.
     pub fn finish(self) -> Result<BTreeMap<String, String>, String> {
         if self.is_too_much {
             return Err(format!(
@@ -100,22 +100,22 @@ impl<'de> Visitor<'de> for Scalars<'_> {
     }
 
     fn visit_bool<E: Error>(self, v: bool) -> Result<(), E> {
-        self.0.put(&v.to_string());
+        self.0.insert(&v.to_string());
         Ok(())
     }
 
     fn visit_i64<E: Error>(self, v: i64) -> Result<(), E> {
-        self.0.put(&v.to_string());
+        self.0.insert(&v.to_string());
         Ok(())
     }
 
     fn visit_u64<E: Error>(self, v: u64) -> Result<(), E> {
-        self.0.put(&v.to_string());
+        self.0.insert(&v.to_string());
         Ok(())
     }
 
     fn visit_f64<E: Error>(self, v: f64) -> Result<(), E> {
-        self.0.put(&serde_json::Number::from_f64(v).map_or_else(|| v.to_string(), |n| n.to_string()));
+        self.0.insert(&serde_json::Number::from_f64(v).map_or_else(|| v.to_string(), |n| n.to_string()));
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for Scalars<'_> {
             self.0.nested -= 1;
             return inner.map_err(E::custom);
         }
-        self.0.put(text);
+        self.0.insert(text);
         Ok(())
     }
 

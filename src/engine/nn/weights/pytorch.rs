@@ -89,10 +89,10 @@ impl Walk<'_> {
         }
         let p = self.pickle;
         match p.get(node) {
-            Node::Int(n) => self.metadata.put(&n.to_string()),
-            Node::Float(v) => self.metadata.put(&v.to_string()),
-            Node::Bool(b) => self.metadata.put(&b.to_string()),
-            Node::Text(s) => self.metadata.put(s),
+            Node::Int(n) => self.metadata.insert(&n.to_string()),
+            Node::Float(v) => self.metadata.insert(&v.to_string()),
+            Node::Bool(b) => self.metadata.insert(&b.to_string()),
+            Node::Text(s) => self.metadata.insert(s),
             Node::Dict(pairs) => self.pairs(pairs, depth)?,
             Node::Tuple(items) | Node::List(items) => {
                 for (i, item) in items.iter().enumerate() {

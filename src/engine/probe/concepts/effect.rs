@@ -96,7 +96,7 @@ struct EffectReader<'a> {
     model: &'a dyn SynapseModel,
     rows: &'a [FollowUp],
     device: &'a Device,
-    /// The number of times that all rows are read.
+    /// The number of passes over all rows.
     readings: usize,
     progress: Progress<'a>,
 }
@@ -125,7 +125,7 @@ fn side_values(rows: &[FollowUp], values: &[f64], with: bool) -> Vec<f64> {
     rows.iter().zip(values).filter(|(r, _)| r.with == with).map(|(_, v)| *v).collect()
 }
 
-/// The concept's name, its sentences with what follows them, and in words what that is.
+/// The concept's name, its sentences with their continuations, and a description of these.
 fn followed(
     cx: &ProbeInputs<'_>,
     model: &dyn SynapseModel,

@@ -29,7 +29,7 @@ pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
 pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english};
 pub use reading::Scalar;
-pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
+pub use search::{FoundSynapse, SearchParams, SearchResult, Strength};
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ const RANDOM: usize = 3;
 pub fn find(
     model: &dyn Trainable,
     question: &ConceptQuestion,
-    how: &Procedure,
+    how: &SearchParams,
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
@@ -68,7 +68,7 @@ pub fn find(
 fn find_in(
     model: &dyn SynapseModel,
     question: &ConceptQuestion,
-    how: &Procedure,
+    how: &SearchParams,
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
@@ -94,7 +94,7 @@ fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Devic
 /// The outcome of a search against the same search in random models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConceptVerdict {
-    /// The confirmed synapses, by their place in the ranking.
+    /// The confirmed synapses, by their index in the ranking.
     pub confirmed: Vec<usize>,
     /// The greatest correlation on new nouns in new frames that any of ten synapses has in any random model.
     pub random: f64,
@@ -165,7 +165,7 @@ impl Probe for Concepts {
 
     fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = question(args, cx.corpus)?;
-        let how = Procedure::default();
+        let how = SearchParams::default();
         let count = args.random.unwrap_or(RANDOM);
         let search = find_in(model, &question, &how, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];

@@ -200,7 +200,7 @@ impl ConceptQuestion {
         }
     }
 
-    /// The place of the language that a sentence names as the corpus does (`<F:en>...`); one for all that name none.
+    /// The index of the language that a sentence names as the corpus does (`<F:en>...`); one for all that name none.
     fn language_of(&mut self, sentence: &str) -> usize {
         let code = sentence.strip_prefix("<F:").and_then(|l| l.split_once('>')).map_or("all", |(code, _)| code);
         self.languages.iter().position(|l| l == code).unwrap_or_else(|| {
@@ -253,7 +253,7 @@ impl ConceptQuestion {
         self.items.iter().filter(move |i| i.part == part)
     }
 
-    /// The concept in words: "currency", "weather against sport, food".
+    /// The label of the concept: "currency", "weather against sport, food".
     pub fn label(&self) -> String {
         match self.contrast.as_slice() {
             [] => self.concept.clone(),

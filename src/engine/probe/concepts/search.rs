@@ -14,7 +14,7 @@ use crate::{
 
 /// The parameters of the search, fixed before looking; see [`super`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Procedure {
+pub struct SearchParams {
     /// The scalar that a sentence gives for a neuron or a synapse.
     pub scalar: Scalar,
     /// Neurons a side and layer whose pairs are searched.
@@ -27,7 +27,7 @@ pub struct Procedure {
     pub draws: usize,
 }
 
-impl Default for Procedure {
+impl Default for SearchParams {
     fn default() -> Self {
         Self { scalar: Scalar::Mean, per_side: 64, confirmed: 10, caution: 1.0, draws: 9999 }
     }
@@ -108,7 +108,7 @@ impl SearchResult {
 pub(super) fn search(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,
-    how: &Procedure,
+    how: &SearchParams,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     let items: Vec<&ConceptSentence> = question.items_in(SplitSide::Search).collect();
@@ -183,7 +183,7 @@ fn shortlist(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,
     items: &[&ConceptSentence],
-    how: &Procedure,
+    how: &SearchParams,
     progress: Progress<'_>,
 ) -> Result<Vec<ShortList>> {
     let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
@@ -266,7 +266,7 @@ fn confirm(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,
     chosen: &[Synapse],
-    how: &Procedure,
+    how: &SearchParams,
     progress: Progress<'_>,
 ) -> Result<Vec<FoundSynapse>> {
     let items: Vec<&ConceptSentence> = question.items.iter().collect();
@@ -288,7 +288,7 @@ fn strength(
     items: &[&ConceptSentence],
     values: &[f64],
     part: SplitSide,
-    how: &Procedure,
+    how: &SearchParams,
 ) -> Option<Strength> {
     let values_in = |language: Option<usize>| -> Vec<(f64, &ConceptSentence)> {
         let chosen = |i: &&ConceptSentence| i.part == part && language.is_none_or(|l| i.language == l);

@@ -60,8 +60,8 @@ impl Probe for TopContextsProbe {
                 chunk.ids
             }))
         };
-        let mut told = |done: usize| cx.progress.at(done, total(read.get()).min(most));
-        let tally = search(model, &how, &mut next, &mut told)?;
+        let mut report = |done: usize| cx.progress.at(done, total(read.get()).min(most));
+        let tally = search(model, &how, &mut next, &mut report)?;
         let texts = ShownText {
             tokens: &|ids| cx.corpus.token_texts(ids),
             decode: &|ids| cx.corpus.decode(ids),
@@ -101,7 +101,7 @@ fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActiv
     Ok(TrackedActivation::Neuron { neuron, part, layer })
 }
 
-/// The part of the text, and what it is called.
+/// The part of the text, and its name.
 fn span(kind: SpanKind) -> (TextSpan, &'static str) {
     match kind {
         SpanKind::Training => (TextSpan::Training, "training part"),

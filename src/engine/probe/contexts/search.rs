@@ -120,7 +120,7 @@ impl Factor {
     }
 }
 
-/// A window's values, and the layers that they are of.
+/// A window's values, and the layers that they belong to.
 type Values = (Vec<f32>, Vec<usize>);
 
 /// Reads windows of equal length side by side, each from an empty state.
@@ -148,15 +148,15 @@ fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: TrackedActivation
 }
 
 /// Reads what `next` gives, piece by piece until it gives nothing, in windows that follow one another; the last may be
-/// shorter. `told` learns after each batch how many tokens were read, and may end the search.
+/// shorter. `report` learns after each batch how many tokens were read, and may end the search.
 ///
 /// # Errors
-/// If there is no such neuron; those of `next`, of `told` and of the device.
+/// If there is no such neuron; those of `next`, of `report` and of the device.
 pub fn search(
     model: &dyn SynapseModel,
     how: &ContextSearch,
     next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
-    told: &mut dyn FnMut(usize) -> Result<()>,
+    report: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<ActivationTally> {
     how.followed.check(model.shape())?;
     let window = how.window.max(1);
@@ -184,7 +184,7 @@ pub fn search(
                 tally.add(&ReadWindow { from: tally.read, ids, values: &values, layers: &layers });
             }
             done += batch.iter().map(|row| row.len()).sum::<usize>();
-            told(tally.read)?;
+            report(tally.read)?;
         }
         waiting.drain(..done);
     }

@@ -23,7 +23,7 @@ fn bin_of(value: f64) -> usize {
 
 /// A window that was read, and what was measured at each of its tokens.
 pub struct ReadWindow<'a> {
-    /// Place of its first token in the text.
+    /// The index of its first token in the text.
     pub from: usize,
     /// The ids of the window's tokens.
     pub ids: &'a [u32],
@@ -40,9 +40,9 @@ pub struct FoundWindow {
     pub value: f32,
     /// The layer of the value.
     pub layer: usize,
-    /// Place of the window's first token in the text.
+    /// The index of the window's first token in the text.
     pub from: usize,
-    /// Place of the value in the window.
+    /// The index of the token in the window.
     pub token: usize,
     /// The ids of the window's tokens.
     pub ids: Vec<u32>,
@@ -75,7 +75,7 @@ impl Ord for FoundWindow {
 /// The share of one token in the activation, over the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TokenTally {
-    /// The number of times that the token occurs.
+    /// The number of occurrences of the token.
     pub count: usize,
     /// The number of its occurrences where the value is above zero.
     pub fires: usize,
@@ -97,7 +97,7 @@ pub struct ActivationTally {
     /// The number of values above 0 in each bin ([`bin_edge`]).
     pub bins: Vec<u64>,
     tokens: HashMap<u32, TokenTally>,
-    /// The least of the greatest is on top.
+    /// The smallest of the largest values is on top.
     heap: BinaryHeap<Reverse<FoundWindow>>,
 }
 

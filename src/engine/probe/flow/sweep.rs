@@ -174,7 +174,7 @@ fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
     FlowSweepArgs { upto: None, begin: None, ..args.clone() }
 }
 
-/// Tells weights, runtime parameters and arguments apart: FNV over all their bits.
+/// A hash (FNV) of all bits of the weights, the runtime parameters and the arguments.
 fn key(model: &dyn Trainable, args: &FlowSweepArgs) -> Result<u64> {
     let mut hash = params::hash(args.kind.id());
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);

@@ -45,7 +45,7 @@ impl<'m> FromShared<'m> for ControlledModel<'m> {
     }
 }
 
-/// A generator as it is asked about.
+/// The generator that a question is about.
 struct GeneratorQuery<'a> {
     /// The network that learns it, if there is one.
     map: Option<&'a dyn StationaryMap>,

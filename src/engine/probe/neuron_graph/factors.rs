@@ -29,7 +29,7 @@ pub(super) struct Factors {
     first: (usize, usize),
     same: bool,
     pub shape: SynapseShape,
-    /// G in words.
+    /// A description of G.
     pub words: String,
 }
 

@@ -34,7 +34,7 @@ impl MatrixPair {
     /// as small as it can be: of `c_proj` `(D, n)` and `c_fc` `(n, D)` of an MLP the neurons are its n hidden ones.
     ///
     /// # Errors
-    /// If one of them is no matrix, or no side of one is as long as a side of the other.
+    /// If one of them is not a matrix, or no side of one is as long as a side of the other.
     pub fn new(from: (&str, &Tensor), to: (&str, &Tensor)) -> Result<Self> {
         let sides = |(name, tensor): (&str, &Tensor)| match *tensor.dims() {
             [rows, cols] if rows > 0 && cols > 0 => Ok([rows, cols]),

@@ -69,7 +69,7 @@ impl CompactGraph {
 }
 
 impl Matrix {
-    /// The matrix in words; `tokens` are those of the text, for synapses.
+    /// A description of the matrix; `tokens` is the number of tokens of the text, for synapses.
     fn sentence(self, tokens: usize) -> String {
         match self {
             Self::X => "G_x = E D_x".to_owned(),

@@ -1,5 +1,5 @@
-//! The synapses after a text, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s) (the paper's equation (16)), as
-//! two thin factors: one row per neuron, one column per token.
+//! The synapses after a text, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s), as two thin factors: one row per
+//! neuron, one column per token. This is the paper's equation (16) before the last U, which the next token's query adds.
 
 use crate::{
     models::capabilities::Rotation,

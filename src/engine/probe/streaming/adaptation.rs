@@ -46,8 +46,8 @@ impl Probe for AdaptationProbe {
     fn ask(model: AdaptingModel<'_>, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let able = model.0.capabilities();
         let window = args.window.min(able.positions.unwrap_or(usize::MAX));
-        let least = 5 * window;
-        let sizes = StreamSizes { rows: args.streams, len: (5 * args.tokens / 2).max(least), least, foreign: 1 };
+        let min_len = 5 * window;
+        let sizes = StreamSizes { rows: args.streams, len: (5 * args.tokens / 2).max(min_len), min_len, foreign: 1 };
         let texts = StreamTexts::new(cx.corpus, sizes)?;
         let [own, foreign] = &texts.texts[..] else {
             return Err(Error::Msg(format!("There is no foreign text to learn from. {}", texts.notes.join(" "))));
@@ -111,9 +111,9 @@ impl Phases {
 
 /// Mean nats per token of each stream, over the parts that count.
 struct Costs {
-    /// Over the last quarter of the foreign text.
+    /// The costs of the last quarter of the foreign text.
     foreign: Vec<f64>,
-    /// Over the model's own text that follows.
+    /// The costs of the model's own text that follows.
     own: Vec<f64>,
 }
 
@@ -130,7 +130,7 @@ fn saved(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
     ShareWithInterval { mean: -mean, low: -high, high: -low }
 }
 
-/// The texts of [`StreamTexts`] by their places.
+/// The indices of the texts of [`StreamTexts`].
 const OWN: usize = 0;
 const FOREIGN: usize = 1;
 
@@ -188,7 +188,7 @@ impl Learner<'_> {
             let [inputs, targets] = self.reader.part(text, begin..begin + window);
             let batch = Batch::from_ids(&inputs, &targets, rows, window, self.reader.device)?;
             let logits = model.token_model()?.logits(&batch.tokens, &mut Tap::off())?;
-            costs.put(begin - span.start, &nats(&logits, &targets)?);
+            costs.write(begin - span.start, &nats(&logits, &targets)?);
             if let (Some(adam), Some(rate)) = (&mut adam, rate) {
                 model.begin_step(step)?;
                 let grads = model.loss(&batch)?.total.backward()?;

@@ -34,7 +34,7 @@ impl Probe for FastWeightSweep {
 
     fn ask((model, plain): LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
-        let sizes = StreamSizes { rows: args.streams, len: args.tokens, least: MIN_TOKENS, foreign: FOREIGN };
+        let sizes = StreamSizes { rows: args.streams, len: args.tokens, min_len: MIN_TOKENS, foreign: FOREIGN };
         let texts = StreamTexts::new(cx.corpus, sizes)?;
         let reader = StreamReader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);

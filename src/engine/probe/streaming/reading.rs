@@ -33,9 +33,9 @@ impl TokenCosts {
         Self { len, nats: vec![0.0; rows * len], uncertainty: vec![] }
     }
 
-    /// Puts the nats of a stretch of every stream, `(rows, tokens)`, where it begins.
-    pub fn put(&mut self, begin: usize, nats: &[f64]) {
-        put_stretch(&mut self.nats, self.len, begin, nats);
+    /// Writes the losses of a span of every stream, `(rows, tokens)`, from the position `begin` on.
+    pub fn write(&mut self, begin: usize, nats: &[f64]) {
+        write_span(&mut self.nats, self.len, begin, nats);
     }
 
     /// Mean nats of each stream.
@@ -49,8 +49,8 @@ impl TokenCosts {
     }
 }
 
-/// Puts a stretch of every stream, `(rows, tokens)`, into all of them, `(rows, len)`, where it begins.
-fn put_stretch(streams: &mut [f64], len: usize, begin: usize, stretch: &[f64]) {
+/// Copies a span of every stream, `(rows, tokens)`, into the streams, `(rows, len)`, from the position `begin` on.
+fn write_span(streams: &mut [f64], len: usize, begin: usize, stretch: &[f64]) {
     let rows = (streams.len() / len.max(1)).max(1);
     let tokens = (stretch.len() / rows).max(1);
     for (stream, part) in streams.chunks_mut(len.max(1)).zip(stretch.chunks(tokens)) {
@@ -81,12 +81,12 @@ impl StreamReader<'_> {
             let end = (begin + CHUNK_TOKENS).min(span.end);
             let [inputs, targets] = self.part(text, begin..end);
             let tokens = Tensor::from_vec(inputs, (rows, end - begin), self.device)?;
-            costs.put(at, &nats(&stream.read(&tokens)?, &targets)?);
+            costs.write(at, &nats(&stream.read(&tokens)?, &targets)?);
             let uncertainty: Vec<f64> = stream.uncertainty().into_iter().map(f64::from).collect();
             if !uncertainty.is_empty() {
                 costs.uncertainty.resize(rows * len, 0.0);
             }
-            put_stretch(&mut costs.uncertainty, len, at, &uncertainty);
+            write_span(&mut costs.uncertainty, len, at, &uncertainty);
         }
         Ok(costs)
     }
@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn stretches_stand_where_they_begin_in_each_stream() {
         let mut costs = TokenCosts::unread(2, 3);
-        costs.put(1, &[1.0, 2.0, 3.0, 4.0]);
+        costs.write(1, &[1.0, 2.0, 3.0, 4.0]);
         assert_eq!(costs.nats, [0.0, 1.0, 2.0, 0.0, 3.0, 4.0]);
-        put_stretch(&mut costs.uncertainty, 3, 1, &[]);
+        write_span(&mut costs.uncertainty, 3, 1, &[]);
         assert!(costs.uncertainty.is_empty());
     }
 }

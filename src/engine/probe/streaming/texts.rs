@@ -31,7 +31,7 @@ pub(super) struct StreamSizes {
     /// Tokens of a stream.
     pub len: usize,
     /// Tokens that a stream has at least.
-    pub least: usize,
+    pub min_len: usize,
     /// Texts beside the run's own.
     pub foreign: usize,
 }
@@ -91,18 +91,18 @@ impl StreamTexts {
 }
 
 /// The streams of the run's own held-out text.
-fn own_streams(corpus: &Corpus, StreamSizes { rows, len, least, .. }: StreamSizes) -> Result<Windows> {
+fn own_streams(corpus: &Corpus, StreamSizes { rows, len, min_len, .. }: StreamSizes) -> Result<Windows> {
     if !corpus.source().is_running_text() {
         return Err(Error::Msg(format!(
             "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
             corpus.name()
         )));
     }
-    let mut len = len.max(least);
+    let mut len = len.max(min_len);
     loop {
         match corpus.held_out(rows, len) {
             Ok(windows) => return Ok(windows),
-            Err(_) if len > least => len = (len / 2).max(least),
+            Err(_) if len > min_len => len = (len / 2).max(min_len),
             Err(e) => return Err(Error::Msg(e.to_string())),
         }
     }
@@ -120,7 +120,7 @@ fn foreign_text(corpus: &Corpus, domain: usize, rows: usize, len: usize) -> std:
     let mut ids = vec![];
     for bytes in BYTES {
         ids = corpus
-            .try_encode(&domains::alone(SEED, needed * bytes, domain))
+            .try_encode(&domains::single_domain(SEED, needed * bytes, domain))
             .map_err(|e| format!("{name} left out: {e}"))?;
         if ids.len() >= needed {
             break;

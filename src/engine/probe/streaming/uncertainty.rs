@@ -32,9 +32,9 @@ impl Probe for UncertaintyProbe {
     fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;
         let rule = FastWeightRule { rate, max_precision, has_base: true };
-        let least = SKIPPED + window;
-        let len = tokens.clamp(least, MAX_TOKENS);
-        let texts = StreamTexts::new(cx.corpus, StreamSizes { rows: streams, len, least, foreign: FOREIGN })?;
+        let min_len = SKIPPED + window;
+        let len = tokens.clamp(min_len, MAX_TOKENS);
+        let texts = StreamTexts::new(cx.corpus, StreamSizes { rows: streams, len, min_len, foreign: FOREIGN })?;
         let reader = StreamReader { texts: &texts, device: cx.device };
         let mut read = vec![];
         for i in 0..texts.texts.len() {

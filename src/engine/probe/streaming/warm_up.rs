@@ -35,7 +35,8 @@ impl Probe for WarmUpProbe {
         let window = args.window;
         let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
         let tokens = args.tokens.clamp(2 * window, most);
-        let sizes = StreamSizes { rows: args.streams, len: tokens - tokens % window, least: window, foreign: FOREIGN };
+        let sizes =
+            StreamSizes { rows: args.streams, len: tokens - tokens % window, min_len: window, foreign: FOREIGN };
         let mut texts = StreamTexts::new(cx.corpus, sizes)?;
         texts.cut_to_windows(window);
         let reader = StreamReader { texts: &texts, device: cx.device };
@@ -72,7 +73,7 @@ fn read_by_window(
         let begin = w * window;
         let stream = &mut model.stream();
         let costs = reader.read(text, begin..begin + window, stream.as_mut(), progress.piece(w, windows))?;
-        all.put(begin, &costs.nats);
+        all.write(begin, &costs.nats);
     }
     Ok(all)
 }

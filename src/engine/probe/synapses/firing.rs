@@ -52,8 +52,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// For each token its place in the text, and what the synapses of a layer join there: y of the layer before and x of the
-    /// layer, `(n)` each.
+    /// For each token its index in the text, and what the synapses of a layer join there: y of the layer before and x
+    /// of the layer, `(n)` each.
     pub fn synapse_ends(&self, layer: usize) -> impl Iterator<Item = (usize, [impl Iterator<Item = f32>; 2])> {
         (0..self.tokens).map(move |token| {
             let row = |layer: usize, part: Part| self.layers[layer].row(part, token);

@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for ArrayVisitor {
         }
         let (precision, text) = encoded.ok_or_else(|| de::Error::missing_field("f32"))?;
         let shape = shape.ok_or_else(|| de::Error::missing_field("shape"))?;
-        // Whoever draws an array walks its sides, also of one that has no values.
+        // The sides of an array are walked when it is drawn, even if it has no values.
         let is_empty = shape.contains(&0);
         if shape.len() > MAX_DIMS || is_empty && shape.iter().any(|side| *side > MAX_EMPTY) {
             let words = format!("an array of {} sides cannot have so many rows or columns", shape.len());

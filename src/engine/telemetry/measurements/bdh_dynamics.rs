@@ -44,6 +44,9 @@ measurement! {
         pub keep: Numbers,
         /// True if A and Y are divided by their root mean square over neurons, as in the model.
         pub norms: bool,
+        /// True if all layers share one state; records of earlier versions lack it.
+        #[serde(default)]
+        pub single_state: bool,
     }
 }
 

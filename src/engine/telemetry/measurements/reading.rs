@@ -35,7 +35,7 @@ measurement! {
         pub i: usize,
         /// Number of the neuron of x, counted over all heads.
         pub j: usize,
-        /// sigma(i, j) after each token, the paper's equation (16).
+        /// sigma(i, j) after each token, the paper's equation (16) before the last U.
         pub sigma: Numbers,
     }
 

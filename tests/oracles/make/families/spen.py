@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .layers import linear
+from .layers import linear, merge_heads, split_heads
 
 RATES = (0.5, 0.1, 0.02)
 CHUNK = 64
@@ -25,11 +25,25 @@ def moving_average(x: Tensor, rate: float) -> Tensor:
     return torch.cat(chunks, dim=1)
 
 
+class SoftmaxPredictor(nn.Module):
+    """Full causal softmax attention in place of a linear map: a token sees itself and all before it."""
+
+    def __init__(self, d: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.wq, self.wk, self.wv = (linear(d, d) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (split_heads(w(x), self.heads) for w in (self.wq, self.wk, self.wv))
+        return merge_heads(F.scaled_dot_product_attention(q, k, v, is_causal=True))
+
+
 class SpenBlock(nn.Module):
-    def __init__(self, d: int, ff: int, k: int):
+    def __init__(self, d: int, ff: int, k: int, heads: int | None):
         super().__init__()
         self.k = k
-        self.pred, self.wf, self.wm, self.ws, self.we = (linear(d, d) for _ in range(5))
+        self.pred = linear(d, d) if heads is None else SoftmaxPredictor(d, heads)
+        self.wf, self.wm, self.ws, self.we = (linear(d, d) for _ in range(4))
         self.ln, self.up, self.down = nn.LayerNorm(d), linear(d, ff), linear(ff, d)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -46,12 +60,17 @@ class SpenBlock(nn.Module):
 
 
 class Spen(nn.Module):
-    """`aux`, set by each forward pass, is the blocks' balance loss; training adds a hundredth of it."""
+    """`aux`, set by each forward pass, is the blocks' balance loss; training adds a hundredth of it. `heads` are those
+    of the predictor `full_softmax_attention`."""
 
-    def __init__(self, vocab: int, d: int, ff: int, k: int, layers: int):
+    def __init__(
+        self, vocab: int, d: int, ff: int, k: int, layers: int, predictor: str = "static", heads: int | None = None
+    ):
         super().__init__()
+        if (predictor == "static") != (heads is None):
+            raise ValueError(f"heads {heads} do not go with the predictor {predictor}")
         self.embed = nn.Embedding(vocab, d)
-        self.blocks = nn.ModuleList(SpenBlock(d, ff, k) for _ in range(layers))
+        self.blocks = nn.ModuleList(SpenBlock(d, ff, k, heads) for _ in range(layers))
         self.ln = nn.LayerNorm(d)
         self.aux: Tensor | None = None
 

@@ -179,6 +179,15 @@ def coupled_with_rope() -> ModelOracle:
     return ModelOracle(CoupledQk, coupled("euler").config | {"steps": 1, "use_rope": True}, 20)
 
 
+def predicted_by_attention() -> ModelOracle:
+    """Queries and keys so large that attention over slow traces, which differ little, is far from uniform."""
+    d, generator = 30, torch.Generator().manual_seed(5)
+    config = dict(vocab=40, d=d, ff=70, k=5, layers=3, predictor="full_softmax_attention", heads=5)
+    weights = {name: 2.5 * torch.randn(d * d, generator=generator) for name in ("wq", "wk")}
+    scalars = {f"pred.{name}.weight": weight.tolist() for name, weight in weights.items()}
+    return ModelOracle(Spen, config, 83, spen_outputs, scalars, std=0.2)
+
+
 def mixed_residual(residual: str, layers: int, **changes: float) -> ModelOracle:
     """Queries that prefer some layers, which differ by channel."""
     config = dict(vocab=32, d=16, heads=2, layers=layers, residual=residual)
@@ -239,6 +248,7 @@ ORACLES = {
     ),
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
+    "spen_full_softmax": predicted_by_attention(),
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},
     "qk_diff_euler": coupled_differential("diff_euler", d=24, heads=3, ff=40, ctx=28, steps=2),
     "qk_diff_hamiltonian": coupled_differential("diff_hamiltonian", d=32, heads=2, ff=48, ctx=24, steps=4),

@@ -13,7 +13,7 @@ pub struct JsonValue(pub Option<AttributeValue>);
 impl<'de> Deserialize<'de> for JsonValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut text = String::new();
-        let scalar = Compact(&mut text).deserialize(deserializer)?;
+        let scalar = CompactJson(&mut text).deserialize(deserializer)?;
         Ok(Self(match scalar {
             Scalar::Null => None,
             Scalar::Value(value) => Some(value),
@@ -31,9 +31,9 @@ enum Scalar {
 }
 
 /// Writes a list or an object into the text; anything else is returned.
-struct Compact<'a>(&'a mut String);
+struct CompactJson<'a>(&'a mut String);
 
-impl Compact<'_> {
+impl CompactJson<'_> {
     /// Writes a value inside a list or an object.
     fn push(out: &mut String, scalar: Scalar) {
         match scalar {
@@ -44,7 +44,7 @@ impl Compact<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Compact<'_> {
+impl<'de> DeserializeSeed<'de> for CompactJson<'_> {
     type Value = Scalar;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Scalar, D::Error> {
@@ -52,7 +52,7 @@ impl<'de> DeserializeSeed<'de> for Compact<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Compact<'_> {
+impl<'de> Visitor<'de> for CompactJson<'_> {
     type Value = Scalar;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> Formatted {
@@ -86,7 +86,7 @@ impl<'de> Visitor<'de> for Compact<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Scalar, A::Error> {
         let out = self.0;
         out.push('[');
-        while let Some(scalar) = items.next_element_seed(Compact(out))? {
+        while let Some(scalar) = items.next_element_seed(CompactJson(out))? {
             Self::push(out, scalar);
             out.push(',');
         }
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Compact<'_> {
         while let Some(key) = map.next_key::<String>()? {
             out.push_str(&quoted(&key));
             out.push(':');
-            let scalar = map.next_value_seed(Compact(out))?;
+            let scalar = map.next_value_seed(CompactJson(out))?;
             Self::push(out, scalar);
             out.push(',');
         }

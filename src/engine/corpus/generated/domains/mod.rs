@@ -37,10 +37,10 @@ const DOMAINS: [Write; 8] = [
     catalogue::text,
 ];
 
-/// The most domains that a text mixes.
+/// The largest number of domains that a text mixes.
 pub const MAX_DOMAINS: usize = DOMAINS.len();
 
-/// Places of the stories and of the debates.
+/// The indices of the stories and of the debates.
 pub(super) const STORIES: usize = 0;
 pub(super) const DEBATES: [usize; 2] = [2, 6];
 
@@ -58,12 +58,12 @@ const DOCUMENT_SEPARATOR: &str = "\n\n";
 /// says depends on the seed alone and not on which others there are.
 pub fn text(seed: u64, size: usize, count: usize) -> String {
     let count = count.clamp(1, MAX_DOMAINS);
-    let texts = (0..count).map(|domain| alone(seed, size / count + 2 * MAX_DOCUMENT, domain));
+    let texts = (0..count).map(|domain| single_domain(seed, size / count + 2 * MAX_DOCUMENT, domain));
     mixed(seed, size, &texts.collect::<Vec<_>>())
 }
 
 /// At least `size` bytes of one domain, of 0 to [`MAX_DOMAINS`] - 1 (the last of them for more).
-pub fn alone(seed: u64, size: usize, domain: usize) -> String {
+pub fn single_domain(seed: u64, size: usize, domain: usize) -> String {
     let domain = domain.min(MAX_DOMAINS - 1);
     let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed ^ scramble(domain as u64 + 1)));
     DOMAINS[domain](&mut rng, size)

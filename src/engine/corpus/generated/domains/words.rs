@@ -1,4 +1,4 @@
-//! Word lists of the domains that are no prose.
+//! Word lists of the domains that are not prose.
 
 use crate::corpus::generated::{data::data, template::Lexicon};
 use serde::Deserialize;

@@ -17,7 +17,7 @@ pub struct TextLoss {
 }
 
 impl TextLoss {
-    /// All of these ids but the first stand for so many bytes and cost so many nats together.
+    /// All of these ids but the first stand for this many bytes and cost this many nats together.
     pub fn new(ids: &[u32], bytes: usize, nats: f64) -> Self {
         Self { tokens: ids.len().saturating_sub(1), bytes, nats }
     }

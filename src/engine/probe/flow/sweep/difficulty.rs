@@ -29,7 +29,7 @@ const PROMPTS: usize = 32;
 const LENGTH: usize = 16;
 const POINTS: usize = 3;
 
-/// The places in a prompt of `len` tokens that are points, evenly spread, the last of them its last.
+/// The positions of a prompt of `len` tokens that are measured: evenly spread, the last one included.
 fn places(len: usize) -> Vec<usize> {
     (1..=POINTS).map(|i| (len * i / POINTS).saturating_sub(1)).filter(|at| *at > 0).collect()
 }

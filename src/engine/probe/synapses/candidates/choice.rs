@@ -1,5 +1,5 @@
 //! The decision which tokens a trained model has and how many layers it was trained with: what is said of it, or else the
-//! candidate with the least loss in windows of the length that it was trained for.
+//! candidate with the lowest loss in windows of the length that it was trained for.
 
 use crate::{
     analysis::statistics::mean_sd, config::counted, models::capabilities::KnownNumber, nn::Result,
@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Tokens of a window where nothing tells how long those of training were.
-pub const USUAL_WINDOW: usize = 256;
+pub const DEFAULT_WINDOW: usize = 256;
 /// The number of standard errors below which a difference between two candidates does not count.
 const CLOSE: f64 = 2.0;
 
@@ -104,7 +104,7 @@ pub struct CandidateChoice {
     pub layers_from: Evidence,
     /// The windows in which the candidates read.
     pub windows: ComparedWindows,
-    /// Reasons to doubt the choice, in words.
+    /// Reasons to doubt the choice.
     pub warnings: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ mod tests {
         let found = decide(&facts, WINDOWS, &from, |k| Ok(Some(vec![texts[k].clone()]))).unwrap().unwrap();
         assert_eq!((found.tokenizer, found.layers, found.layers_from), (1, 3, Evidence::File));
         assert_eq!(found.tokens_from, Evidence::Measured);
-        // a tokenizer that cannot read the text is no candidate
+        // a tokenizer that cannot read the text is not a candidate
         let found = decide(&facts, WINDOWS, &from, |k| Ok((k == 0).then(|| vec![texts[0].clone()]))).unwrap().unwrap();
         assert_eq!((found.tokenizer, found.tried.len()), (0, 1));
         assert!(decide(&facts, WINDOWS, &from, |_| Ok(None)).unwrap().is_none());

@@ -14,9 +14,9 @@ use crate::{
     telemetry::measurements::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs},
 };
 pub use choice::{Candidate, CandidateChoice, ComparedWindows, KnownFacts, WindowLosses};
-use choice::{USUAL_WINDOW, decide, known_choice};
+use choice::{DEFAULT_WINDOW, decide, known_choice};
 
-/// The most layers that are tried.
+/// The largest number of layers that are tried.
 const MAX_LAYERS: usize = 12;
 /// Windows that candidates read: fewer where the model is large.
 const MIN_WINDOWS: usize = 4;
@@ -44,7 +44,7 @@ pub enum ChoiceError {
 }
 
 impl KnownFacts {
-    /// The facts that a checkpoint tells; a number of layers that somebody asked for goes before it.
+    /// The facts that a checkpoint states; a number of layers that was asked for takes precedence.
     pub fn new(facts: &CheckpointFacts, layers: Option<usize>) -> Self {
         let asked = layers.map(|value| KnownNumber { value, from: Evidence::Asked });
         Self { layers: asked.or(facts.layers), window: facts.window }
@@ -52,7 +52,7 @@ impl KnownFacts {
 
     /// The windows for a model of these sizes.
     fn windows(&self, shape: &SynapseShape) -> ComparedWindows {
-        let usual = KnownNumber { value: USUAL_WINDOW, from: Evidence::Assumed };
+        let usual = KnownNumber { value: DEFAULT_WINDOW, from: Evidence::Assumed };
         let KnownNumber { value, from } = self.window.unwrap_or(usual);
         let length = value.clamp(2, longest_at_once(shape).max(2));
         let count = (MAX_ACTIVATIONS / (shape.neurons * length).max(1)).clamp(MIN_WINDOWS, MAX_WINDOWS);
@@ -108,8 +108,8 @@ fn evidence(tokenizer: &NamedTokenizer) -> Evidence {
     }
 }
 
-/// The length of windows in a text of so many tokens: that of training as long as one fits, and a usual one cut so that
-/// there are several.
+/// The length of windows in a text of this many tokens: that of training as long as one fits, and a usual one cut so
+/// that there are several.
 fn fitted_length(windows: ComparedWindows, tokens: usize) -> usize {
     let most = match windows.from {
         Evidence::Assumed => (tokens / MIN_WINDOWS).max(MIN_WINDOW),
@@ -249,7 +249,7 @@ fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
         let spec = corpus::CorpusSpec { source, tokenizer, held_out: HELD_OUT, seed: cx.seed };
         Some((id, Corpus::open(&spec).ok()?))
     });
-    // a tokenizer that cannot read the text, or has a vocabulary of another size, is no candidate
+    // a tokenizer that cannot read the text, or has a vocabulary of another size, is not a candidate
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
 }
 
@@ -268,7 +268,7 @@ mod tests {
             (512, 512, 99)
         );
         let usual = KnownFacts::default().windows(&shape);
-        assert_eq!((usual.length, usual.from), (USUAL_WINDOW, Evidence::Assumed));
+        assert_eq!((usual.length, usual.from), (DEFAULT_WINDOW, Evidence::Assumed));
         // a short text is cut into several
         assert_eq!((fitted_length(usual, 4096), fitted_length(usual, 400), fitted_length(usual, 40)), (256, 100, 32));
         let ids: Vec<u32> = (0..401).collect();

@@ -113,7 +113,7 @@ fn mean_of(values: &[f64], at: &[usize]) -> f64 {
 pub(in crate::probe) struct Ranks {
     per_head: usize,
     by_firing: Vec<Vec<usize>>,
-    /// Place of each neuron in its head's list.
+    /// The index of each neuron in its head's list.
     place: Vec<usize>,
 }
 

@@ -47,7 +47,7 @@ impl Request {
 /// The request in the arguments of the probe.
 ///
 /// # Errors
-/// If one of the names is no neuron or synapse of the model.
+/// If one of the names is not a neuron or synapse of the model.
 pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
     let error = candle_core::Error::Msg;
     let amount = args.amount;

@@ -1,6 +1,7 @@
 //! A text read token by token, and what chosen synapses hold meanwhile: sigma(i, j) = sum over s <= t of
-//! y_{s, l-1}(i) x_{s, l}(j) (the paper's equation (16)), turned by U^(t-s) or raw. The full sigma has n^2
-//! entries and is never formed: the pairs of a few dozen neurons with large values are followed.
+//! y_{s, l-1}(i) x_{s, l}(j), turned by U^(t-s) or raw: the paper's equation (16) before the last U, which the next token's
+//! query adds. The full sigma has n^2 entries and is never formed: the pairs of a few dozen neurons with large values are
+//! followed.
 
 mod paths;
 mod written;

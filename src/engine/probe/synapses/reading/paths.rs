@@ -40,7 +40,7 @@ pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<(Pe
     Ok((peaks, firing, loss))
 }
 
-/// The places of the two ends of a synapse in lists of both.
+/// The indices of the two ends of a synapse in arrays of both.
 pub(super) const Y: usize = 0;
 pub(super) const X: usize = 1;
 
