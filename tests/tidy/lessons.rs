@@ -20,7 +20,7 @@ fn lesson(lab: &Lab) -> Lesson {
 /// The settings that a step begins with.
 fn config(lab: &Lab, step: &LessonStep) -> Config {
     let mut config = lab.config(step.does.preset.as_deref()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
-    step.does.put_into(&mut config, &(lab.knobs)()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
+    step.does.apply_to(&mut config, &(lab.knobs)()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
     config
 }
 

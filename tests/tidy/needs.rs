@@ -102,7 +102,7 @@ fn asking_while_drawing_is_found() {
                 fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {\n        self.follow(cx);\n    }\n\n    \
                 fn put(&self, cx: &mut ViewCx<'_>) {\n        cx.ask::<M>(None, &args, Freshness::OFTEN);\n    }\n\n    \
                 fn follow(\n        &self,\n        cx: &mut ViewCx<'_>,\n    ) {\n        self.put(cx);\n    }\n\n    \
-                fn foot_ui(ui: &mut Ui, output: &Output) {\n        output(ui);\n    }\n}\n";
+                fn footer_ui(ui: &mut Ui, output: &Output) {\n        output(ui);\n    }\n}\n";
     assert_eq!(ask_while_drawing(code), ["ui"]);
     assert_eq!(ask_while_drawing("fn one_ui(ui: &Ui, cx: &mut ViewCx<'_>) { keep_fresh(cx); }"), ["one_ui"]);
     assert!(ask_while_drawing(&code.replace("        self.follow(cx);\n", "")).is_empty());

@@ -1,4 +1,4 @@
-//! The headline numbers of a run, read from its events, whoever sends them.
+//! The headline numbers of a run, read from its events, live or recorded.
 
 use std::collections::HashMap;
 
@@ -29,11 +29,11 @@ pub struct HeadlineValue {
     pub value: f64,
 }
 
-/// A headline number that a run has of no variant.
+/// A headline number that no variant of a run has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingHeadline {
     pub id: String,
-    /// The reason in words: "the text asks no question".
+    /// The reason: "the text asks no question".
     pub why: String,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn partner(variants: &[VariantInfo], variant: usize) -> Option<usize>
     variants.iter().position(is_partner).filter(|_| this.group != first.group)
 }
 
-/// A headline number that one event tells.
+/// A headline number that is read from one event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadlinePoint {
     pub key: String,
@@ -113,7 +113,7 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
 /// The last step and value of a channel for each variant.
 type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
 
-/// Numbers by place.
+/// Numbers with their labels.
 type Numbers = Vec<(String, f64)>;
 
 /// Takes a run's events and keeps what headline numbers are read from.
@@ -193,7 +193,9 @@ impl HeadlineReader {
                 Source::Scalar { channel, value } => {
                     self.scalars.get(&(v, channel)).map(|(step, x)| (*step, alone(value(*x))))
                 }
-                Source::BesideFirst { channel } => self.beside_first(v, channel).map(|(step, x)| (step, alone(x))),
+                Source::DifferenceFromFirst { channel } => {
+                    self.difference_from_first(v, channel).map(|(step, x)| (step, alone(x)))
+                }
                 Source::Measured { .. } => self.measured.get(&(i, v)).cloned(),
             };
             let Some((step, numbers)) = found else { continue };
@@ -211,7 +213,7 @@ impl HeadlineReader {
     }
 
     /// Less the value of the first variant's group with the same seed, at the same step.
-    fn beside_first(&self, variant: usize, channel: &'static str) -> Option<(u64, f64)> {
+    fn difference_from_first(&self, variant: usize, channel: &'static str) -> Option<(u64, f64)> {
         let partner = partner(&self.variants, variant)?;
         let (step, value) = self.scalars.get(&(variant, channel))?;
         let (at, reference) = self.scalars.get(&(partner, channel))?;

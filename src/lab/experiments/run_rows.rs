@@ -30,9 +30,9 @@ const READERS: usize = 4;
 
 /// The rows of a folder of runs.
 pub struct Listing {
-    /// Newest first.
+    /// The rows, newest first.
     pub rows: Vec<RunRow>,
-    /// Folders whose logs were read, because no index had them as they are.
+    /// The number of folders whose logs were read because the index was missing or outdated.
     pub read: usize,
 }
 
@@ -42,13 +42,13 @@ fn version() -> String {
     format!("{} 7 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
-/// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
+/// Every run in `runs`. A folder that cannot be read is a row that says so. `on_known` is called with what is known at once,
 /// before anything is read.
 ///
 /// # Errors
 /// If the folder of runs itself cannot be listed.
-pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreError> {
-    list_with_progress(runs, told, |_, _| ())
+pub fn list(runs: &Path, on_known: impl FnOnce(&[RunRow])) -> Result<Listing, StoreError> {
+    list_with_progress(runs, on_known, |_, _| ())
 }
 
 /// Same as [`list`], and reports how many of the folders that must be read have been, after each; where the index has all,
@@ -58,10 +58,10 @@ pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreE
 /// See [`list`].
 pub fn list_with_progress(
     runs: &Path,
-    told: impl FnOnce(&[RunRow]),
+    on_known: impl FnOnce(&[RunRow]),
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Listing, StoreError> {
-    Ok(list_names(runs, run_index::run_folders(runs)?, told, progress))
+    Ok(list_names(runs, run_index::run_folders(runs)?, on_known, progress))
 }
 
 /// Same as [`list`], of these of its folders alone.
@@ -72,7 +72,7 @@ pub fn list_some(runs: &Path, names: Vec<OsString>) -> Listing {
 fn list_names(
     runs: &Path,
     names: Vec<OsString>,
-    told: impl FnOnce(&[RunRow]),
+    on_known: impl FnOnce(&[RunRow]),
     progress: impl Fn(usize, usize) + Sync,
 ) -> Listing {
     let names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
@@ -89,7 +89,7 @@ fn list_names(
     rows.iter_mut().for_each(|row| finish(row, runs));
     if !stale.is_empty() {
         sort(&mut rows);
-        told(&rows);
+        on_known(&rows);
     }
     let read = stale.len();
     let fresh = read_all(runs, stale, &|done| progress(done, read));
@@ -173,7 +173,7 @@ pub fn may_be_written(lab: &str, folder: &Path) -> bool {
 /// The row of one run folder, wherever it lies.
 ///
 /// # Errors
-/// If it is no run folder, or the system refuses to read it.
+/// If it is not a run folder, or the system refuses to read it.
 pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

@@ -16,7 +16,7 @@ use crate::{
     analysis::statistics::mean,
     config::{Config, Value},
     labs::{
-        self, Lab,
+        self, Lab, RunSettings,
         headline::{Headline, common},
     },
     telemetry::{RunNote, number},
@@ -42,6 +42,9 @@ pub enum RowState {
 }
 
 impl RowState {
+    /// The words of [`RowState::id`].
+    pub const IDS: [&'static str; 7] = ["running", "paused", "finished", "stopped", "failed", "killed", "unreadable"];
+
     /// The state as a single word, for a filter.
     pub fn id(&self) -> &'static str {
         match self {
@@ -224,16 +227,23 @@ impl RunRow {
     }
 
     /// The numbers that a key names, one per variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
-    /// setting by its whole key or its last part, a headline number. `None`: the run has none of that name.
+    /// setting by its whole key or its last part, a headline number; of one group of variants alone in `accuracy:coupled`.
+    /// `None`: the run has none of that name.
     pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
         let last = |l: &GroupLoss| l.last().map_or(f64::NAN, |(loss, _)| loss);
-        let known: Vec<f64> = match key {
+        let is_of =
+            |l: &GroupLoss, group: &str| [&l.group, &l.label].iter().any(|name| name.eq_ignore_ascii_case(group));
+        let of_group = key.rsplit_once(':').filter(|(_, group)| self.losses.iter().any(|l| is_of(l, group)));
+        let name = of_group.map_or(key, |(name, _)| name);
+        let losses = || self.losses.iter().filter(move |l| of_group.is_none_or(|(_, group)| is_of(l, group)));
+        let known: Vec<f64> = match name {
             "steps" => vec![self.steps as f64],
             "seed" => vec![self.seed as f64],
             "size" => vec![self.bytes as f64],
-            "loss" => self.losses.iter().map(last).collect(),
-            key => {
-                let of_headline: Vec<f64> = self.headline(key).into_iter().map(|(_, v)| v).collect();
+            "loss" => losses().map(last).collect(),
+            name => {
+                let mean = |l: &GroupLoss| Some(self.headlines.group(name, &l.group)?.mean);
+                let of_headline: Vec<f64> = losses().filter_map(mean).collect();
                 match of_headline.is_empty() {
                     false => of_headline,
                     true => vec![self.setting(key)?.as_f64()?],
@@ -265,7 +275,10 @@ pub fn differences(rows: &[&RunRow]) -> Vec<Difference> {
         ("seed", rows.iter().map(|r| r.seed.to_string()).collect()),
     ];
     let keys: BTreeSet<&String> = rows.iter().flat_map(|r| r.settings.keys()).collect();
-    let value = |row: &RunRow, key: &str| row.settings.get(key).map_or(String::new(), Value::to_string);
+    let value = |row: &RunRow, key: &str| match row.settings.get(key) {
+        Some(Value::Int(0)) if key == RunSettings::threads.name => "auto".to_owned(),
+        found => found.map_or(String::new(), Value::to_string),
+    };
     let settings = keys.into_iter().map(|key| (key.as_str(), rows.iter().map(|r| value(r, key)).collect()));
     let all = own.into_iter().chain(settings);
     let differs = |values: &Vec<String>| values.windows(2).any(|pair| pair[0] != pair[1]);
@@ -309,6 +322,15 @@ mod tests {
         let row = RunRow { changed_in_training: live(&usual).into_keys().collect(), ..RunRow::default() };
         assert_eq!(row.changed_in_training_label(), "changed while training: train.lr");
         assert_eq!(RunRow::default().changed_in_training_label(), "");
+    }
+
+    #[test]
+    fn automatic_threads_are_called_so() {
+        let with = |threads: i64| RunRow {
+            settings: BTreeMap::from([(RunSettings::threads.name.to_owned(), Value::Int(threads))]),
+            ..RunRow::default()
+        };
+        assert_eq!(differences(&[&with(0), &with(4)])[0].values, ["auto", "4"]);
     }
 
     #[test]

@@ -86,9 +86,9 @@ impl SeriesReader {
     }
 
     /// Headline numbers that compare a variant with the run's first of the same seed, at steps that both have.
-    fn beside_first(&mut self, lab: &Lab, info: &RunInfo) {
+    fn difference_from_first(&mut self, lab: &Lab, info: &RunInfo) {
         for headline in lab.headlines {
-            let Source::BesideFirst { channel } = headline.source else { continue };
+            let Source::DifferenceFromFirst { channel } = headline.source else { continue };
             // the scalar itself may stand under the key of a headline number
             let is_itself = |source: Source| match source {
                 Source::Scalar { channel: c, value } => c == channel && value(2.0) == 2.0,
@@ -109,7 +109,7 @@ impl SeriesReader {
     /// The numbers over the run's own seeds, by key, then by group in the order of the run's variants.
     pub fn finish(mut self, info: &RunInfo) -> Vec<NumberSeries> {
         if let Some(lab) = self.lab {
-            self.beside_first(lab, info);
+            self.difference_from_first(lab, info);
         }
         let groups = info.groups();
         let mut seeds: BTreeMap<(String, usize), SeedCurves> = BTreeMap::new();
@@ -131,7 +131,7 @@ impl SeriesReader {
 /// Reads what a run folder is, its headline numbers, and the scalars whose channels `keeps` wants.
 ///
 /// # Errors
-/// If it is no run folder, or the system refuses to read it.
+/// If it is not a run folder, or the system refuses to read it.
 pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<RunNumbers, StoreError> {
     let (reader, info) = headlines::open(folder)?;
     let mut series = SeriesReader::new(labs::find(&info.lab), keeps);

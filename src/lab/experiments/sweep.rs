@@ -17,10 +17,10 @@ use crate::{
     labs::{Lab, RunSettings, headline::split},
 };
 
-/// Seeds of a sweep that says nothing of them: so many, from that of its base on.
-const USUAL_SEEDS: u64 = 3;
+/// The number of seeds of a sweep that does not name them, from the seed of its base on.
+const DEFAULT_SEEDS: u64 = 3;
 /// Points of a sweep over more than two settings that says nothing of them.
-const USUAL_SAMPLES: usize = 32;
+const DEFAULT_SAMPLES: usize = 32;
 /// More runs than this are a slip of the pen.
 pub const MAX_RUNS: usize = 10_000;
 /// Values of an axis.
@@ -74,13 +74,13 @@ pub struct AxisRange {
     pub from: f64,
     pub to: f64,
     /// Values of a grid, both ends among them.
-    #[serde(default = "usual_points")]
+    #[serde(default = "default_points")]
     pub points: usize,
     #[serde(default)]
     pub scale: AxisScale,
 }
 
-fn usual_points() -> usize {
+fn default_points() -> usize {
     5
 }
 
@@ -175,7 +175,7 @@ impl SweepFile {
     /// The text that [`SweepFile::parse`] reads as this.
     ///
     /// # Errors
-    /// If a value cannot stand in TOML, in words.
+    /// If a value cannot be written in TOML.
     pub fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|e| e.to_string())
     }
@@ -185,7 +185,8 @@ impl Sweep {
     /// The sweep of a file whose `base` is this config.
     ///
     /// # Errors
-    /// If a setting is unknown or takes no such value, a point cannot be run, or the objective is no headline number.
+    /// If a setting is unknown or takes no such value, a point cannot be run, or the objective is not a headline
+    /// number.
     pub fn new(file: &SweepFile, lab: &'static Lab, base: &Config) -> Result<Self, SweepError> {
         let knobs = (lab.knobs)();
         let mut base = base.clone();
@@ -202,7 +203,7 @@ impl Sweep {
             return Err(SweepError::NoAxis);
         }
         let seeds = match &file.seeds {
-            None => (base.seed..base.seed.saturating_add(USUAL_SEEDS)).collect(),
+            None => (base.seed..base.seed.saturating_add(DEFAULT_SEEDS)).collect(),
             Some(Seeds::Count(count)) => {
                 (base.seed..base.seed.saturating_add((*count).min(MAX_RUNS as u64 + 1))).collect()
             }
@@ -214,7 +215,7 @@ impl Sweep {
         }
         let samples = match file.samples {
             Some(0) => return Err(SweepError::NoSamples),
-            None if axes.len() > 2 => Some(USUAL_SAMPLES),
+            None if axes.len() > 2 => Some(DEFAULT_SAMPLES),
             samples => samples,
         };
         let count = samples.unwrap_or_else(|| axes.iter().map(Axis::len).fold(1, usize::saturating_mul));

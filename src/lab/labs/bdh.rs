@@ -84,13 +84,16 @@ settings! {
 
 settings! {
     /// The models that it is compared with.
-    pub struct BesideSettings in "variants" {
+    pub struct ComparedSettings in "variants" {
         /// A GPT with ALiBi of as many parameters, counted with `corpus.vocab` tokens, learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
         /// The transformer carries the keys and values of this many tokens, the last ones, from batch to batch, first in, first out, and a token sees at most this many: they are to it what the state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
         #[knob("Keys and values it carries", range(0..=8192), unit("tokens"))]
         cache: usize = 0,
+        /// Share of the transformer's embedding, and of what its attention and MLP add, that each update sets to 0 at random, while training only. The paper takes the best of a few at each size, from 0.002 to 0.15; 0.01 at 25 million parameters.
+        #[knob("Transformer's dropout", range(0.0..=0.9))]
+        dropout: f64 = 0.0,
         /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
         #[knob("Without BPTT beside it")]
         no_bptt: bool = false,
@@ -143,22 +146,22 @@ impl Training<'_> {
     }
 
     /// The changed forms of the model that are switched on. Errors name the key.
-    pub fn changed(&self, beside: &BesideSettings) -> Result<Vec<Variant>, ConfigError> {
+    pub fn changed(&self, beside: &ComparedSettings) -> Result<Vec<Variant>, ConfigError> {
         let (model, spec) = (self.model, self.spec()?);
         for (is_so_already, key, why) in [
             (
                 beside.no_bptt && !model.through_past,
-                BesideSettings::no_bptt.name,
+                ComparedSettings::no_bptt.name,
                 "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has switched them off already; switch one of them back",
             ),
             (
                 beside.gated && model.gated,
-                BesideSettings::gated.name,
+                ComparedSettings::gated.name,
                 "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off",
             ),
             (
                 beside.normfree && model.form == Form::Normfree,
-                BesideSettings::normfree.name,
+                ComparedSettings::normfree.name,
                 "`variants.normfree` is the model without norms, and `model.form` = normfree has none already; switch one of them back",
             ),
         ] {
@@ -176,8 +179,8 @@ impl Training<'_> {
 
     /// A Transformer with as many parameters as the model, which may carry keys and values of the last tokens; `None` where
     /// it is switched off. Errors name the key.
-    pub fn baseline(&self, beside: &BesideSettings) -> Result<Option<Variant>, ConfigError> {
-        let (key, cache) = (BesideSettings::cache.name, beside.cache);
+    pub fn baseline(&self, beside: &ComparedSettings) -> Result<Option<Variant>, ConfigError> {
+        let (key, cache) = (ComparedSettings::cache.name, beside.cache);
         for (lacks, why) in [
             (
                 !beside.baseline,
@@ -191,14 +194,16 @@ impl Training<'_> {
             refuse_if(cache > 0 && lacks, key, || format!("`{key}` = {cache} {why}, or set `{key}` to 0"))?;
         }
         if !beside.baseline {
+            let why = || "`variants.dropout` is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on, or set `variants.dropout` to 0";
+            refuse_if(beside.dropout > 0.0, ComparedSettings::dropout.name, why)?;
             return Ok(None);
         }
         let why = || "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off";
         refuse_if(self.model.checkpoint.path().is_some(), BdhSettings::checkpoint.name, why)?;
         let vocab = self.corpus.vocab;
-        let model = equal_transformer(self.spec()?.parameters(vocab), vocab, BesideSettings::baseline.name)?;
+        let model = equal_transformer(self.spec()?.parameters(vocab), vocab, ComparedSettings::baseline.name)?;
         let (window, carry) = if cache > 0 { (Some(cache), self.carried()) } else { (None, None) };
-        let model = ModelSpec::AlibiGpt(AlibiGptSpec { window, carry, ..model });
+        let model = ModelSpec::AlibiGpt(AlibiGptSpec { window, carry, dropout: beside.dropout, ..model });
         Ok(Some(Variant::new("alibi_gpt", "GPT with ALiBi", model)))
     }
 

@@ -158,13 +158,16 @@ settings! {
         /// Pulses, what synapses answer and y are divided by their root mean square over neurons. Off is equation (6) without norms, as it is printed, which vanishes or explodes.
         #[knob("Norms over neurons")]
         norms: bool = true,
+        /// Trains one more BDH on the same graph, with one state of its synapses for all layers, which the paper says is no fundamental change (section 2.2). A layer reads what all layers wrote for the tokens before and those below it for the same token; the state fades once a token. It reads token by token, also in training, which takes much longer.
+        #[knob("One state for all layers")]
+        single_state: bool = false,
     }
 }
 
 settings! {
     /// The number of seeds.
     pub struct VariantSettings in "variants" {
-        /// Repeats both models with further seeds, of weights, graph and batches.
+        /// Repeats all models with further seeds, of weights, graph and batches.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,
     }
@@ -203,14 +206,19 @@ fn graph_spec(s: &PhysicsLabSettings) -> Result<GraphBdhSpec, ConfigError> {
         };
         refuse_if(count > neurons, key, why)?;
     }
-    Ok(GraphBdhSpec { neurons, degree, synapses, layers: s.model.layers, memory, norms })
+    Ok(GraphBdhSpec { neurons, degree, synapses, layers: s.model.layers, memory, norms, single_state: false })
 }
 
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
     let mut variants = vec![Variant::new("bdh", "BDH", ModelSpec::Bdh(spec(&s.model)?))];
-    if s.graph.train {
-        let graph = graph_spec(s)?;
-        variants.push(Variant::new("graph", "graph BDH", ModelSpec::GraphBdh(graph)));
+    let GraphSettings { train, single_state, .. } = s.graph;
+    for (is_on, single_state, id, label) in
+        [(train, false, "graph", "graph BDH"), (single_state, true, "single_state", "graph BDH, one state")]
+    {
+        if is_on {
+            let graph = GraphBdhSpec { single_state, ..graph_spec(s)? };
+            variants.push(Variant::new(id, label, ModelSpec::GraphBdh(graph)));
+        }
     }
     let probes = vec![s.probe.bdh_dynamics.ask(&s.physics.args())];
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
@@ -251,6 +259,17 @@ mod tests {
         for key in ["variants.seeds", "graph.seeds"] {
             assert_eq!(planned(&[(key, "2")]).unwrap().variants.len(), 4, "{key}");
         }
+    }
+
+    #[test]
+    fn a_single_state_is_on_the_same_graph() {
+        let plan = planned(&[("graph.single_state", "true"), ("variants.seeds", "1")]).unwrap();
+        let [_, own, single] = &plan.variants[..] else { panic!("three variants") };
+        let (ModelSpec::GraphBdh(own), ModelSpec::GraphBdh(single)) = (&own.model, &single.model) else {
+            panic!("two graphs")
+        };
+        assert_eq!(*single, GraphBdhSpec { single_state: true, ..own.clone() });
+        assert!(!own.single_state);
     }
 
     #[test]

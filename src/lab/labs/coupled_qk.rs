@@ -70,6 +70,8 @@ pub static LAB: Lab = Lab {
         "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half. About half an hour.";
         "coupled_qk_paper", "Paper",
         "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.";
+        "coupled_qk_150m", "Paper, 150M", "The 150M model of the paper's table 3, for a large GPU and a text of your own.";
+        "coupled_qk_350m", "Paper, 350M", "The 350M model of the paper's table 4, for a large GPU and a text of your own.";
     },
     plan: |config| plan(config, &CoupledQkSettings::read(config)?),
     drawing: drawing::draw,
@@ -229,7 +231,7 @@ fn longer(s: &CoupledQkSettings) -> Option<Variant> {
 fn with_longer(plan: Plan, times: f64) -> Plan {
     let (steps, most) = (plan.steps, (plan.steps as f64 * times).round() as u64);
     let until = |group: &str| if group == LONGER { most } else { steps };
-    let stages = plan.variants.iter().map(|v| Stage::alone(until(&v.group))).collect();
+    let stages = plan.variants.iter().map(|v| Stage::only(until(&v.group))).collect();
     Plan { steps: most, stages, ..plan }
 }
 

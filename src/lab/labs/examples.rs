@@ -10,7 +10,7 @@ pub struct Example {
     pub packed: &'static [u8],
 }
 
-/// Expands to the examples of these labs, each with the preset that it is of.
+/// Expands to the examples of these labs, each with its preset.
 macro_rules! examples {
     ($($lab:literal: $preset:literal),* $(,)?) => {
         &[$(Example {
@@ -21,7 +21,7 @@ macro_rules! examples {
     };
 }
 
-/// The most bytes of a packed example.
+/// The largest number of bytes of a packed example.
 pub const MAX_PACKED: usize = 150_000;
 
 static EXAMPLES: &[Example] = examples! {

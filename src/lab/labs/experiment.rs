@@ -2,7 +2,7 @@
 
 use super::corpus::CorpusSettings;
 use crate::{
-    config::{Arguments, Checked, Config, ConfigError, Field, Knob, SettingKey},
+    config::{Arguments, CheckedValues, Config, ConfigError, Field, Knob, SettingKey},
     corpus,
     models::{ModelSpec, gpt::AlibiGptSpec},
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
@@ -136,7 +136,7 @@ impl Schedule {
         field.range(0..=1_000_000).unit("steps").live().knob()
     }
 
-    pub fn assign(&mut self, values: &Checked) -> Result<(), ConfigError> {
+    pub fn assign(&mut self, values: &CheckedValues) -> Result<(), ConfigError> {
         values.write(&SettingKey::new(self.key), &mut self.every)
     }
 }
@@ -164,7 +164,7 @@ macro_rules! schedules {
                 vec![$(self.$field.knob($label, concat!($($tip),*))),+]
             }
 
-            fn assign(&mut self, values: &$crate::config::Checked) -> Result<(), $crate::config::ConfigError> {
+            fn assign(&mut self, values: &$crate::config::CheckedValues) -> Result<(), $crate::config::ConfigError> {
                 $(self.$field.assign(values)?;)+
                 Ok(())
             }

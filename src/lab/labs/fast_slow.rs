@@ -62,6 +62,8 @@ pub static LAB: Lab = Lab {
         "fast_slow_update_count", "Update counts",
         "No pooling: two fast passes with the slow state held, then one slow update. Beside the pooled model. Some minutes.";
         "fast_slow_paper", "Paper", "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines. About a quarter of an hour.";
+        "fast_slow_long", "Ten million tokens",
+        "Windows of 1,024 tokens, ten million of them, which the paper has not run. About an hour, with a text of your own.";
     },
     plan: |config| plan(config, &FastSlowSettings::read(config)?),
     drawing: drawing::draw,

@@ -197,7 +197,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
         plan.steps = plan.steps.min(pass);
     }
     let until = |model: &ModelSpec| if learns_on(model) { plan.steps } else { plan.steps.min(pass) };
-    plan.stages = plan.variants.iter().map(|v| Stage::alone(until(&v.model))).collect();
+    plan.stages = plan.variants.iter().map(|v| Stage::only(until(&v.model))).collect();
     Ok(plan)
 }
 

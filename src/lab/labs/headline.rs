@@ -95,13 +95,13 @@ fn without_sign_of_zero(text: String) -> String {
 /// Numbers of one measurement, each with the place that tells it from the others (empty where there is one alone).
 pub type ReadNumbers = fn(&Payload) -> Vec<(String, f64)>;
 
-/// The place of a headline number in a run's record.
+/// Where a headline number is found in a run's record.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
     /// The newest value of a scalar channel, changed by a function.
     Scalar { channel: &'static str, value: fn(f64) -> f64 },
     /// The newest value of a scalar channel, less that of the run's first variant with the same seed.
-    BesideFirst { channel: &'static str },
+    DifferenceFromFirst { channel: &'static str },
     /// The newest measurement of this type that was made by schedule, or of `any_origin`: whoever asked for it.
     Measured { channel: &'static str, read: ReadNumbers, any_origin: bool },
 }
@@ -110,7 +110,9 @@ impl Source {
     /// The channel of scalars or of measurements that it is read from.
     pub fn channel(&self) -> &'static str {
         match self {
-            Self::Scalar { channel, .. } | Self::BesideFirst { channel } | Self::Measured { channel, .. } => channel,
+            Self::Scalar { channel, .. } | Self::DifferenceFromFirst { channel } | Self::Measured { channel, .. } => {
+                channel
+            }
         }
     }
 
@@ -191,7 +193,7 @@ impl Headline {
 
     /// True if it compares variants of one seed, so that its spread over seeds is that of a paired difference.
     pub fn is_paired(&self) -> bool {
-        matches!(self.source, Source::BesideFirst { .. })
+        matches!(self.source, Source::DifferenceFromFirst { .. })
     }
 }
 

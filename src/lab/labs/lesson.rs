@@ -132,7 +132,7 @@ impl Check {
             && self.apart.is_none_or(|v| value.abs() > v)
     }
 
-    /// The condition in words: "above 0.01".
+    /// The condition as text: "above 0.01".
     pub fn wanted(&self) -> String {
         let parts = [("above", self.above), ("below", self.below), ("further from 0 than", self.apart)];
         let words: Vec<String> = parts.iter().filter_map(|(w, v)| v.map(|v| format!("{w} {v}"))).collect();
@@ -157,7 +157,7 @@ impl StepActions {
                 config.set(&knobs, key, value.clone())?;
             }
         }
-        self.put_into(&mut config, &knobs)?;
+        self.apply_to(&mut config, &knobs)?;
         Ok(config)
     }
 
@@ -165,7 +165,7 @@ impl StepActions {
     ///
     /// # Errors
     /// If there is no such setting, or it cannot be so.
-    pub fn put_into(&self, config: &mut Config, knobs: &[Knob]) -> Result<(), ConfigError> {
+    pub fn apply_to(&self, config: &mut Config, knobs: &[Knob]) -> Result<(), ConfigError> {
         let text = |value: &toml::Value| Value::from_toml(value.clone()).to_string();
         self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &text(value)))
     }

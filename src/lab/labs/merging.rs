@@ -5,7 +5,7 @@
 //! asked of a model can be asked of each; the worker trains, hands weights down and tells, and the window
 //! only shows what came. The command `merge-story` is this plan without a window.
 
-use super::bdh::{BdhSettings, BesideSettings, CarrySettings, Training};
+use super::bdh::{BdhSettings, CarrySettings, ComparedSettings, Training};
 use crate::{
     config::{CheckpointFile, TextFile},
     labs::prelude::*,
@@ -62,7 +62,7 @@ pub struct Merging<'a> {
     pub files: &'a ChildFiles,
     pub training: Training<'a>,
     /// Models beside it, which merging refuses.
-    pub beside: &'a BesideSettings,
+    pub beside: &'a ComparedSettings,
 }
 
 impl Merging<'_> {
@@ -71,12 +71,13 @@ impl Merging<'_> {
         let Training { model, corpus, carry, .. } = &self.training;
         for (key, on, why) in [
             (CarrySettings::carry.name, carry.carry > 0, "a carried state belongs to one text"),
-            (BesideSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
-            (BesideSettings::cache.name, self.beside.cache > 0, "a Transformer cannot be merged"),
-            (BesideSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
-            (BesideSettings::gated.name, self.beside.gated, "its stages are those of one model"),
-            (BesideSettings::normfree.name, self.beside.normfree, "its stages are those of one model"),
-            (BesideSettings::seeds.name, self.beside.seeds > 1, "its stages are those of one seed"),
+            (ComparedSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
+            (ComparedSettings::cache.name, self.beside.cache > 0, "a Transformer cannot be merged"),
+            (ComparedSettings::dropout.name, self.beside.dropout > 0.0, "a Transformer cannot be merged"),
+            (ComparedSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
+            (ComparedSettings::gated.name, self.beside.gated, "its stages are those of one model"),
+            (ComparedSettings::normfree.name, self.beside.normfree, "its stages are those of one model"),
+            (ComparedSettings::seeds.name, self.beside.seeds > 1, "its stages are those of one seed"),
             (
                 BdhSettings::gated.name,
                 model.gated,

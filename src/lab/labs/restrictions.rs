@@ -23,7 +23,7 @@ pub struct Restrictions {
 /// The restrictions of a page that no link restricts.
 pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: vec![], hides_answers: false };
 
-/// The name of the run's seed, which is no setting of a lab, in a link.
+/// The name of the run's seed, which is not a setting of a lab, in a link.
 pub const SEED: &str = "seed";
 
 /// The name of the controls that views have of their own, in a link.
@@ -36,10 +36,10 @@ const ANSWERS: &str = "answers";
 const HIDDEN: &str = "hidden";
 
 impl Restrictions {
-    /// Takes one `name=value` of a link. False: it is no restriction.
+    /// Takes one `name=value` of a link. False: it is not a restriction.
     ///
     /// # Errors
-    /// If the value is none that the name takes, in words.
+    /// If the name does not take this value.
     pub fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
         let keys = || value.split(',').map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned).collect();
         match name {

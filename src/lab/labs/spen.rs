@@ -123,6 +123,7 @@ fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> 
         (s.linear_input, "linear_input", "linear, from input", over(linear, input)),
         (s.softmax_traces, "softmax_traces", "softmax, from traces", over(softmax, traces)),
         (s.softmax_input, "softmax_input", "softmax, from input", over(softmax, input)),
+        (s.softmax_full, "softmax_full", "softmax, full causal", over(Predictor::FullSoftmaxAttention, traces)),
     ])
 }
 
@@ -168,7 +169,7 @@ fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
     let why =
         || format!("`model.kept` = {kept} of `model.hidden` = {hidden} units cannot be kept; make it at most {hidden}");
     refuse_if(kept > hidden, ModelSettings::kept.name, why)?;
-    let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
+    let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor.is_softmax());
     if variants.iter().any(has_heads) {
         let what = format!("a multiple of `model.heads` = {} for softmax attention", m.heads);
         check_multiple(ModelSettings::d_model.name, m.d_model, m.heads, &what)?;

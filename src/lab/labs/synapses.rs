@@ -60,9 +60,9 @@ pub static LAB: Lab = Lab {
         "synapses_normfree", "Without norms",
         "BDH and the same BDH without any norm: at which layer, and at which size of initial weights, does learning stop?";
         "bdh_against_gpt", "Against a transformer",
-        "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead? About a quarter of an hour.";
+        "BDH and a GPT of as many parameters learn translation from the same batches, with the paper's schedule and clipping: which is ahead? About a quarter of an hour.";
         "bdh_paper", "Paper",
-        "The 25M model of the paper's scaling experiments and its recipe, for a GPU and a text of your own.";
+        "The 25M models of the paper's scaling experiments, BDH and a transformer, and their recipe, for a GPU and a text of your own.";
     },
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
     drawing: drawing::draw,

@@ -30,8 +30,12 @@ pub struct Claim {
     pub quote: String,
     /// "Table 2", "section 4.2".
     pub place: String,
-    /// The paper's number, with its seeds and its scale, in words.
+    /// The paper's number with its seeds and its scale, as text.
     pub number: String,
+    /// The rule's `published` is not on the scale of the effect, as `number` says, and is not shown. The rule, which is hashed,
+    /// keeps it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub off_scale: bool,
     pub tier: Tier,
     /// The means that its runs need and a desktop lacks: "a GPU". A rule may say how they would be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,10 +125,13 @@ impl PaperFile {
     /// If the text is no TOML, or holds what no claim has; the message has the line.
     pub fn parse(paper: &str, text: &str) -> Result<Self, ClaimError> {
         let unread = |e| ClaimError::Syntax { paper: paper.to_owned(), source: Box::new(e) };
-        let file: Self = toml::from_str(text).map_err(unread)?;
+        let mut file: Self = toml::from_str(text).map_err(unread)?;
         let mut planned = Planned::new();
-        for claim in &file.claims {
+        for claim in &mut file.claims {
             claim.check(&mut planned).map_err(|why| ClaimError::Claim { id: claim.id.clone(), why })?;
+            if let Some(rule) = &mut claim.rule {
+                rule.is_off_scale = claim.off_scale;
+            }
         }
         Ok(file)
     }
@@ -154,6 +161,11 @@ impl Claim {
         let is_no_time = |hours: f64| self.rule.is_none() || !hours.is_finite() || hours <= 0.0;
         let no_time = "has `hours` that are not a number above 0, or no rule whose runs could take them";
         refuse(self.hours.is_some_and(is_no_time), no_time)?;
+        let has_published = self.rule.as_ref().is_some_and(|rule| rule.published.is_some());
+        refuse(
+            self.off_scale && !has_published,
+            "has `off_scale`, and no rule with a `published` that could be off it",
+        )?;
         let Some(rule) = &self.rule else { return Ok(()) };
         let is_silent = self.counter.trim().is_empty() || self.turns.trim().is_empty();
         refuse(is_silent, "has a rule, so that it needs `counter` and `turns`")?;
@@ -163,7 +175,7 @@ impl Claim {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::small_ledger::PAPER, *};
 
     const HEAD: &str = "
 title = 'P'
@@ -188,6 +200,17 @@ tier = 'scaled'
         assert!(refusal(HEAD).contains("needs `rule`"), "{}", refusal(HEAD));
         assert!(refusal(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
         assert!(refusal(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("no rule whose runs"));
+    }
+
+    #[test]
+    fn a_number_off_the_scale_is_kept_in_the_hash_and_not_shown() {
+        let off_scale = |text: &str| text.replacen("tier =", "off_scale = true\ntier =", 1);
+        let on = PAPER.replacen("stands =", "published = 0.5\nstands =", 1);
+        let rule = |text: &str| PaperFile::parse("p", text).unwrap().claims[0].rule.clone().unwrap();
+        let (on, off) = (rule(&on), rule(&off_scale(&on)));
+        assert_eq!((on.published_on_scale(), off.published_on_scale()), (Some(0.5), None));
+        assert_eq!(on.hash(), off.hash());
+        assert!(refusal(&off_scale(PAPER)).contains("`off_scale`"));
     }
 
     #[test]

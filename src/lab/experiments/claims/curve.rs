@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     analysis::{statistics::mean_sd, student::mean_interval},
+    config::counted,
     experiments::short_number::short,
     labs::TrainSettings,
 };
@@ -66,8 +67,8 @@ impl IntervalPlace {
 
     fn label(self) -> &'static str {
         match self {
-            Self::Inside => "where the claim stands",
-            Self::Outside => "outside of where it stands",
+            Self::Inside => "within the bound",
+            Self::Outside => "beyond the bound",
             Self::Across => "across the bound",
         }
     }
@@ -186,7 +187,7 @@ impl Rule {
     }
 
     /// The side of 0 on which a difference lies along [`Rule::axis`]: "below 0 at 64, 128; across 0 at 256"; `None` for a rule of one
-    /// number, whose distance from 0 says nothing. Of sizes, where the effect lies: "where the claim stands at 64, 128".
+    /// number, whose distance from 0 says nothing. Of sizes, where the effect lies: "within the bound at 64, 128".
     pub fn sides_label(&self, points: &[EffectPoint]) -> Option<String> {
         let has_sides = self.sizes.is_some() || self.beside.is_some() && self.axis().is_some();
         let side = |point: &EffectPoint| match point.interval {
@@ -209,8 +210,8 @@ impl Rule {
         words.collect::<Vec<_>>().join("; ")
     }
 
-    /// How the intervals lie over steps: "step 0: outside of where it stands; from step 40: where the claim stands". Long ones
-    /// end with the number of further turns.
+    /// How the intervals lie over steps: "from step 0 beyond the bound; from step 40 within the bound". Long ones end
+    /// with the number of further turns.
     pub fn turns_label(&self, effects: &[EffectPoint]) -> String {
         const SHOWN: usize = 4;
         let place = |point: &EffectPoint| IntervalPlace::new(&self.stands, point.interval);
@@ -219,7 +220,7 @@ impl Rule {
         let words = |point: &&EffectPoint| format!("from step {} {}", point.at, place(point).label());
         let mut all: Vec<String> = turns.iter().take(SHOWN).map(words).collect();
         if turns.len() > SHOWN {
-            all.push(format!("and {} turns more", turns.len() - SHOWN));
+            all.push(format!("and {}", counted(turns.len() - SHOWN, "more turn")));
         }
         all.join("; ")
     }
@@ -242,7 +243,7 @@ mod tests {
         experiments::claims::{
             criterion::Verdict,
             ledger::Judgement,
-            rule::Over,
+            rule::VariedSetting,
             small_ledger::{ledger_with, result as small_result, rule},
         },
     };
@@ -315,8 +316,11 @@ mod tests {
         let effects = rule.effects(&result(seeds, curve));
         assert!(effects.windows(2).all(|pair| pair[0].effect < pair[1].effect));
         let words = rule.turns_label(&effects);
-        assert!(words.starts_with("from step 0 outside of where it stands; from step "), "{words}");
-        assert!(words.ends_with(" where the claim stands"), "{words}");
+        assert!(words.starts_with("from step 0 beyond the bound; from step "), "{words}");
+        assert!(words.ends_with(" within the bound"), "{words}");
+        let point = |at: u8| EffectPoint { at: f64::from(at), interval: (f64::from(at % 2), 2.0), ..effects[0] };
+        let words = rule.turns_label(&[0, 1, 2, 3, 4].map(point));
+        assert!(words.ends_with("; from step 3 within the bound; and 1 more turn"), "{words}");
     }
 
     #[test]
@@ -364,10 +368,7 @@ mod tests {
         assert_eq!(points.iter().map(|point| point.at).collect::<Vec<_>>(), [64.0, 128.0, 256.0]);
         let effects: Vec<f64> = points.iter().map(|point| (100.0 * point.effect).round()).collect();
         assert_eq!(effects, [-49.0, -19.0, 31.0]);
-        assert_eq!(
-            rule.sides_label(&points).as_deref(),
-            Some("outside of where it stands at 64, 128; where the claim stands at 256")
-        );
+        assert_eq!(rule.sides_label(&points).as_deref(), Some("beyond the bound at 64, 128; within the bound at 256"));
         let lacking = SeedNumbers { points: seeds[0].points[..2].to_vec(), ..seeds[0].clone() };
         assert!(rule.effects_along_axis(&[lacking, seeds[1].clone()]).is_empty(), "a size is missing");
         // over steps, the values are those of the largest size too
@@ -390,10 +391,11 @@ mod tests {
         let judged = Judgement { along_axis, curve: vec![], ..row.standing.judgement().unwrap().clone() };
         let mut rule = row.claim.rule.clone().unwrap();
         assert!(judged.curves(&rule).is_empty(), "a mean over seeds runs along nothing");
-        rule.sizes = Some(Over { key: "model.d_model".to_owned(), values: vec![Value::Int(32), Value::Int(64)] });
+        rule.sizes =
+            Some(VariedSetting { key: "model.d_model".to_owned(), values: vec![Value::Int(32), Value::Int(64)] });
         let curves = judged.curves(&rule);
         assert_eq!((curves.len(), curves[0].setting, curves[0].region), (1, Some("model.d_model"), Some(&rule.stands)));
-        let words = "the largest is judged: where the claim stands at 32; outside of where it stands at 64.";
+        let words = "the largest is judged: within the bound at 32; beyond the bound at 64.";
         assert!(curves[0].caption.ends_with(words), "{}", curves[0].caption);
     }
 

@@ -1,5 +1,5 @@
-//! The ledger as a page has it: a card a paper, a row a claim with all that is said of it, each made once and owned; and the
-//! filter of these rows.
+//! The ledger as a page has it: a card a paper, a row a claim with all that is said of it, each made once and
+//! owned.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,16 @@ use super::{
     criterion::{Region, Statistic, Verdict},
     curve::EffectPoint,
     ledger::{Judgement, Ledger, Paper, Problem, Row, Standing},
-    result::{Made, first_digits},
+    result::{ResultProvenance, first_digits},
     rule::Rule,
+    statistics::Outcome,
 };
-use crate::experiments::{
-    permalink::{LinkSelection, Permalink},
-    run_table::query::{self, FilteredRow, Term},
-    short_number::short,
+use crate::{
+    config::counted,
+    experiments::{
+        permalink::{LinkSelection, Permalink},
+        short_number::short,
+    },
 };
 
 /// A paper with its claims.
@@ -32,7 +35,7 @@ pub struct ClaimEntry {
     pub claim: Claim,
     pub standing: Standing,
     /// The version and machine that made the stored result.
-    pub made: Option<Made>,
+    pub made: Option<ResultProvenance>,
     /// Places where the stored result parts from its rule or its numbers, a sentence each.
     pub problems: Vec<String>,
     /// Seeds whose runs failed or have no number.
@@ -45,8 +48,9 @@ pub struct ClaimEntry {
     /// The lab of the rule's base, and the link that opens it with the settings of the first run.
     pub lab: String,
     pub link: Option<String>,
-    /// The id of the paper.
+    /// The id of the paper, and its title and source.
     pub paper: String,
+    pub paper_title: String,
 }
 
 /// The state by which claims are counted and chosen.
@@ -100,14 +104,14 @@ impl Judgement {
     }
 
     /// The ends of an axis with seeds, interval, the region in which the claim stands and the paper's number; `None` where
-    /// they are no range.
+    /// there is none of them.
     pub fn extent(&self, rule: &Rule) -> Option<(f64, f64)> {
         let interval = self.outcome.map(|outcome| [outcome.interval.0, outcome.interval.1]);
-        let marks = [rule.stands.above, rule.stands.below, rule.published].into_iter().flatten();
+        let marks = [rule.stands.above, rule.stands.below, rule.published_on_scale()].into_iter().flatten();
         padded(self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks))
     }
 
-    /// The effects over steps, and over the setting along which they run; without those that are fewer than two or no range.
+    /// The effects over steps, and over the setting along which they run; without those that are fewer than two.
     pub fn curves<'a>(&'a self, rule: &'a Rule) -> Vec<EffectCurve<'a>> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
         let turns = rule.turns_label(&self.curve);
@@ -120,7 +124,7 @@ impl Judgement {
             label: format!("over steps: {turns}"),
             caption: format!("Over steps, each with the interval of that step alone: {turns}."),
         });
-        // an effect at a size may lie where the claim stands; the numbers along which a slope runs are no effects
+        // an effect at a size may lie where the claim stands; the numbers along which a slope runs are not effects
         let is_of_sizes = rule.sizes.is_some();
         let bounds = bounds.filter(|_| is_of_sizes);
         let over_setting = rule.axis().zip(padded(ends_of(&self.along_axis).chain(bounds))).map(|(axis, ends)| {
@@ -147,10 +151,26 @@ impl Judgement {
         over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()
     }
 
-    /// "0.0004 [0.0003, 0.0004]; p 1.2e-5 after Holm's correction for the paper's rules"; `None` without an outcome.
-    pub fn effect_label(&self) -> Option<String> {
-        let (outcome, p) = (self.outcome.as_ref()?, self.p?);
-        Some(format!("{}; p {} after Holm's correction for the paper's rules", outcome.label(), short(p)))
+    /// "0.0004 [0.0003, 0.0004]; p 1.2e-5 after Holm's correction for the paper's 22 rules"; `None` without an outcome.
+    pub fn effect_label(&self, rule: &Rule) -> Option<String> {
+        Some(format!("{}; {}", self.outcome.as_ref()?.label(), self.correction_label(rule)?))
+    }
+
+    /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 after Holm's correction for
+    /// the paper's 22 rules, above 0.05, so that it cannot be told; ..".
+    pub(super) fn correction_label(&self, rule: &Rule) -> Option<String> {
+        let (p, rules) = (short(self.p?), counted(self.rules, "rule"));
+        let reason = self.outcome.filter(|_| self.is_untold_by_correction(rule)).map(|outcome| {
+            let (error, before) = (short(1.0 - rule.confidence), short(outcome.p()));
+            format!(", above {error}, so that it cannot be told; p was {before} before it, and the interval is not corrected")
+        });
+        Some(format!("p {p} after Holm's correction for the paper's {rules}{}", reason.unwrap_or_default()))
+    }
+
+    /// True where its numbers alone decide the claim, but not after Holm's correction.
+    pub(super) fn is_untold_by_correction(&self, rule: &Rule) -> bool {
+        let is_decided_alone = |outcome: Outcome| outcome.p() <= 1.0 - rule.confidence;
+        self.verdict == Verdict::CannotBeTold && self.outcome.is_some_and(is_decided_alone)
     }
 }
 
@@ -167,7 +187,7 @@ pub struct EffectCurve<'a> {
     pub ends: (f64, f64),
     /// The region in which the claim stands, where it is one of these effects.
     pub region: Option<&'a Region>,
-    /// All of it in words: "over steps: from step 0 where the claim stands".
+    /// A description of it: "over steps: from step 0 within the bound".
     pub label: String,
     /// A sentence beside the chart.
     pub caption: String,
@@ -177,12 +197,13 @@ fn ends_of(points: &[EffectPoint]) -> impl Iterator<Item = f64> {
     points.iter().flat_map(|point| [point.interval.0, point.interval.1])
 }
 
-/// The range of the finite values, with room at both ends; `None` where they are no range.
+/// The range of the finite values, with room at both ends; `None` without a value.
 fn padded(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.filter(|value| value.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    let room = MARGIN * (high - low);
-    (low < high).then_some((low - room, high + room))
+    // a single value is put in the middle
+    let room = if low < high { MARGIN * (high - low) } else { Some(low.abs()).filter(|v| *v > 0.0).unwrap_or(1.0) };
+    (low <= high).then_some((low - room, high + room))
 }
 
 impl Standing {
@@ -217,6 +238,7 @@ impl ClaimEntry {
                 Permalink { config, restrictions, step: None, views: vec![], selection }.to_string()
             }),
             paper: row.paper.id.clone(),
+            paper_title: format!("{} {}", row.paper.file.title, row.paper.file.source),
         }
     }
 
@@ -234,9 +256,9 @@ impl ClaimEntry {
         let claim = &self.claim;
         let mut facts = vec![("verdict", self.verdict_label())];
         let judged = self.standing.judgement();
-        let effect = judged.filter(|judged| !judged.is_rule_changed).and_then(Judgement::effect_label);
-        facts.extend(effect.map(|words| ("effect", words)));
         if let Some(rule) = &claim.rule {
+            let effect = judged.filter(|judged| !judged.is_rule_changed).and_then(|judged| judged.effect_label(rule));
+            facts.extend(effect.map(|words| ("effect", words)));
             facts.push(("rule", format!("{}; {} seeds of {}", rule.sentence(), rule.seeds, rule.base)));
         }
         match &self.standing {
@@ -345,81 +367,6 @@ impl ClaimRuns {
     }
 }
 
-/// A line of terms that select claims, in the language of the table of runs: `verdict:stands lab:fast_slow is:starred`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ClaimFilter {
-    terms: Vec<Term>,
-}
-
-/// The keys that a term may ask for.
-const KEYS: [&str; 14] = [
-    "id", "title", "quote", "place", "paper", "tier", "verdict", "is", "lab", "preset", "seeds", "effect", "p",
-    "minutes",
-];
-
-impl ClaimFilter {
-    /// # Errors
-    /// If a term asks for a key that no claim has or says nothing, in words.
-    pub fn parse(line: &str) -> Result<Self, String> {
-        let terms = query::parse(line)?;
-        match terms.iter().filter_map(Term::key).find(|key| !KEYS.contains(key)) {
-            Some(key) => Err(format!("a claim has no `{key}`; there are {}", KEYS.join(", "))),
-            None => Ok(Self { terms }),
-        }
-    }
-
-    pub fn selects(&self, entry: &ClaimEntry) -> bool {
-        self.terms.iter().all(|term| term.holds(entry))
-    }
-}
-
-impl FilteredRow for ClaimEntry {
-    fn mentions(&self, words: &str) -> bool {
-        let claim = &self.claim;
-        let texts = [&claim.id, &claim.title, &claim.quote, &claim.place, &claim.number, &claim.counter, &claim.turns];
-        texts.into_iter().any(|text| text.to_lowercase().contains(words))
-    }
-
-    fn numbers(&self, key: &str) -> Vec<f64> {
-        let judged = self.standing.judgement();
-        let number = match key {
-            "seeds" => judged.map(|judged| judged.values.len() as f64),
-            "effect" => judged.and_then(|judged| judged.outcome).map(|outcome| outcome.effect),
-            "p" => judged.and_then(|judged| judged.p),
-            "minutes" => self.made.as_ref().map(|made| made.minutes),
-            _ => None,
-        };
-        number.into_iter().collect()
-    }
-
-    fn text(&self, key: &str) -> Option<String> {
-        let claim = &self.claim;
-        Some(match key {
-            "id" => claim.id.clone(),
-            "title" => claim.title.clone(),
-            "quote" => claim.quote.clone(),
-            "place" => claim.place.clone(),
-            "paper" => self.paper.clone(),
-            "tier" => claim.tier.label().to_owned(),
-            "verdict" => self.state().label().to_owned(),
-            "lab" => self.lab.clone(),
-            "preset" => claim.rule.as_ref().map_or(String::new(), |rule| rule.base.clone()),
-            _ => return None,
-        })
-    }
-
-    fn has(&self, key: &str, text: &str) -> bool {
-        match (key, text) {
-            ("is", "starred") => self.claim.starred,
-            // ids and labs match as whole words: A1 is not A12
-            ("id" | "lab" | "preset" | "paper", text) => {
-                self.text(key).is_some_and(|found| found.eq_ignore_ascii_case(text))
-            }
-            _ => self.text(key).is_some_and(|found| found.to_lowercase().contains(text)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -452,6 +399,14 @@ mod tests {
         assert_eq!((claims[2].state(), claims[2].verdict_label().as_str()), (ClaimState::Needs, "needs a GPU"));
     }
 
+    /// Equal values have a picture as well, as the caption below it says.
+    #[test]
+    fn a_range_holds_a_single_value() {
+        assert_eq!(padded([0.0, 0.0].into_iter()), Some((-1.0, 1.0)));
+        assert_eq!(padded([2.0].into_iter()), Some((0.0, 4.0)));
+        assert_eq!(padded(std::iter::empty()), None);
+    }
+
     /// A rule's number of seeds is fixed before the runs: more of them, or others, are said with the result.
     #[test]
     fn seeds_that_the_rule_does_not_ask_for_are_said() {
@@ -470,22 +425,5 @@ mod tests {
         assert_eq!((page.config.lab.as_str(), page.config.preset.as_str()), ("fast_slow", "fast_slow_needed"));
         assert_eq!(page.config.get("train.steps").map(ToString::to_string), Some("40".to_owned()));
         assert_eq!(claims[2].link, None);
-    }
-
-    #[test]
-    fn claims_are_filtered_in_the_language_of_runs() {
-        let claims = entries(false);
-        let found = |line: &str| -> Vec<&str> {
-            let filter = ClaimFilter::parse(line).unwrap();
-            claims.iter().filter(|entry| filter.selects(entry)).map(|entry| entry.claim.id.as_str()).collect()
-        };
-        assert_eq!(found(""), ["X1", "X2", "X12"]);
-        assert_eq!(found("id:x1"), ["X1"]);
-        assert_eq!(found("is:starred lab:fast_slow"), ["X1"]);
-        assert_eq!(found("verdict:needs"), ["X12"]);
-        assert_eq!(found("!is:starred"), ["X2", "X12"]);
-        assert_eq!(found("minutes<5 seeds>=2"), ["X1"]);
-        assert_eq!(found("closed"), ["X1"]);
-        assert!(ClaimFilter::parse("nothing:x").unwrap_err().contains("there are id, title"));
     }
 }

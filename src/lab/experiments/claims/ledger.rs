@@ -14,8 +14,8 @@ use crate::analysis::multiple_testing::holm;
 
 include!(concat!(env!("OUT_DIR"), "/claims.rs"));
 
-/// A text by the stem of its file.
-pub type Named = (String, String);
+/// The stem of a file's name, and the file's text.
+pub type NamedText = (String, String);
 
 /// A paper by the stem of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,8 @@ pub struct Judgement {
     pub outcome: Option<Outcome>,
     /// Corrected for the number of rules of the paper.
     pub p: Option<f64>,
+    /// The number of rules of the paper.
+    pub rules: usize,
     /// Each seed with its value on the scale of the effect.
     pub values: Vec<(u64, f64)>,
     /// The effect over the steps of the runs, where it was kept.
@@ -59,7 +61,7 @@ pub enum Standing {
     Open(String),
     /// A test in this repository checks the claim.
     Held(HeldBy),
-    /// The claim has a rule but no runs, which take so many hours of two cores.
+    /// The claim has a rule but no runs, which would take this many hours on two cores.
     NotRun {
         hours: Option<f64>,
     },
@@ -109,9 +111,9 @@ impl Ledger {
     ///
     /// # Errors
     /// If one is no such file, a rule cannot be followed, or two claims have one id.
-    pub fn new(papers: &[Named], results: &[Named]) -> Result<Self, ClaimError> {
-        let paper = |(id, text): &Named| Ok(Paper { id: id.clone(), file: PaperFile::parse(id, text)? });
-        let result = |(id, text): &Named| Ok((id.clone(), ClaimResult::parse(id, text)?));
+    pub fn new(papers: &[NamedText], results: &[NamedText]) -> Result<Self, ClaimError> {
+        let paper = |(id, text): &NamedText| Ok(Paper { id: id.clone(), file: PaperFile::parse(id, text)? });
+        let result = |(id, text): &NamedText| Ok((id.clone(), ClaimResult::parse(id, text)?));
         let ledger = Self {
             papers: papers.iter().map(paper).collect::<Result<_, ClaimError>>()?,
             results: results.iter().map(result).collect::<Result<_, ClaimError>>()?,
@@ -129,10 +131,29 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::new`].
     pub fn built_in() -> Result<Self, ClaimError> {
-        let named = |files: &[(&str, &str)]| -> Vec<Named> {
+        let named = |files: &[(&str, &str)]| -> Vec<NamedText> {
             files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
         Self::new(&named(PAPERS), &named(RESULTS))
+    }
+
+    /// These claims with newer results in place of stored ones. They move Holm's correction of the others, whose verdicts are made
+    /// again.
+    ///
+    /// # Errors
+    /// If one is no result.
+    pub fn with_results(mut self, newer: &[NamedText]) -> Result<Self, ClaimError> {
+        if newer.is_empty() {
+            return Ok(self);
+        }
+        for (id, text) in newer {
+            self.results.insert(id.clone(), ClaimResult::parse(id, text)?);
+        }
+        let is_newer = |id: &String| newer.iter().any(|(newer, _)| newer == id);
+        let judged = self.results.keys().cloned().zip(self.rejudged().into_iter().map(|(_, now)| now));
+        let others: Vec<(String, ClaimResult)> = judged.filter(|(id, _)| !is_newer(id)).collect();
+        self.results.extend(others);
+        Ok(self)
     }
 
     /// Every claim with its paper, in the order of the files.
@@ -172,11 +193,11 @@ impl Ledger {
             let outcome = result(claim).and_then(|result| statistics::outcome(rule, &result.seeds));
             // a rule without runs counts with p = 1, so that the family of tests is fixed before the runs
             let p = outcome.as_ref().map_or(1.0, Outcome::p);
-            Some(RuleOutcome { claim, rule, outcome, p })
+            Some(RuleOutcome { claim, rule, outcome, p, rules: 0 })
         });
         let mut family: Vec<RuleOutcome> = ruled.collect();
         let raw: Vec<f64> = family.iter().map(|ruled| ruled.p).collect();
-        family.iter_mut().zip(holm(&raw)).for_each(|(ruled, corrected)| ruled.p = corrected);
+        family.iter_mut().zip(holm(&raw)).for_each(|(ruled, p)| (ruled.p, ruled.rules) = (p, raw.len()));
         family
     }
 
@@ -207,38 +228,65 @@ impl Ledger {
     pub(super) fn problems_of(&self, rows: &[Row]) -> Vec<Problem> {
         let mut found = vec![];
         for (id, stored) in &self.results {
-            let mut tell = |words: String| found.push(Problem { claim: id.clone(), words });
+            let mut report = |words: String| found.push(Problem { claim: id.clone(), words });
             let Some((_, claim)) = self.claims().find(|(_, claim)| claim.id == *id) else {
-                tell("there is a result, and no such claim".to_owned());
+                report("there is a result, and no such claim".to_owned());
                 continue;
             };
             let Some(rule) = &claim.rule else {
-                tell("there is a result, and no rule".to_owned());
+                report("there is a result, and no rule".to_owned());
                 continue;
             };
             if stored.claim != *id {
-                tell(format!("the result names the claim {}", stored.claim));
+                report(format!("the result names the claim {}", stored.claim));
             }
             if stored.rule != rule.hash() {
-                tell("rule changed after the run".to_owned());
+                report("rule changed after the run".to_owned());
             }
             if let Some(words) = stored.digest_problem() {
-                tell(words.to_owned());
+                report(words.to_owned());
             }
             if let Some(words) = rule.curve_problem(&stored.curve, &stored.seeds) {
-                tell(words);
+                report(words);
             }
             let now = stored.judged(judgement(rows, &stored.claim));
-            if now.verdict != stored.verdict {
-                let (was, is) = (stored.verdict.label(), now.verdict.label());
-                tell(format!("the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}"));
+            let (was, is) = (stored.verdict.label(), now.verdict.label());
+            let says = format!("the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}");
+            let has_own_p = is_same(now.p, stored.p);
+            if !has_own_p && !stored.is_changed(rule) && has_same_effect(&now, stored) {
+                let verdict = if was == is { String::new() } else { format!("; {says}") };
+                report(format!("p after Holm's correction {}{verdict}", self.p_cause(id)));
+                continue;
             }
-            let numbers = |r: &ClaimResult| [r.effect, r.interval.map(|i| i.0), r.interval.map(|i| i.1), r.p];
-            if !numbers(&now).iter().zip(numbers(stored)).all(|(now, stored)| is_same(*now, stored)) {
-                tell("effect, interval or p are not those of its numbers".to_owned());
+            if was != is {
+                report(says);
+            }
+            if !has_own_p || !has_same_effect(&now, stored) {
+                report("effect, interval or p are not those of its numbers".to_owned());
             }
         }
         found
+    }
+
+    /// What moved the p of a claim whose own numbers are as they were: "changed, because A2 did".
+    fn p_cause(&self, id: &str) -> String {
+        let of_paper = self.papers.iter().find(|paper| paper.file.claims.iter().any(|claim| claim.id == id));
+        let claims = of_paper.map_or(&[][..], |paper| &paper.file.claims);
+        let ids = |is_meant: &dyn Fn(&Rule, Option<&ClaimResult>) -> bool| -> Vec<&str> {
+            let is_meant =
+                |claim: &&Claim| claim.rule.as_ref().is_some_and(|r| is_meant(r, self.results.get(&claim.id)));
+            claims.iter().filter(is_meant).map(|claim| claim.id.as_str()).collect()
+        };
+        let changed = ids(&|rule, result| result.is_some_and(|result| result.is_changed(rule)));
+        let lacking = ids(&|_, result| result.is_none());
+        match (changed.is_empty(), lacking.is_empty()) {
+            (false, _) => format!("changed, because {} did", changed.join(", ")),
+            (true, false) => {
+                let lacking = lacking.join(", ");
+                format!("is not the stored one: a result of its paper is new or missing (there is none of {lacking})")
+            }
+            (true, true) => "is not the stored one: a result of its paper is new".to_owned(),
+        }
     }
 }
 
@@ -255,6 +303,8 @@ struct RuleOutcome<'a> {
     outcome: Option<Outcome>,
     /// Corrected for all rules of the paper; 1 without an outcome.
     p: f64,
+    /// The number of rules of the paper.
+    rules: usize,
 }
 
 impl RuleOutcome<'_> {
@@ -266,6 +316,7 @@ impl RuleOutcome<'_> {
             verdict: outcome.map_or(Verdict::CannotBeTold, |outcome| outcome.verdict(self.p, rule.confidence)),
             outcome,
             p: outcome.map(|_| self.p),
+            rules: self.rules,
             values: result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect(),
             curve: rule.effects(result),
             along_axis: rule.effects_along_axis(&result.seeds),
@@ -280,6 +331,11 @@ fn judgement<'a>(rows: &'a [Row], claim: &str) -> Option<&'a Judgement> {
 }
 
 impl ClaimResult {
+    /// True if its numbers were edited, or its rule.
+    fn is_changed(&self, rule: &Rule) -> bool {
+        self.rule != rule.hash() || self.digest_problem().is_some()
+    }
+
     /// This with the verdict of a judgement; without one the claim is undecided.
     fn judged(&self, judged: Option<&Judgement>) -> Self {
         let outcome = judged.and_then(|judged| judged.outcome);
@@ -291,6 +347,11 @@ impl ClaimResult {
             ..self.clone()
         }
     }
+}
+
+fn has_same_effect(a: &ClaimResult, b: &ClaimResult) -> bool {
+    let numbers = |r: &ClaimResult| [r.effect, r.interval.map(|i| i.0), r.interval.map(|i| i.1)];
+    numbers(a).into_iter().zip(numbers(b)).all(|(a, b)| is_same(a, b))
 }
 
 fn is_same(a: Option<f64>, b: Option<f64>) -> bool {

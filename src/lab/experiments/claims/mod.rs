@@ -13,12 +13,13 @@
 //! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
 //! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]).
 //! 10. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the
-//!     page in the window ([`entry`]).
+//!     page in the window ([`entry`]), which it filters ([`filter`]).
 
 pub mod claim;
 pub mod criterion;
 pub mod curve;
 pub mod entry;
+pub mod filter;
 pub mod ledger;
 pub mod result;
 mod results_page;

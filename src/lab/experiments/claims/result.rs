@@ -31,7 +31,7 @@ pub struct ClaimResult {
     /// The values of the seeds over the steps of their runs, where the rule has such.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<StepValues>,
-    pub made: Made,
+    pub made: ResultProvenance,
 }
 
 /// The values of all seeds at one step, each on the scale of the effect, in the order of the seeds.
@@ -68,10 +68,10 @@ pub struct PointNumbers {
 /// The version and machine that made a result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Made {
+pub struct ResultProvenance {
     /// Version of Orrery.
     pub version: String,
-    /// The commit of the repository that holds the rules, where git told it.
+    /// The commit of the repository that holds the rules, where git reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The processors of the machines that trained.
@@ -93,7 +93,7 @@ pub(super) fn first_digits(hash: &str) -> &str {
     hash.get(..DIGITS).unwrap_or(hash)
 }
 
-impl Made {
+impl ResultProvenance {
     /// "Orrery 0.3.0 at 01234567, 2 cores of AMD EPYC", "Orrery 0.3.0 (commit not recorded), 2 cores of AMD EPYC".
     pub fn label(&self) -> String {
         let commit = self.commit.as_deref().map(|commit| format!("at {}", first_digits(commit)));
@@ -178,7 +178,7 @@ mod tests {
     fn a_commit_that_is_not_recorded_is_said() {
         let made = result(&[0.1]).made;
         assert_eq!(made.label(), "Orrery 0 (commit not recorded), 2 cores of c");
-        let known = Made { commit: Some("0123456789abcdef".to_owned()), ..made };
+        let known = ResultProvenance { commit: Some("0123456789abcdef".to_owned()), ..made };
         assert_eq!(known.label(), "Orrery 0 at 01234567, 2 cores of c");
     }
 

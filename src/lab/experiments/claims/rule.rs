@@ -19,7 +19,7 @@ use crate::{
 pub struct Rule {
     /// The lab or preset that is run.
     pub base: String,
-    /// Updates; the preset's without it.
+    /// The number of updates; without it, that of the preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
     /// Runs with different seeds, from the preset's on; fewer give no verdict.
@@ -43,7 +43,7 @@ pub struct Rule {
     pub over_steps: Option<OverSteps>,
     pub statistic: Statistic,
     /// The confidence of the interval, and one less the share of errors that Holm's correction holds.
-    #[serde(default = "usual_confidence")]
+    #[serde(default = "default_confidence")]
     pub confidence: f64,
     /// The paper's number on the scale of the statistic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,14 +62,17 @@ pub struct Rule {
     /// The setting that varies, with its values along which a slope or a rank correlation runs. A difference or a ratio is that
     /// of the second value's run to the first's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<Over>,
+    pub over: Option<VariedSetting>,
     /// The field of the answer along which a slope or a rank correlation runs, value by value: `u0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
     /// The sizes at which the effect is found, each by runs of its own: a setting with its numbers. The claim is judged at the
     /// largest, and the effect at each is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sizes: Option<Over>,
+    pub sizes: Option<VariedSetting>,
+    /// True where `published` is not on the scale of the effect: `off_scale` of the claim, which the hash leaves out.
+    #[serde(skip)]
+    pub is_off_scale: bool,
 }
 
 /// The summary of a number over the recorded steps of a run.
@@ -87,21 +90,21 @@ pub enum OverSteps {
 /// A setting that varies within each seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Over {
+pub struct VariedSetting {
     pub key: String,
     pub values: Vec<Value>,
 }
 
-fn usual_confidence() -> f64 {
+fn default_confidence() -> f64 {
     CONFIDENCE
 }
 
 /// The variants of runs, by the name of their sweep: a plan may take as long as its text takes to open.
 pub type Planned = BTreeMap<String, Vec<String>>;
 
-/// A number of a variant: `gate of coupled`.
+/// A number of a variant, as a rule names it: `gate of coupled`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read<'a> {
+pub struct VariantNumber<'a> {
     /// The key of a headline number, the channel of a scalar, or the field of an answer with the place of its values.
     pub key: &'a str,
     /// The variants over which the maximum is taken, each by the name that its seeds share.
@@ -112,7 +115,7 @@ impl Rule {
     /// The text that is hashed: TOML in a fixed order, whatever the order in the file.
     ///
     /// # Errors
-    /// If a value cannot stand in TOML, in words.
+    /// If a value cannot be written in TOML.
     pub fn text(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|e| e.to_string())
     }
@@ -122,8 +125,13 @@ impl Rule {
         self.text().map(|text| sha256(&text)).unwrap_or_default()
     }
 
+    /// The paper's number, if it has one on the scale of the effect.
+    pub fn published_on_scale(&self) -> Option<f64> {
+        self.published.filter(|_| !self.is_off_scale)
+    }
+
     /// The setting that varies within each seed.
-    pub fn varied(&self) -> Option<&Over> {
+    pub fn varied(&self) -> Option<&VariedSetting> {
         self.over.as_ref().or(self.sizes.as_ref())
     }
 
@@ -162,8 +170,7 @@ impl Rule {
 
     /// The rule in one sentence: "the paired difference of gate of coupled beside gate of frozen lies below 0.01".
     pub fn sentence(&self) -> String {
-        let beside = self.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
-        let listed = |over: &Over| over.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let listed = |over: &VariedSetting| over.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let over = self.over.as_ref().map(|over| format!(" over {} = {}", over.key, listed(over))).unwrap_or_default();
         let along = self.along.as_ref().map(|along| format!(" along {along}")).unwrap_or_default();
         let sizes = self.sizes.as_ref().map(|sizes| format!(" at the largest {} of {}", sizes.key, listed(sizes)));
@@ -175,11 +182,22 @@ impl Rule {
             (None, Some(OverSteps::Rise)) => ", its rise from the lowest step to the last,".to_owned(),
             (None, None) => String::new(),
         };
-        let (statistic, read, stands) = (self.statistic.label(), &self.read, self.stands.label());
+        let (statistic, numbers, stands) = (self.statistic.label(), self.numbers_label(), self.stands.label());
         let with: Vec<String> =
             self.set.iter().chain(&self.args).map(|(key, value)| format!("{key} = {value}")).collect();
         let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
-        format!("the {statistic} of {read}{beside}{over}{along}{sizes}{at} lies {stands}{with}")
+        format!("the {statistic} of {numbers}{over}{along}{sizes}{at} lies {stands}{with}")
+    }
+
+    /// "gate of coupled beside gate of frozen"; of two numbers of one variant "hybrid beside baseline, both of hybrid,".
+    fn numbers_label(&self) -> String {
+        match (self.numbers(), &self.beside) {
+            (Ok((first, Some(second))), _) if first.groups == second.groups => {
+                format!("{} beside {}, both of {},", first.key, second.key, first.groups.join(" or "))
+            }
+            (_, Some(beside)) => format!("{} beside {beside}", self.read),
+            (_, None) => self.read.clone(),
+        }
     }
 
     /// The settings of its first run.
@@ -207,8 +225,8 @@ impl Rule {
         Err(format!("names `{}`, which is not a preset{}", self.base, did_you_mean(&self.base, presets)))
     }
 
-    /// Its two numbers.
-    pub fn numbers(&self) -> Result<(Read<'_>, Option<Read<'_>>), String> {
+    /// The two numbers that it compares.
+    pub fn numbers(&self) -> Result<(VariantNumber<'_>, Option<VariantNumber<'_>>), String> {
         let beside = self.beside.as_deref().map(parsed).transpose()?;
         Ok((parsed(&self.read)?, beside))
     }
@@ -320,11 +338,11 @@ pub(super) fn refuse(is_wrong: bool, words: &str) -> Result<(), String> {
 }
 
 /// The parts of `gate of coupled`.
-fn parsed(text: &str) -> Result<Read<'_>, String> {
+fn parsed(text: &str) -> Result<VariantNumber<'_>, String> {
     let (key, group) = text
         .split_once(" of ")
         .ok_or_else(|| format!("reads `{text}`: write a headline number and a variant, such as `gate of coupled`"))?;
-    Ok(Read { key: key.trim(), groups: group.split(" or ").map(str::trim).collect() })
+    Ok(VariantNumber { key: key.trim(), groups: group.split(" or ").map(str::trim).collect() })
 }
 
 /// Refuses a number that the lab does not have. A channel of a scalar, `time/step_ms`, is known when a run has recorded it.
@@ -389,7 +407,7 @@ mod tests {
         assert!(refusal(|r| r.stands = Region { above: Some(1.0), below: Some(0.0) }).contains("empty"));
         let over = |values: &[i64]| {
             let values = values.iter().map(|v| Value::Int(*v)).collect();
-            Some(Over { key: "model.pool".to_owned(), values })
+            Some(VariedSetting { key: "model.pool".to_owned(), values })
         };
         assert!(refusal(|r| r.over = over(&[2, 4])).contains("leave one out"));
         assert!(refusal(|r| (r.over, r.beside) = (over(&[2, 4, 8]), None)).contains("give two"));
@@ -413,10 +431,17 @@ mod tests {
     }
 
     #[test]
+    fn two_numbers_of_one_variant_name_it_once() {
+        let words = Rule { beside: Some("gate of coupled".to_owned()), ..rule() }.sentence();
+        assert!(words.contains("of held_out_loss beside gate, both of coupled, lies between"), "{words}");
+        assert!(rule().sentence().contains("of held_out_loss of coupled beside held_out_loss of frozen lies between"));
+    }
+
+    #[test]
     fn sizes_are_numbers_that_differ() {
         let sizes = |values: &[i64]| {
             let values = values.iter().map(|v| Value::Int(*v)).collect();
-            Some(Over { key: "model.d_model".to_owned(), values })
+            Some(VariedSetting { key: "model.d_model".to_owned(), values })
         };
         let rule = Rule { sizes: sizes(&[32, 64]), ..rule() };
         assert_eq!(rule.check(&mut Planned::new()), Ok(()));

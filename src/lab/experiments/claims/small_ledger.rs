@@ -3,7 +3,7 @@
 use super::{
     criterion::Verdict,
     ledger::Ledger,
-    result::{ClaimResult, Made, PointNumbers, SeedNumbers},
+    result::{ClaimResult, PointNumbers, ResultProvenance, SeedNumbers},
     rule::Rule,
 };
 
@@ -87,7 +87,14 @@ pub fn result(numbers: &[f64]) -> ClaimResult {
         missing: vec![],
         digest: None,
         curve: vec![],
-        made: Made { version: "0".to_owned(), cpu: "c".to_owned(), cores: 2, device: None, minutes: 3.5, commit: None },
+        made: ResultProvenance {
+            version: "0".to_owned(),
+            cpu: "c".to_owned(),
+            cores: 2,
+            device: None,
+            minutes: 3.5,
+            commit: None,
+        },
     }
     .with_digest()
 }

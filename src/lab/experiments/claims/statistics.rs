@@ -129,7 +129,7 @@ pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
         Statistic::Ratio => {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
             let ends = Region { above: rule.stands.above.map(f64::ln), below: rule.stands.below.map(f64::ln) };
-            // a bound at or below 0 bounds no ratio, and its logarithm is no number
+            // a bound at or below 0 bounds no ratio, and its logarithm is not a number
             let ends = Region { above: ends.above.filter(|v| v.is_finite()), below: ends.below };
             let found = mean_outcome(&logs, &ends, rule.confidence)?;
             let (low, high) = found.interval;

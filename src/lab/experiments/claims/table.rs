@@ -5,10 +5,11 @@ use std::{cmp::Ordering, fmt::Write as _};
 use super::{
     curve::EffectPoint,
     entry::ClaimState,
-    ledger::{Ledger, Row, Standing},
+    ledger::{Ledger, Paper, Row, Standing},
+    result::first_digits,
     statistics::Outcome,
 };
-use crate::{config::counted, experiments::short_number::short};
+use crate::{config::counted, experiments::short_number::short, files::sha256};
 
 const INTRO: &str = "# The ledger of claims
 
@@ -19,7 +20,7 @@ Every claim of the five papers that an experiment could support or contradict, a
     orrery claims                   # this table; --paper, --verdict
     orrery claims show A2           # a claim: quote, rule, numbers, verdict, and what would refute it
     orrery claims run A2            # makes its runs and writes claims/results/A2.json; a paper's name runs all of its rules
-    orrery claims check             # makes every verdict again from the stored numbers; 1 where something parts
+    orrery claims check             # makes every verdict again from the stored numbers; 1 where something parts, this page included
 
 A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
 and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
@@ -35,13 +36,17 @@ verdict turns; the interval of each step stands for that step alone. A rule that
 
 [results.md](results.md) has what was made of runs: effects, seeds, minutes, machines. The page *Claims* of the window, beside
 *Runs*, has the same rows as this one: a click unfolds quote, picture, rule and counter-reading, opens the lab with the rule's
-settings, or begins the runs of all seeds, whose verdict fills in as they end.
+settings, or begins the runs of all seeds, whose verdict fills in as they end. Quotations, other readings and
+refutations are not in the tables: the digest above each changes with them.
 
 Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again. `--on slurm` makes
 them on a cluster; the same command without it then reads them. To repeat a claim with other seeds, and keep the result apart:
 
     orrery claims run A2 --first-seed 100 --results again
+    orrery claims show A2 --results again   # with these results in place of those that are stored; list and check too
     orrery claims list --from mine          # a folder of claims of your own, with `results` in it
+
+A result that is made where there is no folder of claims is written to `claims/results` there, and read from there.
 ";
 
 impl Outcome {
@@ -129,6 +134,13 @@ pub fn summary(rows: &[Row]) -> String {
     )
 }
 
+/// The first digits of a digest of the words that the tables lack, so that an edited quotation changes the page.
+fn words_digest(paper: &Paper) -> String {
+    let words =
+        paper.file.claims.iter().map(|c| [&c.id, &c.quote, &c.counter, &c.turns].map(String::as_str).join("\n"));
+    first_digits(&sha256(&words.collect::<Vec<_>>().join("\n"))).to_owned()
+}
+
 impl Ledger {
     /// The pages that are made from the ledger, by their names in `docs`.
     pub fn pages(&self) -> [(&'static str, String); 2] {
@@ -147,9 +159,13 @@ impl Ledger {
             // writing to a string does not fail
             let _ = write!(
                 text,
-                "\n## {}\n\n{}; `claims/{}.toml`.\n\n| | claim | place | the paper | tier | verdict | effect [95%] | seeds |\n\
+                "\n## {}\n\n{}; `claims/{}.toml`; digest of its words {}.\n\n\
+                 | | claim | place | the paper | tier | verdict | effect [95%] | seeds |\n\
                  | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-                paper.file.title, paper.file.source, paper.id
+                paper.file.title,
+                paper.file.source,
+                paper.id,
+                words_digest(paper)
             );
             for row in rows.iter().filter(|row| row.paper.id == paper.id) {
                 let claim = row.claim;
@@ -184,5 +200,13 @@ mod tests {
             ledger.claims().count() + ledger.papers.len()
         );
         assert!(text.contains(&ledger.summary()));
+    }
+
+    #[test]
+    fn an_edited_quotation_changes_the_page() {
+        let ledger = Ledger::built_in().unwrap();
+        let mut edited = ledger.clone();
+        edited.papers[0].file.claims[0].quote.push_str(" never");
+        assert_ne!(ledger.markdown(), edited.markdown());
     }
 }

@@ -1,7 +1,7 @@
 //! A filter of the rows of the table of runs, in the language of [`query`]: `lr<1e-3 lab:fast_slow !state:killed`.
 
 use super::{
-    RunRow,
+    RowState, RunRow,
     query::{self, Comparison, FilteredRow, Term, Test},
 };
 use crate::config::{Value, did_you_mean};
@@ -14,22 +14,28 @@ pub struct Filter {
     pub archived: bool,
 }
 
-/// Keys that are no settings and no headline numbers.
-const OWN: [&str; 14] = [
-    "lab", "preset", "state", "name", "note", "tag", "is", "folder", "sweep", "changed", "steps", "seed", "size",
-    "loss",
+/// Keys that are neither settings nor headline numbers.
+const OWN: [&str; 15] = [
+    "lab", "preset", "state", "name", "note", "tag", "is", "folder", "sweep", "changed", "began", "steps", "seed",
+    "size", "loss",
 ];
 
 impl Filter {
     /// Reads a line.
     ///
     /// # Errors
-    /// If a comparison has no number, or a term no value; in words that name the term.
+    /// If a comparison has no number, a term no value, or no run can be in a state that is asked for; the message names
+    /// the term.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let terms: Vec<Term> = query::parse(line)?.into_iter().map(with_one_tag).collect();
+        let read = |term| in_bytes(of_variant(with_one_tag(term)));
+        let terms: Vec<Term> = query::parse(line)?.into_iter().map(read).collect();
         for term in &terms {
+            if let Some(words) = unknown_state(&term.test) {
+                return Err(words);
+            }
             if let Test::Compare { key, by, value } = &term.test
                 && by.is_order()
+                && key != "began"
                 && value.parse::<f64>().map_or(true, f64::is_nan)
             {
                 return Err(format!("`{value}` is not a number: write such as `{key}<1e-3`"));
@@ -58,15 +64,65 @@ impl Filter {
 }
 
 /// `tag=talk` asks what `tag:talk` asks, and `tag!=talk` what `!tag:talk` does: a run has several tags, of which one is to be the
-/// text.
+/// text; so with `is`.
 fn with_one_tag(term: Term) -> Term {
     match term.test {
-        Test::Compare { key, by, value } if key == "tag" && !by.is_order() => Term {
+        Test::Compare { key, by, value } if (key == "tag" || key == "is") && !by.is_order() => Term {
             negated: term.negated != (by == Comparison::Unequal),
             test: Test::Has { key, text: value.to_lowercase() },
         },
         test => Term { test, ..term },
     }
+}
+
+/// `accuracy:coupled>0.5` compares the number of one group of variants, by the name of its column in the CSV.
+fn of_variant(term: Term) -> Term {
+    let compared = match &term.test {
+        Test::Has { key, text } if key == "loss" || !OWN.contains(&key.as_str()) => {
+            query::split_comparison(text).map(|(group, _, by, value)| (format!("{key}:{group}"), by, value.to_owned()))
+        }
+        _ => None,
+    };
+    match compared {
+        Some((key, by, value)) => Term { test: Test::Compare { key, by, value }, ..term },
+        None => term,
+    }
+}
+
+/// `size>30MB` asks in the units of the table.
+fn in_bytes(mut term: Term) -> Term {
+    const UNITS: [(&str, &str); 3] = [("kb", "e3"), ("mb", "e6"), ("gb", "e9")];
+    if let Test::Compare { key, value, .. } = &mut term.test
+        && key == "size"
+    {
+        let written = value.to_lowercase();
+        let unit =
+            UNITS.iter().find_map(|(unit, power)| Some(format!("{}{power}", written.strip_suffix(*unit)?.trim())));
+        if let Some(bytes) = unit {
+            *value = bytes;
+        }
+    }
+    term
+}
+
+/// A state that no run can be in, in words.
+fn unknown_state(test: &Test) -> Option<String> {
+    const MARKS: [&str; 2] = ["pinned", "archived"];
+    let states = RowState::IDS;
+    let (wanted, marks, is_known) = match test {
+        Test::Has { key, text } if key == "is" => {
+            (text, &MARKS[..], states.iter().chain(&MARKS).any(|known| known == text))
+        }
+        Test::Has { key, text } if key == "state" => {
+            (text, &MARKS[..0], states.iter().any(|id| id.contains(text.as_str())))
+        }
+        Test::Compare { key, value, .. } if key == "state" => {
+            (value, &MARKS[..0], states.iter().any(|id| value.eq_ignore_ascii_case(id)))
+        }
+        _ => return None,
+    };
+    let known: Vec<&str> = states.iter().chain(marks).copied().collect();
+    (!is_known).then(|| format!("no run can be `{wanted}`: there are {}", known.join(", ")))
 }
 
 impl FilteredRow for RunRow {
@@ -90,6 +146,7 @@ impl FilteredRow for RunRow {
             "folder" => self.folder.clone(),
             "sweep" => self.sweep.clone(),
             "changed" => self.changed_label(),
+            "began" => self.when.clone(),
             "seed" => self.seed.to_string(),
             "steps" => self.steps.to_string(),
             key => self.setting(key).map(Value::to_string)?,
@@ -101,6 +158,7 @@ impl FilteredRow for RunRow {
             ("is", "pinned") => self.note.pinned,
             ("is", "archived") => self.note.archived,
             ("is", state) => self.state.id() == state,
+            ("sweep", sweep) => self.sweep.to_lowercase() == sweep,
             ("tag", tag) => self.note.tags.iter().any(|own| own.to_lowercase() == tag),
             _ => self.text(key).is_some_and(|found| found.to_lowercase().contains(text)),
         }

@@ -71,7 +71,7 @@ impl Order {
 enum Key {
     Number(f64),
     Text(String),
-    /// Last in either order.
+    /// Sorted last in either order.
     None,
 }
 

@@ -41,6 +41,13 @@ const OPERATORS: [(&str, Comparison); 8] = [
     ("\u{2260}", Comparison::Unequal),
 ];
 
+/// A word at its first comparison: the key, the sign, which comparison it is, and the value.
+pub fn split_comparison(word: &str) -> Option<(&str, &'static str, Comparison, &str)> {
+    let found = OPERATORS.iter().filter_map(|(sign, by)| Some((word.find(sign).filter(|i| *i > 0)?, *sign, *by)));
+    let (at, sign, by) = found.min_by_key(|(at, ..)| *at)?;
+    Some((&word[..at], sign, by, &word[at + sign.len()..]))
+}
+
 impl Comparison {
     fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
@@ -63,7 +70,7 @@ impl Comparison {
 pub trait FilteredRow {
     /// True if some text of the row contains these words.
     fn mentions(&self, words: &str) -> bool;
-    /// The numbers under a key; one that fits is enough.
+    /// The numbers under a key; a term holds if one of them fits.
     fn numbers(&self, key: &str) -> Vec<f64>;
     /// The text under a key; `None` where the row has no such key.
     fn text(&self, key: &str) -> Option<String>;
@@ -87,23 +94,21 @@ impl Term {
             Some(rest) if !rest.is_empty() => (true, rest),
             _ => (false, word),
         };
-        let found = OPERATORS.iter().filter_map(|(sign, by)| Some((word.find(sign).filter(|i| *i > 0)?, *sign, *by)));
-        let sign = found.min_by_key(|(at, ..)| *at);
+        let compared = split_comparison(word);
         let colon = word.find(':').filter(|i| *i > 0);
-        let test = match (colon, sign) {
-            (Some(at), sign) if sign.is_none_or(|(other, ..)| at < other) => {
+        let test = match (colon, compared) {
+            (Some(at), compared) if compared.is_none_or(|(key, ..)| at < key.len()) => {
                 let (key, text) = (word[..at].to_lowercase(), word[at + 1..].to_lowercase());
                 if text.is_empty() {
                     return Err(format!("`{word}` says nothing after the colon: write `{key}:text`"));
                 }
                 Test::Has { key, text }
             }
-            (_, Some((at, sign, by))) => {
-                let (key, value) = (word[..at].to_owned(), word[at + sign.len()..].to_owned());
+            (_, Some((key, sign, by, value))) => {
                 if value.is_empty() {
                     return Err(format!("{key} {sign} what?"));
                 }
-                Test::Compare { key, by, value }
+                Test::Compare { key: key.to_owned(), by, value: value.to_owned() }
             }
             _ => Test::Words(word.to_lowercase()),
         };
@@ -145,7 +150,7 @@ impl Test {
     }
 }
 
-/// Words separated by blanks, of which those in quotes are one.
+/// Splits at blanks; words in quotes stay together.
 fn split_quoted(line: &str) -> Vec<String> {
     let (mut all, mut inside, mut word) = (vec![], false, String::new());
     for c in line.chars() {

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Axis, AxisFile, AxisRange, AxisScale, Seeds, Sweep, SweepError, SweepFile, USUAL_SAMPLES, USUAL_SEEDS};
+use super::{
+    Axis, AxisFile, AxisRange, AxisScale, DEFAULT_SAMPLES, DEFAULT_SEEDS, Seeds, Sweep, SweepError, SweepFile,
+};
 use crate::{
     analysis::distinct::distinct,
     config::{Config, Knob, Range, Value},
     labs::{
         Lab,
-        headline::{Better, Source},
+        headline::{Better, Headline},
     },
 };
 
@@ -38,7 +40,7 @@ pub struct SweepDraft {
     pub seeds: u64,
     /// Points of a sweep over more than two settings.
     pub samples: usize,
-    /// Empty: none.
+    /// Empty if there is none.
     pub objective: String,
 }
 
@@ -48,7 +50,7 @@ pub struct DraftCheck {
     /// Errors of the axes, by key.
     pub axes: BTreeMap<String, String>,
     /// The error of the draft as a whole.
-    pub whole: Option<String>,
+    pub general_error: Option<String>,
     pub points: usize,
     pub runs: usize,
     /// True if every point was tried; otherwise all are tried before anything is written.
@@ -112,11 +114,11 @@ fn rounded(v: f64) -> f64 {
 }
 
 impl SweepDraft {
-    /// Without an axis yet, named after the settings' preset.
+    /// A draft without axes, named after the settings' preset.
     pub fn new(lab: &Lab, config: &Config) -> Self {
         let name = if config.preset.is_empty() { lab.id } else { config.preset.as_str() };
-        let objective = objectives(lab, config).into_iter().next().unwrap_or_default();
-        Self { name: name.to_owned(), axes: vec![], seeds: USUAL_SEEDS, samples: USUAL_SAMPLES, objective }
+        let objective = objectives(lab, config).into_iter().next().map(|first| first.id).unwrap_or_default();
+        Self { name: name.to_owned(), axes: vec![], seeds: DEFAULT_SEEDS, samples: DEFAULT_SAMPLES, objective }
     }
 
     pub fn axis(&self, key: &str) -> Option<&DraftAxis> {
@@ -133,7 +135,7 @@ impl SweepDraft {
         }
     }
 
-    /// Checks the draft as it is now.
+    /// Checks the present draft.
     pub fn check(&self, lab: &'static Lab, config: &Config) -> DraftCheck {
         let mut check = DraftCheck::default();
         let knobs = (lab.knobs)();
@@ -141,7 +143,7 @@ impl SweepDraft {
             Ok(base) => (base, config.preset.as_str()),
             Err(_) => match lab.config(None) {
                 Ok(base) => (base, lab.id),
-                Err(e) => return DraftCheck { whole: Some(e.to_string()), ..check },
+                Err(e) => return DraftCheck { general_error: Some(e.to_string()), ..check },
             },
         };
         let mut axes = BTreeMap::new();
@@ -203,12 +205,12 @@ impl DraftCheck {
                 Some(key) => {
                     self.axes.insert(key.to_owned(), e.about_axis());
                 }
-                None => self.whole = Some(e.to_string()),
+                None => self.general_error = Some(e.to_string()),
             },
         }
     }
 
-    /// The number of runs in words: "4 points × 3 seeds = 12 runs".
+    /// A sentence with the number of runs: "4 points × 3 seeds = 12 runs".
     pub fn sentence(&self) -> String {
         let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
         let seeds = self.runs / self.points.max(1);
@@ -225,7 +227,7 @@ impl SweepError {
         }
     }
 
-    /// Without the axis' name, where that stands beside it.
+    /// The message without the axis' name, which is shown beside it.
     fn about_axis(&self) -> String {
         match self {
             Self::Axis { source, .. } => source.to_string(),
@@ -235,20 +237,40 @@ impl SweepError {
     }
 }
 
+/// A number that may rank the points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectiveChoice {
+    /// As a file names it: "held_out_loss of coupled".
+    pub id: String,
+    /// "held-out loss (nats), coupled".
+    pub label: String,
+}
+
 /// The numbers that may rank the points of a sweep of these settings: headline numbers with a better direction, for each group of variants.
-pub fn objectives(lab: &Lab, config: &Config) -> Vec<String> {
+pub fn objectives(lab: &Lab, config: &Config) -> Vec<ObjectiveChoice> {
     let variants = (lab.plan)(config).map(|plan| plan.variants).unwrap_or_default();
-    let groups = distinct(variants.into_iter().map(|variant| variant.group));
-    let ranks = lab.headlines.iter().filter(|h| h.better != Better::Neither);
-    let rank_ids = |h: &crate::labs::headline::Headline| -> Vec<String> {
-        let compares = matches!(h.source, Source::BesideFirst { .. });
-        match groups.len() {
-            0 | 1 if compares => vec![],
-            0 | 1 => vec![h.id.to_owned()],
-            _ => groups.iter().skip(usize::from(compares)).map(|group| format!("{} of {group}", h.id)).collect(),
+    let groups = distinct(variants.iter().map(|variant| variant.group.as_str()));
+    let group_label = |group: &str| {
+        let mut members = variants.iter().filter(|variant| variant.group == group);
+        match (members.next(), members.next()) {
+            (Some(only), None) => only.label.clone(),
+            _ => group.to_owned(),
         }
     };
-    ranks.flat_map(rank_ids).collect()
+    let ranks = lab.headlines.iter().filter(|h| h.better != Better::Neither);
+    let choices = |h: &Headline| -> Vec<ObjectiveChoice> {
+        let (id, heading) = (h.id, h.heading(h.id));
+        let of_group = |group: &&str| ObjectiveChoice {
+            id: format!("{id} of {group}"),
+            label: format!("{heading}, {}", group_label(group)),
+        };
+        match groups.len() {
+            0 | 1 if h.is_paired() => vec![],
+            0 | 1 => vec![ObjectiveChoice { id: id.to_owned(), label: heading }],
+            _ => groups.iter().skip(usize::from(h.is_paired())).map(of_group).collect(),
+        }
+    };
+    ranks.flat_map(choices).collect()
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub enum AxisKind {
 }
 
 impl AxisKind {
-    /// The place of a value on the axis; NaN of one that is not a number, or no word of the axis.
+    /// The position of a value on the axis; NaN if it is neither a number nor a word of the axis.
     pub fn place(&self, text: &str, number: Option<f64>) -> f64 {
         let place = match self {
             Self::Numbers { .. } => number,
@@ -115,7 +115,7 @@ pub struct SweepResults {
     pub runs: Vec<SweepRun>,
     /// Headline numbers first, in the lab's order; then scalars.
     pub numbers: Vec<Number>,
-    /// The number that ranks the points, by its place.
+    /// The index of the number that ranks the points.
     pub objective: Option<usize>,
     /// The command that completes the sweep.
     pub command: String,
@@ -133,7 +133,7 @@ pub struct PointValue {
     pub mean: f64,
     /// Standard deviation over seeds; 0 of one.
     pub sd: f64,
-    /// Each seed's, by its run.
+    /// The value of each seed, with the index of its run.
     pub each: Vec<(usize, f64)>,
     /// The oldest and the newest step that a value is of.
     pub steps: [u64; 2],
@@ -268,7 +268,7 @@ impl SweepResults {
         series.filter_map(|s| s.last()).map(|(step, _)| *step).max().unwrap_or(0)
     }
 
-    /// The runs of a point, by their places.
+    /// The indices of the runs of a point.
     pub fn runs_of(&self, point: usize) -> impl Iterator<Item = (usize, &SweepRun)> {
         self.runs.iter().enumerate().filter(move |(_, run)| run.point == point)
     }
@@ -376,7 +376,7 @@ impl SweepResults {
     }
 }
 
-/// The place of the least number; nothing where several places have it.
+/// The index of the smallest number; nothing where several places have it.
 pub fn only_least(numbers: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
     let numbers: Vec<(usize, f64)> = numbers.filter(|(_, number)| number.is_finite()).collect();
     let least = numbers.iter().map(|(_, number)| *number).reduce(f64::min)?;

@@ -15,7 +15,7 @@ use crate::{
 /// Points of a sweep that are kept in memory, over all its runs and numbers.
 const MAX_POINTS: usize = 6_000_000;
 /// Numbers that a run usually has.
-const USUAL_NUMBERS: usize = 12;
+const TYPICAL_NUMBERS: usize = 12;
 /// Points that a series keeps, however many runs there are.
 const MIN_POINTS: usize = 64;
 
@@ -42,7 +42,7 @@ impl SeriesCache {
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;
         }
-        let most = (MAX_POINTS / USUAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
+        let most = (MAX_POINTS / TYPICAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
         let read = Arc::new(read(folder, most).unwrap_or_default());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(folder.to_owned(), (stamp, Arc::clone(&read)));

@@ -18,13 +18,13 @@ const ERROR: Headline = Headline {
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
-    common::BESIDE_FIRST,
+    common::DIFFERENCE_FROM_FIRST,
     ERROR,
     Headline {
         id: "largest_share",
         name: "error over bound",
         unit: "",
-        about: "The largest share that an error has of what rounding alone could explain: at most 1 if all equivalences hold.",
+        about: "The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold.",
         digits: Digits::Decimals(3),
         source: measured!(BdhDynamicsChecks, |m| largest(shares(m).into_iter().map(|(_, share)| share))),
         ..ERROR
@@ -56,7 +56,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
             otherwise: "more than rounding explains",
         },
     ),
-    LargeNumber::new("agreement", "letters agreed on", "bdh_rules", Meaning::None),
+    LargeNumber::new("agreement", "rules and model agree", "bdh_rules", Meaning::None),
     large::common::LOSS,
 ];
 

@@ -15,7 +15,7 @@ const SUFFIX: &str = "_labels";
 /// The id of a classifier that has read no text before; no variant is called `new`.
 const UNTRAINED: &str = "new_labels";
 
-/// Settings that fine-tuning cannot be had with.
+/// Refuses settings that cannot be combined with fine-tuning.
 pub(super) fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     let FinetuneSettings { steps, labels, ref file, .. } = s.finetune;
     if steps == 0 {
@@ -62,7 +62,7 @@ pub(super) fn staged(plan: Plan, s: &CoupledQkSettings) -> Result<Plan, ConfigEr
     let (read, end) = (plan.steps, plan.steps + steps);
     let stages = plan.variants.iter().map(|v| {
         let Some(group) = v.group.strip_suffix(SUFFIX) else {
-            return Stage::alone(read);
+            return Stage::only(read);
         };
         let init_from = plan.variants.iter().position(|p| p.group == group && p.seed == v.seed).into_iter().collect();
         Stage { from: read, until: end, init_from, texts: vec![1], lr_share: lr }

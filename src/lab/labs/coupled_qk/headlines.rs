@@ -7,7 +7,7 @@ use crate::{
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
-    common::BESIDE_FIRST,
+    common::DIFFERENCE_FROM_FIRST,
     common::ACCURACY,
     Headline {
         id: "label_loss",
@@ -31,9 +31,9 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The other variants are what the coupled ones are held against.
-const BESIDE_FIRST: LargeNumber = LargeNumber {
+const DIFFERENCE_FROM_FIRST: LargeNumber = LargeNumber {
     subjects: &["euler", "hamiltonian", "diff_euler", "diff_hamiltonian"],
-    ..large::common::BESIDE_FIRST
+    ..large::common::DIFFERENCE_FROM_FIRST
 };
 
-pub static LARGE_NUMBERS: &[LargeNumber] = &[BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];
+pub static LARGE_NUMBERS: &[LargeNumber] = &[DIFFERENCE_FROM_FIRST, large::common::LOSS, large::common::ACCURACY];

@@ -131,7 +131,7 @@ settings! {
         /// Number of labels; the generated opinions have two, good and bad. A file with another number is refused.
         #[knob("Labels", range(2..=64), symbol("K"))]
         labels: usize = 2,
-        /// Sentences of your own: a label, a tab and a sentence on each line; a group and a tab before the sentence keep it in one part with others of the group. A sentence longer than the window is cut at its end. Empty: generated opinions.
+        /// Sentences of your own: a label, a tab and a sentence on each line; a group and a tab before the sentence keep it in one part with others of the group. Pairs of sentences, as in GLUE, need a first line that names the columns: sentence1, sentence2, label. They are read one after the other with a separator between, a line break where the tokens have no other. What is longer than the window is cut at its end, of a pair the longer sentence first. Empty: generated opinions.
         #[knob("Labelled sentences")]
         file: SentenceFile = SentenceFile::default(),
         /// Adds a classifier of the first variant's kind that has not read the text: what does reading it first give?

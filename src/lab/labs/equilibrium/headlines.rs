@@ -1,4 +1,4 @@
-//! The lab's result: how well a network foretells where a generator settles, and how far a trained block is from one.
+//! The lab's result: how well a network predicts where a generator settles, and how far a trained block is from one.
 
 use crate::{
     labs::prelude::*,
@@ -65,13 +65,13 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
         "map_error",
         "map\u{2019}s error",
         "stationary_map",
-        Meaning::beside("map_error_ignoring", "ignoring y"),
+        Meaning::compared_to("map_error_ignoring", "ignoring y"),
     ),
     LargeNumber::new(
         "generator_distance",
         "distance from a generator",
         "generator_distance",
-        Meaning::beside("generator_distance_permuted", "permuted entries"),
+        Meaning::compared_to("generator_distance_permuted", "permuted entries"),
     ),
     large::common::LOSS,
 ];

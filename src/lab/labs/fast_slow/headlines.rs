@@ -16,7 +16,7 @@ fn after_one_pass(measured: &Residual) -> Option<f64> {
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
-    common::BESIDE_FIRST,
+    common::DIFFERENCE_FROM_FIRST,
     common::ACCURACY,
     Headline {
         id: "residual",

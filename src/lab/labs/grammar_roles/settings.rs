@@ -185,7 +185,7 @@ settings! {
         /// Levels that are read, from the lowest.
         #[knob("Levels read", range(1..=4))]
         levels: usize = 4,
-        /// Read level 0 also through random projections to equal dimension, five of each; the table of `orrery roles` has their mean and spread.
+        /// Read level 0 also through random projections to equal dimension, five of each; the table of `orrery study roles` has their mean and spread.
         #[knob("Equal dimension")]
         project: bool = false,
         /// Steps between two measurements, besides those at the start and at the end of a pass. 0 never measures by itself.

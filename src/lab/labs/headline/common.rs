@@ -36,11 +36,11 @@ pub const ACCURACY: Headline = Headline {
 };
 
 /// A race's verdict: the paired difference of losses.
-pub const BESIDE_FIRST: Headline = Headline {
+pub const DIFFERENCE_FROM_FIRST: Headline = Headline {
     id: "loss_beside_first",
     name: "loss minus the first's",
     about: "Held-out loss minus that of the run's first variant with the same seed; over seeds with its 95% interval.",
     absent: "there is one variant, and nothing to compare it with",
-    source: Source::BesideFirst { channel: channels::LOSS_HELD_OUT },
+    source: Source::DifferenceFromFirst { channel: channels::LOSS_HELD_OUT },
     ..LOSS
 };

@@ -1,7 +1,7 @@
 //! The headline numbers that a lab's page shows large, each with the meaning of its value in words.
 
 use super::{Digits, Headline};
-use crate::labs::Lab;
+use crate::{labs::Lab, telemetry::Payload};
 
 /// A headline number that a page shows large.
 #[derive(Debug)]
@@ -16,7 +16,12 @@ pub struct LargeNumber {
     /// The beginnings of the ids of the variants that the lab is about: one of them is shown where the variant in focus has no
     /// such number. Without any it is the first that has one.
     pub subjects: &'static [&'static str],
+    /// What it is measured on, where that is not always as much: "edges", and how many its measurement has.
+    pub measured_on: Option<(&'static str, Count)>,
 }
+
+/// A number of things in a measurement.
+pub type Count = fn(&Payload) -> Option<usize>;
 
 /// The rule by which a value is put into words. Words say only what the numbers themselves hold.
 #[derive(Debug)]
@@ -33,7 +38,7 @@ pub enum Meaning {
         otherwise: &'static str,
     },
     /// Above, below or the same as a number that was measured on the same data: "below ignoring y, 0.8123".
-    Beside { reference: Reference, name: &'static str },
+    ComparedTo { reference: Reference, name: &'static str },
     /// Names a number to read the value by, without a judgement, since chance alone may tell the two apart:
     /// "guessing: 0.1000".
     Given { reference: Reference, name: &'static str },
@@ -42,7 +47,7 @@ pub enum Meaning {
     Sign { negative: &'static str, positive: &'static str },
 }
 
-/// The place of a number that a value is held against.
+/// Where the number is found with which a value is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// Another headline number of the same variant, by its key.
@@ -51,20 +56,23 @@ pub enum Reference {
     Scalar(&'static str),
 }
 
-/// A value, and the numbers that its meaning depends on.
+/// The words for a run's first variant in a meaning: a page puts its name in their place.
+pub const FIRST_VARIANT: &str = "the first variant";
+
+/// A value, and the numbers that decide its meaning.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ValueInContext {
     pub value: f64,
     /// The 95% interval of the mean, over several seeds.
     pub interval: Option<(f64, f64)>,
-    /// The number that it is held against, where it is known.
+    /// The number with which it is compared, where it is known.
     pub reference: Option<f64>,
 }
 
 impl Meaning {
-    /// [`Meaning::Beside`] another headline number.
-    pub const fn beside(key: &'static str, name: &'static str) -> Self {
-        Self::Beside { reference: Reference::Headline(key), name }
+    /// [`Meaning::ComparedTo`] another headline number.
+    pub const fn compared_to(key: &'static str, name: &'static str) -> Self {
+        Self::ComparedTo { reference: Reference::Headline(key), name }
     }
 
     /// [`Meaning::Given`] another headline number.
@@ -76,7 +84,12 @@ impl Meaning {
 impl LargeNumber {
     /// The headline number of a key, its name, the view that shows it, and its meaning.
     pub const fn new(key: &'static str, label: &'static str, view: &'static str, meaning: Meaning) -> Self {
-        Self { key, label, view, meaning, subjects: &[] }
+        Self { key, label, view, meaning, subjects: &[], measured_on: None }
+    }
+
+    /// Names beside the label how many of these it is measured on: "16 000 edges".
+    pub const fn measured_on(self, what: &'static str, count: Count) -> Self {
+        Self { measured_on: Some((what, count)), ..self }
     }
 
     /// True if a variant of this id is one that the lab is about.
@@ -84,7 +97,7 @@ impl LargeNumber {
         self.subjects.iter().any(|start| id.starts_with(start))
     }
 
-    /// The meaning of a value in words; empty where there is none.
+    /// What a value means, as text; empty where there is no meaning.
     pub fn meaning(&self, headline: &Headline, found: ValueInContext) -> String {
         let ValueInContext { value, interval, reference } = found;
         if !value.is_finite() {
@@ -97,7 +110,7 @@ impl LargeNumber {
             (Meaning::Limits { below, otherwise } | Meaning::Capped { below, otherwise, .. }, _) => {
                 below.iter().find(|(limit, _)| value < *limit).map_or(*otherwise, |(_, word)| word).to_owned()
             }
-            (Meaning::Beside { name, .. }, Some(r)) => beside(headline.digits, value, r, name),
+            (Meaning::ComparedTo { name, .. }, Some(r)) => comparison(headline.digits, value, r, name),
             (Meaning::Given { name, .. }, Some(r)) => format!("{name}: {}", shown(r)),
             (Meaning::Sign { negative, positive }, _) => match interval {
                 Some((low, high)) if low <= 0.0 && high >= 0.0 => "zero is within its 95% interval".to_owned(),
@@ -107,14 +120,14 @@ impl LargeNumber {
                     format!("{words}{}", if interval.is_none() { ", in one seed" } else { "" })
                 }
             },
-            (Meaning::None | Meaning::Beside { .. } | Meaning::Given { .. }, _) => String::new(),
+            (Meaning::None | Meaning::ComparedTo { .. } | Meaning::Given { .. }, _) => String::new(),
         }
     }
 
-    /// The place of the number that its value is held against.
+    /// Where the number is found with which its value is compared.
     pub fn reference(&self) -> Option<Reference> {
         match self.meaning {
-            Meaning::Beside { reference, .. }
+            Meaning::ComparedTo { reference, .. }
             | Meaning::Given { reference, .. }
             | Meaning::Capped { reference, .. } => Some(reference),
             Meaning::None | Meaning::Limits { .. } | Meaning::Sign { .. } => None,
@@ -123,7 +136,7 @@ impl LargeNumber {
 }
 
 /// Compares two numbers as they are shown: "below ignoring y, 0.8123".
-pub fn beside(digits: Digits, value: f64, reference: f64, name: &str) -> String {
+pub fn comparison(digits: Digits, value: f64, reference: f64, name: &str) -> String {
     let shown = digits.format(reference);
     let side = match () {
         () if digits.format(value) == shown => "same as",
@@ -156,7 +169,7 @@ pub mod common {
         Meaning::Given { reference: Reference::Scalar(channels::GUESS), name: "guessing" },
     );
 
-    pub const BESIDE_FIRST: LargeNumber = LargeNumber::new(
+    pub const DIFFERENCE_FROM_FIRST: LargeNumber = LargeNumber::new(
         "loss_beside_first",
         "loss minus the first\u{2019}s",
         "race",

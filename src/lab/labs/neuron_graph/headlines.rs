@@ -2,7 +2,10 @@
 
 use crate::{
     labs::prelude::*,
-    telemetry::measurements::{CorePeriphery, GraphModularity, HeadPairs, ModularityAtStep},
+    telemetry::{
+        Measurement,
+        measurements::{CorePeriphery, GraphModularity, HeadPairs, ModularityAtStep},
+    },
 };
 
 const MODULARITY: Headline = Headline {
@@ -71,15 +74,18 @@ const HEAVY_PAIRS: Headline = Headline {
     ..MODULARITY
 };
 
-/// A rewired graph is a single draw, so Q is shown beside its Q without a verdict; the four null models decide.
+/// A rewired graph is a single draw, so Q is shown beside its Q without a verdict; the four null models decide, and do so at
+/// another number of edges.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired")),
+    LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired"))
+        .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
     LargeNumber::new(
         "modularity_beyond_nulls",
         "Q less the highest null",
         "graph_modularity",
         Meaning::Sign { negative: "a null model is above Q", positive: "above all null models" },
-    ),
+    )
+    .measured_on("edges", |payload| GraphModularity::from_payload(payload)?.edges.iter().copied().max()),
     large::common::LOSS,
 ];
 

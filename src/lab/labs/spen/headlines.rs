@@ -9,7 +9,7 @@ pub static ALL: &[Headline] = &[
     common::LOSS,
     common::PERPLEXITY,
     common::ACCURACY,
-    common::BESIDE_FIRST,
+    common::DIFFERENCE_FROM_FIRST,
     Headline {
         id: "unigram_loss",
         name: "loss of frequencies",
@@ -31,4 +31,5 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-pub static LARGE_NUMBERS: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::ACCURACY, large::common::LOSS];
+pub static LARGE_NUMBERS: &[LargeNumber] =
+    &[large::common::DIFFERENCE_FROM_FIRST, large::common::ACCURACY, large::common::LOSS];

@@ -69,12 +69,15 @@ settings! {
         /// Linear attention whose values are the tokens' own states, as in the paper's equation.
         #[knob("Linear, from input")]
         linear_input: bool = false,
-        /// Softmax attention over the past, whose values are slow traces, as the paper describes its own.
+        /// Softmax attention over the past, whose values are slow traces. The paper's looks the present token up too, below.
         #[knob("Softmax, from traces")]
         softmax_traces: bool = false,
         /// Softmax attention whose values are the tokens' own states.
         #[knob("Softmax, from input")]
         softmax_input: bool = false,
+        /// Softmax attention over the past and the present token, whose queries, keys and values are learned maps of slow traces: the paper's.
+        #[knob("Softmax, full causal")]
+        softmax_full: bool = false,
     }
 }
 

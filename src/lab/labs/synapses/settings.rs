@@ -4,7 +4,7 @@ use crate::{
     config::SentenceFile,
     corpus::generated::parliament::Extent,
     labs::{
-        bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
+        bdh::{BdhSettings, CarrySettings, ComparedSettings, corpus_settings, train_settings},
         merging::{ChildFiles, MergingSettings},
         prelude::*,
     },
@@ -16,7 +16,7 @@ settings! {
         reading: ReadingSettings,
         concepts: ConceptSettings,
         model: BdhSettings,
-        variants: BesideSettings,
+        variants: ComparedSettings,
         merging: MergingSettings,
         corpus: CorpusSettings = corpus_settings("parliament"),
         child_files: ChildFiles,

@@ -28,4 +28,4 @@ pub static ALL: &[Headline] = &[
 
 /// The loss is compared with that of the tokens' frequencies on the same windows.
 pub static LARGE_NUMBERS: &[LargeNumber] =
-    &[LargeNumber::new("loss", "loss", "trained_bdh", Meaning::beside("frequency_loss", "frequencies"))];
+    &[LargeNumber::new("loss", "loss", "trained_bdh", Meaning::compared_to("frequency_loss", "frequencies"))];

@@ -51,14 +51,14 @@ settings! {
 }
 
 /// Layers of the public code, whose files do not say.
-const USUAL_LAYERS: usize = 6;
+const DEFAULT_LAYERS: usize = 6;
 
 impl FileSettings {
     /// The settings that labs which train a BDH have; without a file their usual sizes.
     pub fn bdh(&self) -> BdhSettings {
         let usual = BdhSettings::default();
         let layers = match (self.layers, self.checkpoint.path()) {
-            (0, Some(_)) => USUAL_LAYERS,
+            (0, Some(_)) => DEFAULT_LAYERS,
             (0, None) => usual.layers,
             (layers, _) => layers,
         };

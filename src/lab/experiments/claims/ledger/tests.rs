@@ -74,6 +74,54 @@ fn the_check_finds_what_was_edited() {
     assert!(ledger.problems().join("\n").contains("no such claim"));
 }
 
+/// Results of X1 and X2, whose p are corrected together; X12 has no rule.
+fn with_both() -> Ledger {
+    let first = result(&[0.001, 0.0011, 0.0009]);
+    let mut ledger = ledger_with(&first);
+    let (_, claim) = ledger.claims().nth(1).unwrap();
+    let (id, rule) = (claim.id.clone(), claim.rule.as_ref().unwrap().hash());
+    let mut seeds = first.seeds.clone();
+    seeds.iter_mut().flat_map(|seed| &mut seed.points).for_each(|point| point.beside = Some(1.0));
+    let second = ClaimResult { claim: id.clone(), rule, seeds, ..first }.with_digest();
+    ledger.results.insert(id, second);
+    ledger.results = ledger.rejudged().into_iter().map(|(_, now)| (now.claim.clone(), now)).collect();
+    ledger
+}
+
+/// A claim whose p moved alone is not accused: what moved it is named.
+#[test]
+fn the_check_names_what_moved_a_p() {
+    let good = with_both();
+    assert!(good.problems().is_empty(), "{:?}", good.problems());
+    let of = |ledger: &Ledger, id: &str| -> Vec<String> {
+        ledger.problems().into_iter().filter(|words| words.starts_with(id)).collect()
+    };
+    let mut edited = good.clone();
+    edited.results.get_mut("X2").unwrap().seeds[0].points[0].number = 1.5;
+    assert_eq!(of(&edited, "X1"), ["X1: p after Holm's correction changed, because X2 did"]);
+    assert!(of(&edited, "X2").join("\n").contains("edited after the run"), "{:?}", edited.problems());
+    let mut missing = good;
+    missing.results.remove("X2");
+    let said = of(&missing, "X1");
+    assert!(said.len() == 1 && said[0].contains("new or missing (there is none of X2)"), "{said:?}");
+}
+
+/// An interval inside of the region with a claim that cannot be told: the words give Holm's correction as the reason.
+#[test]
+fn a_verdict_that_the_correction_takes_says_so() {
+    let effect = |numbers: &[f64]| {
+        let ledger = with(numbers);
+        let row = ledger.rows().remove(0);
+        let (rule, judged) = (row.claim.rule.as_ref().unwrap(), row.standing.judgement().unwrap());
+        (judged.verdict, judged.outcome.unwrap().p() < 0.05, judged.effect_label(rule).unwrap())
+    };
+    let (verdict, is_decided_alone, words) = effect(&[0.005, 0.006, 0.0075]);
+    assert_eq!((verdict, is_decided_alone), (Verdict::CannotBeTold, true));
+    assert!(words.contains("correction for the paper's 2 rules") && words.contains("cannot be told"), "{words}");
+    let (_, _, words) = effect(&[0.001, 0.0011, 0.0009]);
+    assert!(!words.contains("cannot be told"), "{words}");
+}
+
 #[test]
 fn an_id_stands_once() {
     let twice = format!("{PAPER}\n{}", PAPER.split("\n\n").nth(1).unwrap());

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     config::Value,
-    experiments::claims::{rule::Over, small_ledger},
+    experiments::claims::{rule::VariedSetting, small_ledger},
 };
 
 fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
@@ -63,7 +63,7 @@ fn equivalence_needs_two_one_sided_tests() {
 /// Two runs of a seed that differ by a setting: the second's number less the first's.
 #[test]
 fn a_difference_may_be_that_of_two_runs() {
-    let over = Some(Over { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
+    let over = Some(VariedSetting { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
     let rule = Rule { over, ..rule(Statistic::PairedDifference, Some(0.0), None) };
     let runs = |a: f64, b: f64| along([(2.0, a), (4.0, b)]);
     assert_eq!(value(&rule, &runs(4.0, 5.0)), Some(1.0));

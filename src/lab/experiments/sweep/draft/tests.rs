@@ -40,6 +40,16 @@ fn a_draft_becomes_the_file_that_one_would_write() {
 }
 
 #[test]
+fn objectives_are_named_as_the_sweep_names_its_numbers() {
+    let (lab, config, _) = lab();
+    let all = objectives(lab, &config);
+    let (first, heading) = (&all[0], lab.headline("held_out_loss").unwrap().heading("held_out_loss"));
+    assert_eq!(first.id, "held_out_loss of coupled");
+    assert!(first.label.starts_with(&format!("{heading}, ")), "{first:?}");
+    assert!(all.iter().all(|choice| !choice.label.contains('_')), "{all:?}");
+}
+
+#[test]
 fn what_is_wrong_is_said_at_its_axis() {
     let (lab, config, _) = lab();
     let mut draft = ticked(&["train.lr", "model.d_model"]);
@@ -55,7 +65,10 @@ fn what_is_wrong_is_said_at_its_axis() {
     draft.axes[0].from = "1e-3".into();
     draft.axes[1].list = "63".into();
     let check = draft.check(lab, &config);
-    assert!(check.whole.is_some_and(|words| words.contains("point 1")), "a point that cannot be run names itself");
+    assert!(
+        check.general_error.is_some_and(|words| words.contains("point 1")),
+        "a point that cannot be run names itself"
+    );
     draft.axes[1].list = " , ".into();
     assert!(draft.check(lab, &config).axes["model.d_model"].contains("has no values"));
 }

@@ -7,7 +7,7 @@ use super::{AsOf, NumberId, SweepResults};
 /// An axis or number that can be brushed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
-    /// A setting that varies, by its place.
+    /// The index of a setting that varies.
     Axis(usize),
     Number(NumberId),
 }

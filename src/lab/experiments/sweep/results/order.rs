@@ -51,6 +51,11 @@ impl PointOrder {
 }
 
 impl SweepResults {
+    /// All runs of a point, those included that are not made.
+    pub fn run_count(&self, point: usize) -> usize {
+        self.runs_of(point).count()
+    }
+
     /// Runs of a point that have ended.
     pub fn finished(&self, point: usize) -> usize {
         let states = self.runs_of(point).filter_map(|(_, run)| Some(&run.made.as_ref()?.state));

@@ -86,7 +86,7 @@ fn values_are_those_of_the_newest_recorded_step() {
 #[test]
 fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
     let mut r = results();
-    // the run that was cut off has the least loss of all, but of step 5
+    // the run that was cut off has the lowest loss of all, but of step 5
     r.numbers[0].series[4] = Arc::new(vec![(5, 0.1)]);
     let late = r.as_of(0, 20);
     assert_eq!((late.newest_step(), late.mean(2), late.other_steps(2)), (Some(20), Some(0.1), Some([5, 5])));
@@ -195,4 +195,11 @@ fn axes_of_a_sweep_are_numbers_or_words() {
     assert_eq!(axes[1].kind, AxisKind::Words(vec!["true".into(), "false".into()]));
     assert_eq!(points[3].places, [0.01, 1.0]);
     assert_eq!(points[3].values, ["0.01", "false"]);
+}
+
+#[test]
+fn each_point_counts_its_own_runs() {
+    let mut r = results();
+    r.runs.pop();
+    assert_eq!([0, 1, 2, 3].map(|point| r.run_count(point)), [2, 2, 2, 1]);
 }
